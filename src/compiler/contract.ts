@@ -1,0 +1,122 @@
+/** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+
+export type Redundancy = "none" | "intra+lds" | "intra-lds";
+export type Check = "store" | "signature";
+export type Channel = "subgroup" | "workgroup";
+
+/** The device limits that decide whether a kernel can be doubled; names and units as in `GPUSupportedLimits`. */
+export interface KernelLimits {
+  readonly maxComputeInvocationsPerWorkgroup: number;
+  readonly maxComputeWorkgroupSizeX: number;
+  readonly maxComputeWorkgroupStorageSize: number;
+  readonly maxStorageBuffersPerShaderStage: number;
+  readonly maxBindGroups: number;
+}
+
+export interface ProtectOptions {
+  /** Default `"intra+lds"`. */
+  readonly redundancy?: Redundancy;
+  /** Default `"signature"`. */
+  readonly check?: Check;
+  /** Default `"auto"`: `"subgroup"` when `features` has `"subgroups"`, else `"workgroup"`. */
+  readonly channel?: Channel | "auto";
+  /** Features of the device the code is for. Default: none. */
+  readonly features?: Iterable<string>;
+  /** Limits of the device. Default: the limits every WebGPU device has. */
+  readonly limits?: Partial<KernelLimits>;
+  /** Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that are checked against `limits`. */
+  readonly constants?: Readonly<Record<string, number>>;
+  /** Instruments every source value so that a fault can be armed at it. Default false. */
+  readonly injectFaults?: boolean;
+  /** Turns every gap in the coverage (a warning) into an error. Default false. */
+  readonly strict?: boolean;
+}
+
+/** A place in the user's source where the replicas are compared. Ids start at 1. */
+export interface CheckSite {
+  readonly id: number;
+  readonly kind: "store" | "atomic" | "textureStore" | "signature" | "uniformLoad";
+  readonly span: Span;
+  /** The variable written, or the entry point for a signature. */
+  readonly name: string;
+}
+
+/** A source value that a fault can strike. Ids start at 1. */
+export interface FaultSite {
+  readonly id: number;
+  readonly span: Span;
+  /** The function the value is computed in. */
+  readonly functionName: string;
+  /** 32-bit words of the value (components of a vector); the armed component selects one. */
+  readonly components: number;
+}
+
+export interface EntryPointSummary {
+  readonly name: string;
+  /** The redundancy really applied; `"none"` when the entry point is left alone. */
+  readonly redundancy: Redundancy;
+  /** Check sites reachable from this entry point. */
+  readonly checks: readonly number[];
+}
+
+/** Where the protected module binds its report buffer (a read-write storage buffer, compute stage only). */
+export interface ReportLayout {
+  readonly group: number;
+  readonly binding: number;
+  /** Size of the buffer in bytes. */
+  readonly bytes: number;
+}
+
+export interface ProtectResult {
+  /** The protected module; the input, unchanged, when `diagnostics` has an error. */
+  readonly code: string;
+  readonly diagnostics: readonly Diagnostic[];
+  /** `null` when no entry point uses a report buffer. */
+  readonly layout: ReportLayout | null;
+  readonly entryPoints: readonly EntryPointSummary[];
+  readonly checks: readonly CheckSite[];
+  readonly faultSites: readonly FaultSite[];
+}
+
+/**
+ * The report buffer, in 32-bit words. The kernel counts detections and keeps the first `recordCapacity` of them;
+ * the host arms a fault by writing the `armed*` words (site 0 = none). A zeroed buffer is a clean, unarmed report.
+ */
+export const reportWords = {
+  /** Detections so far (may exceed `recordCapacity`). */
+  detections: 0,
+  /** How often an armed fault really struck. */
+  strikes: 1,
+  armedSite: 2,
+  /** 0 or 1: the replica struck. */
+  armedReplica: 3,
+  /** XORed into the struck word. */
+  armedMask: 4,
+  /** Component of a vector value. */
+  armedComponent: 5,
+  /** The struck invocation: workgroup id x, y, z and local invocation index, as the unprotected kernel numbers them. */
+  armedWorkgroupX: 6,
+  armedWorkgroupY: 7,
+  armedWorkgroupZ: 8,
+  armedLocalIndex: 9,
+  /** Which dynamic execution of the site by that invocation, counted from 0. */
+  armedOccurrence: 10,
+  /** First record; a record is `recordStride` words: check site, workgroup x, y, z, local index, value of replica 0, value of replica 1, kind. */
+  records: 16,
+  recordStride: 8,
+  recordCapacity: 16,
+  /** Words in all. */
+  total: 16 + 8 * 16,
+} as const;
+
+/** What a record's last word says. */
+export const recordKind = {
+  /** The replicas' values or signatures differ. */
+  mismatch: 1,
+  /** One replica reached the site without the other. */
+  partnerAbsent: 2,
+} as const;
+
+/** The compiler, as the rest of the system calls it. */
+export type Protect = (wgsl: string, options?: ProtectOptions) => ProtectResult;
