@@ -50,7 +50,7 @@ test("survives the death of its process and reports the program that kills it", 
   const mortal = join(folder, "mortal.mjs");
   await writeFile(
     mortal,
-    `process.on("message", ({ code }) => (code === "lethal" ? process.abort() : process.send(null)));
+    `process.on("message", ({ code }) => (code === "lethal" ? process.exit(134) : process.send(null)));
      process.on("disconnect", () => process.exit(0));
      process.send("ready");`,
   );
