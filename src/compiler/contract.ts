@@ -40,6 +40,10 @@ export interface CheckSite {
   readonly span: Span;
   /** The variable written, or the entry point for a signature. */
   readonly name: string;
+  /** How to read a record's value words; `"hash"` for a signature or a composite value, whose first word is a hash. */
+  readonly scalar: "f32" | "i32" | "u32" | "f16" | "bool" | "hash";
+  /** Value words in use, 1 to 4. */
+  readonly components: number;
 }
 
 /** A source value that a fault can strike. Ids start at 1. */
@@ -80,11 +84,13 @@ export interface ProtectResult {
 }
 
 /**
- * The report buffer, in 32-bit words. The kernel counts detections and keeps the first `recordCapacity` of them;
- * the host arms a fault by writing the `armed*` words (site 0 = none). A zeroed buffer is a clean, unarmed report.
+ * The report buffer, in 32-bit words. On a disagreement each replica writes one record of its own side (so a detected
+ * fault is two records of the same site and invocation, or one when the other replica never reached the site); the first
+ * `recordCapacity` are kept. The host arms a fault by writing the `armed*` words (site 0 = none). A zeroed buffer is a
+ * clean, unarmed report.
  */
 export const reportWords = {
-  /** Detections so far (may exceed `recordCapacity`). */
+  /** Records so far, one per disagreeing replica (may exceed `recordCapacity`). Nonzero means a fault was detected. */
   detections: 0,
   /** How often an armed fault really struck. */
   strikes: 1,
@@ -102,19 +108,23 @@ export const reportWords = {
   armedLocalIndex: 9,
   /** Which dynamic execution of the site by that invocation, counted from 0. */
   armedOccurrence: 10,
-  /** First record; a record is `recordStride` words: check site, workgroup x, y, z, local index, value of replica 0, value of replica 1, kind. */
+  /** First record. */
   records: 16,
-  recordStride: 8,
+  /**
+   * Words of a record: check site, workgroup id x, y, z, local index (as the unprotected kernel numbers them), replica,
+   * cause (`recordCause`), word offset of the store in its variable, four words of the value (see `CheckSite.scalar`).
+   */
+  recordStride: 12,
   recordCapacity: 16,
   /** Words in all. */
-  total: 16 + 8 * 16,
+  total: 16 + 12 * 16,
 } as const;
 
-/** What a record's last word says. */
-export const recordKind = {
-  /** The replicas' values or signatures differ. */
+/** Why a replica wrote a record. */
+export const recordCause = {
+  /** The replicas' words differ. */
   mismatch: 1,
-  /** One replica reached the site without the other. */
+  /** The other replica was not there (it took another path, or stopped). */
   partnerAbsent: 2,
 } as const;
 
