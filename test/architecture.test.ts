@@ -1,0 +1,98 @@
+/** The shape of the source tree, as ARCHITECTURE.md describes it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** Lowest first: a folder imports itself and what stands in a row before its own. */
+const rows = [
+  ["wgsl"],
+  ["analysis"],
+  ["transforms"],
+  ["compiler"],
+  ["runtime"],
+  ["campaign", "report"],
+  ["cli"],
+];
+/** What anyone may import; it imports nothing but itself. */
+const common = "diagnostics";
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => join(folder, file).replaceAll("\\", "/"))
+    .sort();
+}
+
+const isTest = (file: string) => file.endsWith(".test.ts");
+const sources = filesIn("src").filter((file) => !isTest(file));
+const workloads = filesIn("workloads").filter((file) => !isTest(file));
+
+/** The files of this repository that a file imports, types included. */
+function importsOf(file: string): string[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), "utf8"), true, true);
+  return importedFiles
+    .map(({ fileName }) => fileName)
+    .filter((name) => name.startsWith("."))
+    .map((name) => relative(root, resolve(root, dirname(file), name)).replaceAll("\\", "/"));
+}
+
+const folderOf = (file: string) => (file.split("/").length > 2 ? file.split("/")[1]! : "");
+const rowOf = (folder: string) => rows.findIndex((row) => row.includes(folder));
+
+function mayImport(from: string, to: string): boolean {
+  const [source, target] = [folderOf(from), folderOf(to)];
+  if (to.startsWith("workloads/")) return source === "cli";
+  if (!to.startsWith("src/")) return false;
+  if (source === target || target === common) return true;
+  if (source === "") return target !== "cli" && target !== ""; // src/index.ts, the public surface
+  return rowOf(target) >= 0 && rowOf(target) < rowOf(source);
+}
+
+describe("imports", () => {
+  it("flow in one direction", () => {
+    const wrong = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => !mayImport(file, target))
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("tell an upward import from a downward one", () => {
+    expect(mayImport("src/cli/demo.ts", "src/wgsl/parse.ts")).toBe(true);
+    expect(mayImport("src/wgsl/parse.ts", "src/cli/demo.ts")).toBe(false);
+    expect(mayImport("src/report/page.ts", "src/campaign/plan.ts")).toBe(false);
+    expect(mayImport("src/diagnostics/render.ts", "src/wgsl/ast.ts")).toBe(false);
+  });
+
+  it("of a workload are its own files and the workload type", () => {
+    const wrong = workloads.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => !target.startsWith("workloads/") && target !== "src/runtime/workload.ts")
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("are seen for every folder of src", () => {
+    const known = new Set([...rows.flat(), common, ""]);
+    expect(sources.map(folderOf).filter((folder) => !known.has(folder))).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  const transforms = sources.filter((file) => folderOf(file) === "transforms");
+
+  it.each(transforms)("%s has a test beside it and stays small", (file) => {
+    expect(filesIn("src/transforms")).toContain(file.replace(/\.ts$/, ".test.ts"));
+    expect(readFileSync(join(root, file), "utf8").split("\n").length).toBeLessThanOrEqual(220);
+  });
+
+  it("are named by what they hold", () => {
+    const vague = /^(utils?|misc|common)\b/;
+    expect([...filesIn("src"), ...workloads].filter((file) => vague.test(basename(file)))).toEqual([]);
+  });
+});
