@@ -194,7 +194,14 @@ export interface LoopStatement extends Node {
 export interface ForStatement extends Node {
   readonly kind: "for";
   readonly attributes: readonly Attribute[];
-  readonly initializer: LetStatement | VarStatement | ConstDeclaration | Assignment | Increment | CallStatement | null;
+  readonly initializer:
+    | LetStatement
+    | VarStatement
+    | ConstDeclaration
+    | Assignment
+    | Increment
+    | CallStatement
+    | null;
   readonly condition: Expression | null;
   readonly update: Assignment | Increment | CallStatement | null;
   readonly body: Block;
@@ -258,10 +265,24 @@ export interface UnaryExpression extends Node {
   readonly operand: Expression;
 }
 export type BinaryOperator =
-  | "+" | "-" | "*" | "/" | "%"
-  | "&" | "|" | "^" | "<<" | ">>"
-  | "&&" | "||"
-  | "==" | "!=" | "<" | "<=" | ">" | ">=";
+  | "+"
+  | "-"
+  | "*"
+  | "/"
+  | "%"
+  | "&"
+  | "|"
+  | "^"
+  | "<<"
+  | ">>"
+  | "&&"
+  | "||"
+  | "=="
+  | "!="
+  | "<"
+  | "<="
+  | ">"
+  | ">=";
 export interface BinaryExpression extends Node {
   readonly kind: "binary";
   readonly operator: BinaryOperator;

@@ -1,8 +1,19 @@
 /** What the resolver knows about a module, beside its tree. */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type {
-  AliasDeclaration, ConstDeclaration, Expression, FunctionDeclaration, GlobalVariable, Identifier, LetStatement,
-  Module, OverrideDeclaration, Parameter, StructDeclaration, TypeExpression, VarStatement,
+  AliasDeclaration,
+  ConstDeclaration,
+  Expression,
+  FunctionDeclaration,
+  GlobalVariable,
+  Identifier,
+  LetStatement,
+  Module,
+  OverrideDeclaration,
+  Parameter,
+  StructDeclaration,
+  TypeExpression,
+  VarStatement,
 } from "./ast.ts";
 import type { Type } from "./types.ts";
 import type { Value } from "./values.ts";
@@ -28,7 +39,12 @@ export type Target =
   | Builtin;
 
 export type VariableDeclaration =
-  | GlobalVariable | OverrideDeclaration | ConstDeclaration | LetStatement | VarStatement | Parameter;
+  | GlobalVariable
+  | OverrideDeclaration
+  | ConstDeclaration
+  | LetStatement
+  | VarStatement
+  | Parameter;
 
 /** When an expression's value is known (specification section "Expression evaluation"). */
 export type EvaluationStage = "const" | "override" | "runtime";

@@ -3,7 +3,13 @@ import type { StructDeclaration } from "./ast.ts";
 
 export type ScalarName = "bool" | "i32" | "u32" | "f32" | "f16" | "abstract-int" | "abstract-float";
 export type AddressSpace =
-  | "function" | "private" | "workgroup" | "uniform" | "storage" | "handle" | "immediate";
+  | "function"
+  | "private"
+  | "workgroup"
+  | "uniform"
+  | "storage"
+  | "handle"
+  | "immediate";
 export type AccessMode = "read" | "write" | "read_write";
 
 export interface ScalarType {
