@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createBrotliDecompress } from "node:zlib";
+import { extract } from "tar-fs";
+import { DRIVER, LOADER, MANIFEST } from "./adapterVulkan.ts";
+
+/** Where Chromium-based programs keep their driver on Linux; `*` stands for any one folder. */
+const CHROMIUM_FOLDERS = [
+  "/opt/*",
+  "/opt/*/*",
+  "/usr/lib/*",
+  "/usr/lib64/*",
+  "/usr/share/*",
+  "/snap/*/current/usr/lib/*",
+  "/var/lib/flatpak/app/*/current/active/files/*",
+  "~/.local/share/flatpak/app/*/current/active/files/*",
+  "~/.cache/ms-playwright/*/*",
+  "~/.cache/puppeteer/*/*/*",
+  "./node_modules/electron/dist",
+];
+
+/** Folders of installed Chromium-based programs (Chrome, Edge, Electron, Playwright…) that hold SwiftShader. */
+export function findChromiumSwiftShader(patterns: readonly string[] = CHROMIUM_FOLDERS): string[] {
+  return patterns.flatMap(expandFolders).filter((folder) => {
+    return existsSync(join(folder, DRIVER)) && existsSync(join(folder, MANIFEST));
+  });
+}
+
+function expandFolders(pattern: string): string[] {
+  const [root = "", ...segments] = pattern.split("/");
+  const start = root === "~" ? homedir() : root || "/";
+  return segments.reduce<string[]>(
+    (folders, segment) =>
+      folders.flatMap((folder) =>
+        segment === "*" ? listFolder(folder).map((name) => join(folder, name)) : [join(folder, segment)],
+      ),
+    [start],
+  );
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Unpacks the SwiftShader inside the npm package `@sparticuz/chromium` once per version, and returns its folder.
+ * Safe under concurrent processes: each unpacks beside the target, and the first rename wins.
+ */
+export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Promise<string> {
+  const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
+  const root = join(dirname(entry), "..", "..");
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+
+  claimFolder(cacheFolder);
+  const target = join(cacheFolder, `swiftshader-${version}`);
+  if (existsSync(target)) return target;
+
+  const fresh = `${target}.${randomUUID()}`;
+  const wanted = new Set([DRIVER, MANIFEST, LOADER]);
+  try {
+    await pipeline(
+      createReadStream(join(root, "bin", "swiftshader.tar.br")),
+      createBrotliDecompress(),
+      extract(fresh, {
+        ignore: (path) => path !== fresh && !wanted.has(basename(path)),
+        // The archive names its packager as owner; the files belong to whoever unpacks them.
+        map: (header) => ({ ...header, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
+      }),
+    );
+    await rename(fresh, target);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    if (!existsSync(target)) throw error;
+  }
+  return target;
+}
+
+/** `$XDG_CACHE_HOME/belay-gpu` or `~/.cache/belay-gpu`, and a private temporary folder where there is no home. */
+function defaultCacheFolder(): string {
+  const home = homedir();
+  if (process.env.XDG_CACHE_HOME) return join(process.env.XDG_CACHE_HOME, "belay-gpu");
+  if (existsSync(home) && home !== "/") return join(home, ".cache", "belay-gpu");
+  return join(tmpdir(), `belay-gpu-${process.getuid?.() ?? "user"}`);
+}
+
+/** Native code is loaded from here, so nobody else may be able to write to it. */
+function claimFolder(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid, mode } = lstatSync(folder);
+  if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) {
+    throw new Error(`${folder} is writable by others, so no driver is loaded from it`);
+  }
+}
