@@ -51,7 +51,8 @@ export async function startDawn(
   let timer: NodeJS.Timeout | undefined;
 
   function start(): ChildProcess {
-    const started = fork(program, { execArgv: [] });
+    // Dawn prints every warning; the verdicts say what matters.
+    const started = fork(program, { execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] });
     ready = false;
     served = 0;
     started.on("message", (message: string | null) => {
