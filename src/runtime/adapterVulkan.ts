@@ -9,12 +9,16 @@ export const LOADER = "libvulkan.so.1";
 /** glibc's flag that keeps a library mapped after `dlclose`; Node.js does not name it. */
 const RTLD_NODELETE = 0x1000;
 
+/** Whether the machine has a loader of its own: asked once, because one mapped later looks the same. */
+let machineLoader: boolean | undefined;
+
 /**
  * Maps a Vulkan loader into the process, the machine's own or else the one in `folder`, and says whether there
  * is one. Dawn finds it by its soname, so neither an installed loader nor `LD_LIBRARY_PATH` is needed.
  */
 export function mapVulkanLoader(folder?: string): boolean {
-  return mapLibrary(LOADER) || (folder !== undefined && mapLibrary(join(folder, LOADER)));
+  machineLoader ??= mapLibrary(LOADER);
+  return machineLoader || (folder !== undefined && mapLibrary(join(folder, LOADER)));
 }
 
 function mapLibrary(path: string): boolean {
