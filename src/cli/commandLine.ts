@@ -1,0 +1,45 @@
+import { createRequire } from "node:module";
+import { Command, CommanderError } from "commander";
+import { doctorCommand } from "./doctor.ts";
+import { exitStatus } from "./failure.ts";
+import { type Io, printThrown } from "./io.ts";
+
+/** A command: registers its flags and help, and reports its exit status when it has run. */
+export type CommandFactory = (io: Io, finish: (status: number) => void) => Command;
+
+const commands: readonly CommandFactory[] = [doctorCommand];
+
+/** Runs one command line and returns its exit status. Whatever goes wrong ends in a message on `io.stderr`. */
+export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
+  let status: number = exitStatus.ok;
+  const finish = (value: number) => {
+    status = value;
+  };
+  const program = new Command("belay")
+    .description("Checked execution for WebGPU compute.")
+    .version(readVersion())
+    .showHelpAfterError("(belay --help lists commands and flags)");
+  for (const make of commands) program.addCommand(make(io, finish));
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, "error[BELAY400]: ")),
+    });
+  }
+
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return status;
+  } catch (thrown) {
+    // Commander has already written its message, or the help that was asked for.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
+    printThrown(io, thrown);
+    return exitStatus.failed;
+  }
+}
+
+function readVersion(): string {
+  // The package names itself, so that sources and build find the same file.
+  return createRequire(import.meta.url)("belay-gpu/package.json").version;
+}

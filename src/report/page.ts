@@ -1,0 +1,84 @@
+import { drawBars } from "./bars.ts";
+import { drawExcerpt } from "./excerpt.ts";
+import { Html, html } from "./html.ts";
+import type { BarsSection, Cell, Column, Facts, Report, ReportedFault, Section } from "./report.ts";
+import { stylesheet } from "./stylesheet.ts";
+
+/** Renders a report as one HTML file that needs nothing else: no script, no font, no request. */
+export function renderPage({ title, verdict, sections }: Report): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${verdict.ok ? "✓" : "✗"} ${title}</title>
+<style>${new Html(stylesheet)}</style>
+</head>
+<body>
+<header>
+<p class="title">${title}</p>
+<h1 class="${verdict.ok ? "ok" : "bad"}">${verdict.headline}</h1>
+<p>${verdict.detail}</p>
+</header>
+<main>
+${sections.map(renderSection)}
+</main>
+</body>
+</html>
+`;
+  return page.text;
+}
+
+function renderSection(section: Section): Html {
+  return html`<section>
+<h2>${section.title}</h2>
+${section.lead ? html`<p>${section.lead}</p>` : undefined}
+${renderBody(section)}
+</section>
+`;
+}
+
+function renderBody(section: Section): Html {
+  switch (section.kind) {
+    case "table":
+      return renderTable(section.title, section.columns, section.rows);
+    case "bars":
+      return renderBars(section);
+    case "faults":
+      return html`<div class="faults">${section.faults.map(renderFault)}</div>`;
+    case "facts":
+      return renderFacts(section.facts);
+    case "commands":
+      return html`<pre class="commands"><code>${section.commands.join("\n")}</code></pre>`;
+  }
+}
+
+function renderTable(caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html {
+  const align = (index: number) => columns[index]?.align ?? "start";
+  const cell = ({ text, ok }: Cell, index: number) => {
+    const content =
+      ok === undefined ? html`${text}` : html`<span class="${ok ? "ok" : "bad"}">${text}</span>`;
+    return index === 0
+      ? html`<th scope="row">${content}</th>`
+      : html`<td class="${align(index)}">${content}</td>`;
+  };
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption>${caption}</caption>
+<thead><tr>${columns.map(({ label }, i) => html`<th scope="col" class="${align(i)}">${label}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
+</table></div>`;
+}
+
+function renderBars(section: BarsSection): Html {
+  const keys = section.series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
+  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${new Html(drawBars(section))}</div></figure>`;
+}
+
+function renderFault({ title, source, span, facts }: ReportedFault): Html {
+  return html`<article><h3>${title}</h3>${drawExcerpt(source, span)}${renderFacts(facts)}</article>\n`;
+}
+
+function renderFacts(facts: Facts): Html {
+  return html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}

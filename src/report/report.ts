@@ -1,0 +1,83 @@
+/**
+ * What a report says, in the order it is read. Commands describe their results in these terms; this folder only
+ * renders them.
+ */
+export interface Report {
+  readonly title: string;
+  readonly verdict: Verdict;
+  readonly sections: readonly Section[];
+}
+
+export interface Verdict {
+  readonly ok: boolean;
+  readonly headline: string;
+  readonly detail: string;
+}
+
+export type Section = TableSection | BarsSection | FaultsSection | FactsSection | CommandsSection;
+
+interface SectionBase {
+  readonly title: string;
+  /** A sentence that says how to read the section. */
+  readonly lead?: string;
+}
+
+export interface TableSection extends SectionBase {
+  readonly kind: "table";
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export interface Column {
+  readonly label: string;
+  readonly align?: "start" | "end";
+}
+
+export interface Cell {
+  readonly text: string;
+  /** Shown as a mark before the text; the text says the same in words. */
+  readonly ok?: boolean;
+}
+
+/** Horizontal bars, grouped: one group per name, one bar per series. */
+export interface BarsSection extends SectionBase {
+  readonly kind: "bars";
+  /** What a bar's length means, with its unit. */
+  readonly axis: string;
+  /** In drawing order; the first one is the reference. */
+  readonly series: readonly string[];
+  readonly bars: readonly Bar[];
+}
+
+export interface Bar {
+  readonly group: string;
+  readonly series: string;
+  readonly value: number;
+  /** Written at the end of the bar. */
+  readonly label: string;
+}
+
+export interface FaultsSection extends SectionBase {
+  readonly kind: "faults";
+  readonly faults: readonly ReportedFault[];
+}
+
+/** A detected fault and the place in the WGSL source where it was detected. */
+export interface ReportedFault {
+  readonly title: string;
+  readonly source: string;
+  readonly span: { readonly start: number; readonly end: number };
+  readonly facts: Facts;
+}
+
+export type Facts = readonly (readonly [name: string, value: string])[];
+
+export interface FactsSection extends SectionBase {
+  readonly kind: "facts";
+  readonly facts: Facts;
+}
+
+export interface CommandsSection extends SectionBase {
+  readonly kind: "commands";
+  readonly commands: readonly string[];
+}

@@ -1,0 +1,65 @@
+/** The colors of reports and pictures, for light and dark surroundings. */
+export const palette = `
+:root {
+  color-scheme: light dark;
+  --surface: #ffffff; --raised: #f6f7f9; --line: #dfe3e8; --text: #1b2330; --muted: #5a6575;
+  --ok: #12703c; --bad: #b3261e; --mark: #ffe1a6; --struck: #fff6e3;
+  --series-1: #8a97a8; --series-2: #2563c9; --series-3: #b4690e;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --surface: #12161d; --raised: #1b212b; --line: #303947; --text: #e6eaf0; --muted: #a0abbb;
+    --ok: #5fd38d; --bad: #ff8a80; --mark: #7a5200; --struck: #2a2415;
+    --series-1: #77859a; --series-2: #6ea8ff; --series-3: #f0a857;
+  }
+}
+`;
+
+/** The whole style of a report page. */
+export const stylesheet = `${palette}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 60rem;
+  background: var(--surface); color: var(--text);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif;
+}
+header { border-bottom: 1px solid var(--line); padding-bottom: 1.5rem; }
+header p { margin: 0.25rem 0; color: var(--muted); }
+h1 { margin: 0.25rem 0; font-size: clamp(1.5rem, 4vw, 2.2rem); line-height: 1.2; text-wrap: balance; }
+h2 { margin: 2.5rem 0 0.25rem; font-size: 1.25rem; }
+h3 { margin: 0 0 0.75rem; font-size: 1rem; }
+section > p { margin: 0 0 1rem; color: var(--muted); max-width: 45rem; }
+.ok { color: var(--ok); }
+.bad { color: var(--bad); }
+td .ok::before, th .ok::before { content: "✓ " / ""; }
+td .bad::before, th .bad::before { content: "✗ " / ""; }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-align: start; white-space: nowrap; }
+thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
+.end { text-align: end; }
+figure { margin: 0; }
+.bars { color: var(--text); max-width: 100%; min-width: 32rem; height: auto; font-family: inherit; }
+.legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }
+.legend li::before {
+  content: ""; display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.5em; border-radius: 2px;
+  background: var(--key);
+}
+.series-1 { --key: var(--series-1); }
+.series-2 { --key: var(--series-2); }
+.series-3 { --key: var(--series-3); }
+.faults { display: grid; gap: 1rem; }
+article { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
+pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Consolas, monospace; }
+.excerpt { border: 1px solid var(--line); border-radius: 6px; background: var(--surface); }
+.excerpt code { display: block; min-width: max-content; padding: 0.4rem 0; }
+.line { display: block; padding-right: 1rem; color: var(--muted); }
+.line i { display: inline-block; width: 3.5em; padding-right: 1em; text-align: right; font-style: normal; user-select: none; }
+.struck { background: var(--struck); color: var(--text); }
+mark { background: var(--mark); color: inherit; border-radius: 2px; }
+.commands { padding: 1rem 1.25rem; border-radius: 8px; border: 1px solid var(--line); background: var(--raised); }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 0.75rem 1.5rem; margin: 0.75rem 0 0; }
+dt { color: var(--muted); font-size: 0.8rem; }
+dd { margin: 0; overflow-wrap: anywhere; }
+`;
