@@ -1,0 +1,10 @@
+/** Section "Logical Built-in Functions". */
+import { componentwise, scalars } from "../components.ts";
+import { bool } from "../scalars.ts";
+import type { Builtin } from "./index.ts";
+
+export const logicalFunctions: Readonly<Record<string, Builtin>> = {
+  all: ([e]) => bool(scalars(e!).every(({ value }) => value)),
+  any: ([e]) => bool(scalars(e!).some(({ value }) => value)),
+  select: (args, type) => componentwise(type, args, ([f, t, condition]) => (condition!.value ? t! : f!)),
+};

@@ -1,0 +1,23 @@
+import type { Value } from "../values.ts";
+
+/** The outcome of a constant evaluation. A reason is a lower-case phrase such as `division by zero`. */
+export type Folded =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly reason: string };
+
+class NoValue extends Error {}
+
+/** Ends an evaluation that the specification makes an error. Only `folded` catches it. */
+export function noValue(reason: string): never {
+  throw new NoValue(reason);
+}
+
+/** Runs one evaluation and turns `noValue` into a result. */
+export function folded(evaluation: () => Value): Folded {
+  try {
+    return { ok: true, value: evaluation() };
+  } catch (error) {
+    if (error instanceof NoValue) return { ok: false, reason: error.message };
+    throw error;
+  }
+}
