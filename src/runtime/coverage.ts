@@ -1,0 +1,63 @@
+import type { Redundancy } from "../compiler/contract.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
+
+/** A diagnostic with its place spelled out. */
+export type LocatedDiagnostic = Diagnostic & SourcePosition;
+
+/** What a kernel is protected by, and what of it is not. */
+export interface KernelCoverage {
+  readonly kernel: string;
+  readonly entryPoint: string;
+  /** `"none"`: the kernel is left alone, for the reasons in `diagnostics`. */
+  readonly redundancy: Redundancy;
+  /** Parts outside the protection, and reasons why a kernel is left alone, in the program's own source. */
+  readonly diagnostics: readonly LocatedDiagnostic[];
+}
+
+/** A pipeline was refused in strict mode because its kernel would not be covered in full. */
+export class ProtectionError extends Error {
+  override readonly name = "ProtectionError";
+  /** As in `GPUPipelineError`. */
+  readonly reason = "validation";
+  readonly coverage: KernelCoverage;
+
+  constructor(coverage: KernelCoverage) {
+    const lines = coverage.diagnostics.map(
+      ({ code, message, line, column, help }) =>
+        `  ${line}:${column} ${code} ${message}${help ? ` (${help})` : ""}`,
+    );
+    super([`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n"));
+    this.coverage = coverage;
+  }
+}
+
+export function locate(source: string, diagnostics: readonly Diagnostic[]): LocatedDiagnostic[] {
+  return diagnostics.map((diagnostic) => ({
+    ...diagnostic,
+    ...sourcePosition(source, diagnostic.span.start),
+  }));
+}
+
+/** Reasons, besides the compiler's own, why a kernel is left alone. */
+export const leftAlone = {
+  unknownModule: () => warning("BELAY321", "the kernel's shader module was not made by the hardened device"),
+  unknownLayout: () =>
+    warning("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
+  unknownEntryPoint: () => warning("BELAY323", "the pipeline names no entry point the compiler knows"),
+  layoutIsFull: (limit: number) =>
+    warning(
+      "BELAY324",
+      `the pipeline layout already holds all ${limit} storage buffers that the device allows`,
+      "request a device with a higher maxStorageBuffersPerShaderStage",
+    ),
+  refusedByDriver: (message: string) =>
+    warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+  notRequested: () => warning("BELAY326", 'the policy\'s redundancy is "none"'),
+};
+
+const nowhere: Span = { start: 0, end: 0 };
+
+function warning(code: string, message: string, help?: string): Diagnostic {
+  return { code, severity: "warning", message, span: nowhere, notes: [], ...(help && { help }) };
+}

@@ -1,0 +1,134 @@
+import { type CheckSite, recordCause, reportWords } from "../compiler/contract.ts";
+import type { Kernel } from "./kernels.ts";
+import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
+
+/** One detected fault: the replicas of one invocation disagreed at one place of the program's source. */
+export interface Fault {
+  /** The kernel's name: its pipeline's label, else its entry point. */
+  readonly kernel: string;
+  readonly entryPoint: string;
+  /** Replicas computed different words, or one of them never came. */
+  readonly cause: "mismatch" | "partnerAbsent";
+  /** Where the replicas were compared; null when the record itself is damaged. */
+  readonly site: (CheckSite & SourcePosition) | null;
+  /** The invocation as the program numbers it. */
+  readonly workgroup: readonly [number, number, number];
+  readonly localIndex: number;
+  /** Offset, in 32-bit words, of what was about to be written in its variable. */
+  readonly wordOffset: number;
+  /** What each replica was about to write, by replica, as text in its own type; null where no record of it exists. */
+  readonly values: readonly [string | null, string | null];
+}
+
+/** Data was not released because a fault may have reached it. */
+export class BelayFaultError extends Error {
+  override readonly name = "BelayFaultError";
+  readonly code = "BELAY320";
+  /** The faults recorded; a report keeps the first few of each kernel. */
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    const first = faults[0];
+    const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
+    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}`);
+    this.faults = faults;
+  }
+}
+
+/** A fault in one line: kernel, place, invocation and both values. */
+export function describeFault(fault: Fault): string {
+  const { kernel, site, workgroup, localIndex, values } = fault;
+  const place = site ? `${site.name}, line ${site.line}, column ${site.column}` : "an unknown place";
+  const who = `workgroup (${workgroup.join(", ")}), local index ${localIndex}`;
+  const missing = fault.cause === "partnerAbsent" ? "nothing" : "an unrecorded value";
+  const [first, second] = values.map((value) => value ?? missing);
+  return `replicas of kernel "${kernel}" disagree at ${place}: ${who} computed ${first} and ${second}`;
+}
+
+/** What one record says: one replica's side of a disagreement. */
+interface Side {
+  readonly key: string;
+  readonly replica: number;
+  readonly fault: Omit<Fault, "values">;
+  readonly value: string;
+}
+
+/** Reads a kernel's report: records of the same place and invocation are the two sides of one fault. */
+export function readFaults(kernel: Kernel, words: Uint32Array): Fault[] {
+  const count = Math.min(words[reportWords.detections]!, reportWords.recordCapacity);
+  const waiting = new Map<string, Side>();
+  const faults: Fault[] = [];
+  const settle = (side: Side, other?: Side) => {
+    const sides = side.replica === 0 ? [side, other] : [other, side];
+    faults.push({ ...side.fault, values: [sides[0]?.value ?? null, sides[1]?.value ?? null] });
+  };
+  for (let i = 0; i < count; i++) {
+    const start = reportWords.records + i * reportWords.recordStride;
+    const side = readSide(kernel, words.subarray(start, start + reportWords.recordStride));
+    const other = waiting.get(side.key);
+    if (other && other.replica !== side.replica) {
+      waiting.delete(side.key);
+      settle(other, side);
+    } else {
+      if (other) settle(other);
+      waiting.set(side.key, side);
+    }
+  }
+  for (const side of waiting.values()) settle(side);
+  return faults;
+}
+
+function readSide(kernel: Kernel, record: Uint32Array): Side {
+  const [id, x, y, z, localIndex, replica, cause, wordOffset, ...value] = record as unknown as number[] as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    ...number[],
+  ];
+  const site = kernel.protection.checks.find((check) => check.id === id);
+  return {
+    key: [id, x, y, z, localIndex, wordOffset].join(),
+    replica,
+    value: formatValue(site, value),
+    fault: {
+      kernel: kernel.name,
+      entryPoint: kernel.entryPoint,
+      cause: cause === recordCause.partnerAbsent ? "partnerAbsent" : "mismatch",
+      site: site ? { ...site, ...sourcePosition(kernel.source, site.span.start) } : null,
+      workgroup: [x, y, z],
+      localIndex,
+      wordOffset,
+    },
+  };
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+function formatValue(site: CheckSite | undefined, words: readonly number[]): string {
+  const scalar = site?.scalar ?? "hash";
+  const components = words.slice(0, site?.components ?? 1).map((word) => formatWord(scalar, word));
+  return components.length === 1 ? components[0]! : `(${components.join(", ")})`;
+}
+
+function formatWord(scalar: CheckSite["scalar"], word: number): string {
+  scratch.setUint32(0, word);
+  switch (scalar) {
+    case "f32":
+      return String(scratch.getFloat32(0));
+    case "i32":
+      return String(scratch.getInt32(0));
+    case "u32":
+      return String(word);
+    case "bool":
+      return word === 0 ? "false" : "true";
+    // Node 20 has no 16-bit floats, so their bits are shown.
+    case "f16":
+    case "hash":
+      return `0x${word.toString(16).padStart(8, "0")}`;
+  }
+}

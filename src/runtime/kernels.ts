@@ -1,0 +1,189 @@
+import type { KernelLimits, Protect, ProtectOptions, ProtectResult } from "../compiler/contract.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
+import type { ResolvedPolicy } from "./policy.ts";
+import type { ReportArena, ReportSlot } from "./reportArena.ts";
+
+/** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
+export interface Kernel {
+  /** Its pipeline's label, else its entry point; `#2` and so on tell kernels of the same name apart. */
+  readonly name: string;
+  readonly entryPoint: string;
+  /** The program's own source, which every position refers to. */
+  readonly source: string;
+  readonly protection: ProtectResult;
+  /** The native module with the protected code. */
+  readonly module: GPUShaderModule;
+  readonly slot: ReportSlot;
+  /** Dispatches submitted. */
+  dispatches: number;
+  /** Detections read so far. */
+  detections: number;
+  /** Strikes of the armed fault read so far. */
+  strikes: number;
+}
+
+/** What identifies a kernel. */
+export interface KernelRequest {
+  readonly source: string;
+  readonly entryPoint: string | undefined;
+  readonly label: string;
+  readonly constants: Readonly<Record<string, number>>;
+  /** Bind groups that an explicit pipeline layout takes. */
+  readonly reservedGroups: number;
+}
+
+/** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
+export interface KernelChoice {
+  readonly coverage: KernelCoverage;
+  readonly kernel?: Kernel;
+}
+
+interface Protection {
+  readonly result: ProtectResult;
+  module?: GPUShaderModule;
+}
+
+/** The kernels of a device: protects each source once, names them, and knows how far they are covered. */
+export class Kernels {
+  readonly #device: GPUDevice;
+  readonly #policy: ResolvedPolicy;
+  readonly #protect: Protect;
+  readonly #arena: ReportArena;
+  readonly #limits: KernelLimits;
+  readonly #protections = new Map<string, Protection>();
+  readonly #choices = new Map<string, KernelChoice>();
+  readonly #onKernel: (kernel: Kernel) => void;
+
+  constructor(
+    device: GPUDevice,
+    policy: ResolvedPolicy,
+    protect: Protect,
+    arena: ReportArena,
+    onKernel: (kernel: Kernel) => void,
+  ) {
+    this.#device = device;
+    this.#policy = policy;
+    this.#protect = protect;
+    this.#arena = arena;
+    this.#onKernel = onKernel;
+    this.#limits = kernelLimits(device.limits);
+  }
+
+  /** Every kernel a pipeline was made for, in order. */
+  get choices(): Iterable<KernelChoice> {
+    return this.#choices.values();
+  }
+
+  /** The kernel for a request; the same one for the same request. */
+  choose(request: KernelRequest): KernelChoice {
+    const key = keyOf(request);
+    const known = this.#choices.get(key);
+    if (known) return known;
+    const choice = this.#make(request);
+    this.#choices.set(key, choice);
+    if (choice.kernel) this.#onKernel(choice.kernel);
+    return choice;
+  }
+
+  /** Leaves a kernel alone from now on, for this reason. */
+  leaveAlone(request: KernelRequest, reason: Diagnostic): KernelChoice {
+    const key = keyOf(request);
+    const name = this.#choices.get(key)?.coverage.kernel ?? this.#name(request);
+    const choice: KernelChoice = {
+      coverage: {
+        kernel: name,
+        entryPoint: request.entryPoint ?? "",
+        redundancy: "none",
+        diagnostics: locate(request.source, [reason]),
+      },
+    };
+    this.#choices.set(key, choice);
+    return choice;
+  }
+
+  #make(request: KernelRequest): KernelChoice {
+    const { source } = request;
+    const protection = this.#protectOnce(request);
+    const { result } = protection;
+    const summary = request.entryPoint
+      ? result.entryPoints.find(({ name }) => name === request.entryPoint)
+      : result.entryPoints.length === 1
+        ? result.entryPoints[0]
+        : undefined;
+    const failed = result.diagnostics.some(({ severity }) => severity === "error");
+    const instrumented = !failed && summary && result.layout;
+    // With injection on, every entry point is instrumented, redundant or not.
+    const usable = instrumented && (summary.redundancy !== "none" || this.#policy.injectFaults);
+    const name = this.#name(request, summary?.name);
+    const reasons = [...result.diagnostics];
+    if (!failed && !summary) reasons.push(leftAlone.unknownEntryPoint());
+    if (!failed && this.#policy.redundancy === "none") reasons.push(leftAlone.notRequested());
+    const coverage: KernelCoverage = {
+      kernel: name,
+      entryPoint: summary?.name ?? request.entryPoint ?? "",
+      redundancy: usable ? summary.redundancy : "none",
+      diagnostics: locate(source, reasons),
+    };
+    if (!usable || !result.layout) return { coverage };
+    protection.module ??= this.#device.createShaderModule({ label: name, code: result.code });
+    const kernel: Kernel = {
+      name,
+      entryPoint: summary.name,
+      source,
+      protection: result,
+      module: protection.module,
+      slot: this.#arena.allocate(result.layout.bytes),
+      dispatches: 0,
+      detections: 0,
+      strikes: 0,
+    };
+    return { coverage, kernel };
+  }
+
+  #protectOnce({ source, constants, reservedGroups }: KernelRequest): Protection {
+    const key = JSON.stringify([reservedGroups, Object.entries(constants).sort(), source]);
+    let protection = this.#protections.get(key);
+    if (!protection) {
+      const { redundancy, check, channel, injectFaults, strict } = this.#policy;
+      const options: ProtectOptions = {
+        ...{ redundancy, check, channel, injectFaults, strict, constants, reservedGroups },
+        features: this.#device.features,
+        limits: this.#limits,
+      };
+      protection = { result: this.#protect(source, options) };
+      this.#protections.set(key, protection);
+    }
+    return protection;
+  }
+
+  #name({ label, entryPoint }: KernelRequest, found?: string): string {
+    const base = label || found || entryPoint || "kernel";
+    const taken = new Set([...this.choices].map(({ coverage }) => coverage.kernel));
+    let name = base;
+    for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
+    return name;
+  }
+}
+
+function keyOf({ source, entryPoint, label, constants, reservedGroups }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, reservedGroups, Object.entries(constants).sort(), source]);
+}
+
+/** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */
+function kernelLimits(limits: GPUSupportedLimits): KernelLimits {
+  const {
+    maxComputeInvocationsPerWorkgroup,
+    maxComputeWorkgroupSizeX,
+    maxComputeWorkgroupStorageSize,
+    maxStorageBuffersPerShaderStage,
+    maxBindGroups,
+  } = limits;
+  return {
+    maxComputeInvocationsPerWorkgroup,
+    maxComputeWorkgroupSizeX,
+    maxComputeWorkgroupStorageSize,
+    maxStorageBuffersPerShaderStage,
+    maxBindGroups,
+  };
+}

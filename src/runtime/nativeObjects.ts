@@ -1,0 +1,48 @@
+/**
+ * How Belay stands between a program and WebGPU. The device and its queue are shown through a front, so that the
+ * program's own device stays plain. Everything made through them is the native object itself, some of whose methods
+ * are shadowed: the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
+ */
+
+/** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
+export const flags = {
+  bufferMapRead: 0x1,
+  bufferCopySrc: 0x4,
+  bufferCopyDst: 0x8,
+  bufferStorage: 0x80,
+  mapRead: 0x1,
+  shaderStageCompute: 0x4,
+  textureStorage: 0x8,
+} as const;
+
+/** Gives one native object own members that hide its prototype's. */
+export function shadow<T extends object>(native: T, members: Partial<T>): void {
+  for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(members))) {
+    Object.defineProperty(native, name, { ...member, enumerable: false });
+  }
+}
+
+/** The original of a method that is about to be shadowed, bound to its object. */
+export function original<T extends object, K extends keyof T>(native: T, name: K): T[K] {
+  const method = native[name];
+  return typeof method === "function" ? method.bind(native) : method;
+}
+
+/** An object that answers from `members` first and is `native` otherwise, `instanceof` included. */
+export function front<T extends object, M extends object>(native: T, members: M): T & M {
+  const bound = new Map<PropertyKey, unknown>();
+  return new Proxy(native, {
+    get(_, name) {
+      if (Object.hasOwn(members, name)) return Reflect.get(members, name);
+      if (bound.has(name)) return bound.get(name);
+      const value: unknown = Reflect.get(native, name, native);
+      // Native methods and accessors accept no other `this` than the native object.
+      if (typeof value !== "function" || name === "constructor") return value;
+      const method = value.bind(native);
+      bound.set(name, method);
+      return method;
+    },
+    set: (_, name, value) => Reflect.set(native, name, value, native),
+    has: (_, name) => Object.hasOwn(members, name) || Reflect.has(native, name),
+  }) as T & M;
+}
