@@ -1,5 +1,6 @@
 /** The operators (specification sections "Logical", "Arithmetic", "Comparison" and "Bit Expressions"). */
 import type { BinaryOperator, UnaryOperator } from "../ast.ts";
+import { matrixType } from "../conversion.ts";
 import type { MatrixType, ScalarType, Type } from "../types.ts";
 import type { ScalarValue, Value } from "../values.ts";
 import { componentwise, composite, elements, vector } from "./components.ts";
@@ -21,16 +22,17 @@ export function foldBinary(operator: BinaryOperator, left: Value, right: Value, 
 
 /** `foldBinary`, for use within an evaluation. */
 export function binary(operator: BinaryOperator, left: Value, right: Value, type: Type): Value {
-  if (operator === "*" && left.type.kind === "matrix" && right.type.kind !== "scalar") {
-    return right.type.kind === "vector"
-      ? timesVector(elements(transpose(left)), right)
-      : composite(
-          matrixType(type),
-          elements(right).map((column) => timesVector(elements(transpose(left)), column)),
-        );
-  }
-  if (operator === "*" && left.type.kind === "vector" && right.type.kind === "matrix") {
-    return timesVector(elements(right), left);
+  if (operator === "*") {
+    const kinds = `${left.type.kind} * ${right.type.kind}`;
+    if (kinds === "vector * matrix") return dots(elements(right), left);
+    if (kinds === "matrix * vector") return dots(elements(transpose(left)), right);
+    if (kinds === "matrix * matrix") {
+      const rows = elements(transpose(left));
+      return composite(
+        asMatrix(type),
+        elements(right).map((column) => dots(rows, column)),
+      );
+    }
   }
   return componentwise(type, [left, right], ([a, b], element) => binaryScalar(operator, a!, b!, element));
 }
@@ -65,12 +67,12 @@ function binaryScalar(
   if (typeof left.value === "boolean" && typeof right.value === "boolean") {
     return bool(operator.startsWith("&") ? left.value && right.value : left.value || right.value);
   }
-  if (isFloat(type)) return float(type, floatArithmetic(operator, numberOf(left), numberOf(right)));
+  if (isFloat(type)) return float(type, floatArithmetic(operator, numberOf(left), numberOf(right), type));
   return integerArithmetic(operator, integerOf(left), integerOf(right), type);
 }
 
-// Rounding the double result once more is exact for +, -, * and /: it has more than twice the bits of f32 and f16.
-function floatArithmetic(operator: BinaryOperator, a: number, b: number): number {
+// A double holds more than twice the bits of f32 and f16, so that rounding its result once more is correct rounding.
+function floatArithmetic(operator: BinaryOperator, a: number, b: number, type: ScalarType): number {
   switch (operator) {
     case "+":
       return a + b;
@@ -81,10 +83,16 @@ function floatArithmetic(operator: BinaryOperator, a: number, b: number): number
     case "/":
       return b === 0 ? noValue("division by zero") : a / b;
     case "%":
-      return b === 0 ? noValue("division by zero") : a % b;
+      return b === 0 ? noValue("division by zero") : remainder(a, b, type);
     default:
       throw new TypeError(`${operator} does not apply to floating-point values`);
   }
+}
+
+/** The specification's formula; f16 computes it in f32, where the quotient cannot overflow. */
+function remainder(a: number, b: number, type: ScalarType): number {
+  const round = type.name === "abstract-float" ? (x: number) => x : Math.fround;
+  return a - round(b * Math.trunc(round(a / b)));
 }
 
 function integerArithmetic(operator: BinaryOperator, a: bigint, b: bigint, type: ScalarType): ScalarValue {
@@ -136,11 +144,12 @@ export function dot(left: Value, right: Value): ScalarValue {
     .reduce((sum, product) => binaryScalar("+", sum, product, sum.type));
 }
 
-function timesVector(rows: readonly Value[], column: Value): Value {
-  return vector(rows.map((row) => dot(row, column)));
+/** The vector of the dot products of several vectors with one. */
+function dots(vectors: readonly Value[], by: Value): Value {
+  return vector(vectors.map((each) => dot(each, by)));
 }
 
-function matrixType(type: Type): MatrixType {
+function asMatrix(type: Type): MatrixType {
   if (type.kind !== "matrix") throw new TypeError("expected a matrix type");
   return type;
 }
@@ -148,9 +157,9 @@ function matrixType(type: Type): MatrixType {
 /** The matrix whose columns are the rows of `matrix`. */
 export function transpose(matrix: Value): Value {
   const columns = elements(matrix);
-  const { element, columns: width, rows } = matrixType(matrix.type);
+  const { element, columns: width, rows } = asMatrix(matrix.type);
   return composite(
-    { kind: "matrix", columns: rows, rows: width, element },
+    matrixType(rows, width, element),
     Array.from({ length: rows }, (_, row) => vector(columns.map((column) => scalar(elements(column)[row])))),
   );
 }

@@ -1,4 +1,5 @@
 /** Composite values, taken apart and put together. */
+import { vectorType } from "../conversion.ts";
 import type { ArrayType, MatrixType, ScalarType, StructType, Type, VectorType } from "../types.ts";
 import type { CompositeValue, ScalarValue, Value } from "../values.ts";
 import { scalar } from "./scalars.ts";
@@ -10,7 +11,7 @@ export function isComposite(type: Type): type is CompositeType {
 }
 
 export function columnType(type: MatrixType): VectorType {
-  return { kind: "vector", size: type.rows, element: type.element };
+  return vectorType(type.rows, type.element);
 }
 
 /** The type of element `index`: a component, a column, an array element or a member. */
@@ -31,8 +32,7 @@ export function composite(type: CompositeType, values: readonly Value[]): Compos
 
 /** A vector of the given components, of their type. */
 export function vector(components: readonly ScalarValue[]): CompositeValue {
-  const size = components.length as 2 | 3 | 4;
-  return composite({ kind: "vector", size, element: components[0]!.type }, components);
+  return composite(vectorType(components.length, components[0]!.type), components);
 }
 
 /** The scalars of a value, in order. */

@@ -1,3 +1,4 @@
+import { conversionRank, sameType } from "../conversion.ts";
 import type { ScalarType, Type } from "../types.ts";
 import type { ScalarValue, Value } from "../values.ts";
 import { composite, elementType, isComposite } from "./components.ts";
@@ -6,7 +7,7 @@ import { bool, floatInRange, integer, isFloat, wrappedInteger } from "./scalars.
 
 /**
  * Converts a value as an expression's context does (specification section "Conversion Rank"): abstract
- * numbers to `to`, component by component. A value of a concrete type is already of type `to`.
+ * numbers to `to`, component by component.
  */
 export function convert(value: Value, to: Type): Folded {
   return folded(() => converted(value, to));
@@ -14,39 +15,19 @@ export function convert(value: Value, to: Type): Folded {
 
 /** `convert`, for use within an evaluation. */
 export function converted(value: Value, to: Type): Value {
-  if (!isAbstract(value.type)) {
-    if (value.type.kind === "scalar" && (to.kind !== "scalar" || to.name !== value.type.name)) {
-      noValue(`no automatic conversion from ${value.type.name}`);
-    }
-    return value;
-  }
-  if ("elements" in value) {
-    if (!isComposite(to)) return noValue(`no automatic conversion from a ${value.type.kind}`);
-    return composite(
-      to,
-      value.elements.map((element, i) => converted(element, elementType(to, i))),
-    );
-  }
-  if (to.kind !== "scalar" || to.name === "bool" || (isFloat(value.type) && !isFloat(to))) {
-    return noValue(`no automatic conversion from ${value.type.name}`);
-  }
-  return cast(value, to);
+  if (sameType(value.type, to)) return value;
+  if (!Number.isFinite(conversionRank(value.type, to)))
+    noValue("no automatic conversion to the expected type");
+  return convertParts(value, to);
 }
 
-/** Whether a type is or contains an abstract numeric type. */
-function isAbstract(type: Type): boolean {
-  switch (type.kind) {
-    case "scalar":
-      return type.name === "abstract-int" || type.name === "abstract-float";
-    case "vector":
-    case "matrix":
-    case "array":
-      return isAbstract(type.element);
-    case "struct":
-      return type.declaration === undefined && type.members.some((member) => isAbstract(member.type));
-    default:
-      return false;
-  }
+function convertParts(value: Value, to: Type): Value {
+  if (!("elements" in value)) return to.kind === "scalar" ? cast(value, to) : value;
+  if (!isComposite(to)) return value;
+  return composite(
+    to,
+    value.elements.map((element, i) => convertParts(element, elementType(to, i))),
+  );
 }
 
 /** The scalar constructors `bool`, `i32`, `u32`, `f32` and `f16`; abstract types convert in the same way. */

@@ -13,7 +13,7 @@ import { type Folded, folded, noValue } from "./folded.ts";
 import { bool, floatInRange, integer } from "./scalars.ts";
 
 const integerPattern = /^(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)([iu]?)$/;
-const decimalFloatPattern = /^((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fh]?)$/;
+const decimalFloatPattern = /^(?=.*[.eEfh])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fh]?)$/;
 const hexFloatPattern =
   /^0[xX](?=\.?[0-9a-fA-F])([0-9a-fA-F]*)\.?([0-9a-fA-F]*)(?:[pP]([+-]?[0-9]+)([fh]?))?$/;
 
