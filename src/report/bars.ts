@@ -6,17 +6,24 @@ import type { BarsSection } from "./report.ts";
 const barHeight = 16;
 const groupGap = 12;
 
+export interface Drawing {
+  readonly markup: string;
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n` variables. */
-export function drawBars({ title, axis, series, bars }: BarsSection): string {
+export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
   const groups = [...new Set(bars.map(({ group }) => group))];
   const groupHeight = series.length * barHeight + groupGap;
+  const [width, height] = [840, groups.length * groupHeight + 56];
   const svg = Plot.plot({
     // A fresh document, because there is no browser here.
     document: parseHTML("<html></html>").document as unknown as Document,
     className: "bars",
     ariaLabel: title,
-    width: 720,
-    height: groups.length * groupHeight + 56,
+    width,
+    height,
     marginLeft: 120,
     marginRight: 72,
     marginTop: 8,
@@ -49,5 +56,5 @@ export function drawBars({ title, axis, series, bars }: BarsSection): string {
     ],
   });
   svg.setAttribute("role", "img");
-  return svg.outerHTML;
+  return { markup: svg.outerHTML, width, height };
 }

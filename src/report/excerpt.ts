@@ -14,7 +14,7 @@ export function lineAt(source: string, offset: number): { number: number; start:
 export function drawExcerpt(source: string, span: { readonly start: number; readonly end: number }): Html {
   const line = lineAt(source, span.start);
   const markEnd = Math.min(span.end, line.end);
-  const lines = source.split("\n");
+  const lines = source.trimEnd().split("\n");
   const first = Math.max(0, line.number - 1 - context);
   const rows = lines.slice(first, line.number + context).map((text, i) => {
     const number = first + i + 1;

@@ -1,24 +1,28 @@
-/** Text that is already HTML; everything else is escaped when it is put into a page. */
-export class Html {
+/** A piece of markup; everything else is escaped when it is put into a page. */
+export interface Html {
+  readonly [markup]: true;
   readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
 }
+
+const markup = Symbol("markup");
 
 type Part = string | number | Html | readonly Part[] | undefined;
 
-/** A template of HTML: what is put into it is escaped, unless it is `Html` itself. */
+/** A template of HTML or SVG: what is put into it is escaped, unless it is markup itself. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(strings.map((text, i) => text + toText(parts[i])).join(""));
+  return trusted(strings.map((text, i) => text + toText(parts[i])).join(""));
+}
+
+/** Takes a text for markup as it is. */
+export function trusted(text: string): Html {
+  return { [markup]: true, text };
 }
 
 function toText(part: Part): string {
   if (part === undefined) return "";
-  if (part instanceof Html) return part.text;
-  if (typeof part === "object") return part.map(toText).join("");
-  return escapeText(String(part));
+  if (typeof part !== "object") return String(part).replace(/[&<>"']/g, (character) => entities[character]!);
+  if (markup in part) return part.text;
+  return part.map(toText).join("");
 }
 
 const entities: Record<string, string> = {
@@ -28,7 +32,3 @@ const entities: Record<string, string> = {
   '"': "&quot;",
   "'": "&#39;",
 };
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character]!);
-}

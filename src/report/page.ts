@@ -1,6 +1,6 @@
 import { drawBars } from "./bars.ts";
 import { drawExcerpt } from "./excerpt.ts";
-import { Html, html } from "./html.ts";
+import { type Html, html, trusted } from "./html.ts";
 import type { BarsSection, Cell, Column, Facts, Report, ReportedFault, Section } from "./report.ts";
 import { stylesheet } from "./stylesheet.ts";
 
@@ -13,7 +13,7 @@ export function renderPage({ title, verdict, sections }: Report): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${verdict.ok ? "✓" : "✗"} ${title}</title>
-<style>${new Html(stylesheet)}</style>
+<style>${trusted(stylesheet)}</style>
 </head>
 <body>
 <header>
@@ -72,7 +72,7 @@ function renderTable(caption: string, columns: readonly Column[], rows: readonly
 
 function renderBars(section: BarsSection): Html {
   const keys = section.series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
-  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${new Html(drawBars(section))}</div></figure>`;
+  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(drawBars(section).markup)}</div></figure>`;
 }
 
 function renderFault({ title, source, span, facts }: ReportedFault): Html {

@@ -40,7 +40,7 @@ th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-ali
 thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 .end { text-align: end; }
 figure { margin: 0; }
-.bars { color: var(--text); max-width: 100%; min-width: 32rem; height: auto; font-family: inherit; }
+.bars { color: var(--text); width: 100%; min-width: 32rem; height: auto; font-family: inherit; }
 .legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }
 .legend li::before {
   content: ""; display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.5em; border-radius: 2px;

@@ -1,0 +1,92 @@
+import { parseHTML } from "linkedom";
+import { describe, expect, it } from "vitest";
+import { renderPage } from "./page.ts";
+import { renderPicture } from "./picture.ts";
+import type { Report } from "./report.ts";
+
+const source = "@compute @workgroup_size(64)\nfn scale() {\n  out[0] = a < b && c;\n}\n";
+
+const report: Report = {
+  title: "belay demo",
+  verdict: { ok: true, headline: "1 of 1 workloads agreed", detail: "software <adapter>" },
+  sections: [
+    {
+      kind: "table",
+      title: "Workloads",
+      columns: [{ label: "Workload" }, { label: "Agreed" }, { label: "Time", align: "end" }],
+      rows: [[{ text: "scale" }, { text: "yes", ok: true }, { text: "1.5 ms" }]],
+    },
+    {
+      kind: "bars",
+      title: "Time",
+      axis: "milliseconds",
+      series: ["plain", "protected"],
+      bars: [
+        { group: "scale", series: "plain", value: 1, label: "1.0" },
+        { group: "scale", series: "protected", value: 1.5, label: "1.5" },
+      ],
+    },
+    {
+      kind: "faults",
+      title: "Faults",
+      faults: [
+        {
+          title: "scale",
+          source,
+          span: { start: source.indexOf("out[0]"), end: source.indexOf(" =") },
+          facts: [["values", "1 and 2"]],
+        },
+      ],
+    },
+    { kind: "facts", title: "Machine", facts: [["adapter", "SwiftShader"]] },
+    { kind: "commands", title: "Again", commands: ["npm start"] },
+  ],
+};
+
+describe("renderPage", () => {
+  const { document } = parseHTML(renderPage(report));
+
+  it("says the verdict first", () => {
+    expect(document.querySelector("h1")?.textContent).toBe("1 of 1 workloads agreed");
+    expect(document.querySelector("title")?.textContent).toBe("✓ belay demo");
+  });
+
+  it("escapes what it is given", () => {
+    expect(document.querySelector("header")?.textContent).toContain("software <adapter>");
+    expect(renderPage(report)).not.toContain("<adapter>");
+  });
+
+  it("names rows and columns for a screen reader", () => {
+    expect(document.querySelectorAll('th[scope="col"]').length).toBe(3);
+    expect(document.querySelector('th[scope="row"]')?.textContent).toBe("scale");
+    expect(document.querySelector("caption")?.textContent).toBe("Workloads");
+  });
+
+  it("marks the struck span in its numbered line", () => {
+    expect(document.querySelector("mark")?.textContent).toBe("out[0]");
+    expect(document.querySelector(".struck")?.textContent).toBe("3  out[0] = a < b && c;");
+  });
+
+  it("draws one bar per value", () => {
+    expect(document.querySelectorAll('svg [aria-label="bar"] :is(path, rect)').length).toBe(2);
+  });
+
+  it("asks for nothing from outside", () => {
+    expect(renderPage(report)).not.toMatch(/<script|<link|@import|url\(|src=|href=/);
+  });
+});
+
+describe("renderPicture", () => {
+  it("is the same image every time", () => {
+    expect(renderPicture(report)).toBe(renderPicture(report));
+  });
+
+  it("shows verdict, table and bars", () => {
+    const { document } = parseHTML(renderPicture(report));
+    const texts = [...document.querySelectorAll("text")].map((text) => text.textContent);
+    expect(texts).toEqual(
+      expect.arrayContaining(["1 of 1 workloads agreed", "✓ yes", "1.5 ms", "protected"]),
+    );
+    expect(document.querySelectorAll('[aria-label="bar"] :is(path, rect)').length).toBe(2);
+  });
+});
