@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { NoAdapterError, openGpu } from "./adapter.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { changeKernel } from "../../test/changeKernel.ts";
+import { NoAdapterError, type OpenedGpu, openGpu } from "./adapter.ts";
 import { requestFullDevice } from "./adapterDevice.ts";
 import { diagnoseAdapters } from "./adapterDiagnosis.ts";
 import { probeSubgroupPairing, selfTest } from "./adapterSelfTest.ts";
@@ -84,13 +85,44 @@ describe("SwiftShader", () => {
 });
 
 describe("a device", () => {
-  test("computes and remembers what it should, and its pairs of lanes are told apart", async () => {
-    using opened = await openGpu();
-    const device = await requestFullDevice(opened.adapter);
-    expect(device.limits.maxBufferSize).toBe(opened.adapter.limits.maxBufferSize);
-    expect(await selfTest(device)).toMatchObject({ ok: true, mismatches: 0 });
-    expect(await probeSubgroupPairing(device)).toBe(device.features.has("subgroups"));
+  let opened: OpenedGpu;
+  let device: GPUDevice;
+  beforeAll(async () => {
+    opened = await openGpu();
+    device = await requestFullDevice(opened.adapter);
+  });
+  afterAll(() => {
     device.destroy();
+    opened.close();
+  });
+
+  test("has every limit of its adapter", () => {
+    expect(device.limits.maxBufferSize).toBe(opened.adapter.limits.maxBufferSize);
+    expect(device.limits.maxComputeWorkgroupStorageSize).toBe(
+      opened.adapter.limits.maxComputeWorkgroupStorageSize,
+    );
+  });
+
+  test("computes and remembers what it should", async () => {
+    expect(await selfTest(device)).toEqual({ ok: true, bytes: 2 ** 20, patterns: 6, mismatches: 0 });
+  });
+
+  test("is found out when one word comes out wrong", async () => {
+    const broken = changeKernel(device, "+ 0xc2b2ae35u", "+ 0xc2b2ae35u + u32(id.x == 7u)");
+    expect(await selfTest(broken, 1024)).toMatchObject({
+      ok: false,
+      mismatches: 6,
+      first: { pattern: "zeros", index: 7 },
+    });
+  });
+
+  test("has neighbouring invocations in neighbouring lanes, where it has subgroups", async () => {
+    expect(await probeSubgroupPairing(device)).toBe(device.features.has("subgroups"));
+  });
+
+  test("has no pairs when the lanes are laid out otherwise", async () => {
+    if (!device.features.has("subgroups")) return;
+    expect(await probeSubgroupPairing(changeKernel(device, "(index, 1u)", "(index, 2u)"))).toBe(false);
   });
 });
 

@@ -1,0 +1,15 @@
+/** The same device, but `from` in the WGSL it is given becomes `to`: a deliberately broken kernel. */
+export function changeKernel(device: GPUDevice, from: string, to: string): GPUDevice {
+  return new Proxy(device, {
+    get(target, name) {
+      if (name === "createShaderModule") {
+        return ({ code }: GPUShaderModuleDescriptor) => {
+          if (!code.includes(from)) throw new Error(`the kernel does not contain "${from}"`);
+          return target.createShaderModule({ code: code.replace(from, to) });
+        };
+      }
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,59 @@
+import * as bitonicSort from "./bitonicSort.ts";
+import * as histogram from "./histogram.ts";
+import * as matrixProduct from "./matrixProduct.ts";
+import * as nBody from "./nBody.ts";
+import type { Program } from "./program.ts";
+import * as reduction from "./reduction.ts";
+import * as sobelFilter from "./sobelFilter.ts";
+
+/** A program at the two sizes that benchmarks and campaigns use. */
+export interface CatalogEntry {
+  readonly name: string;
+  /** Takes a fraction of a second on a software adapter. */
+  small(): Program;
+  /** Keeps a large GPU busy, as far as the device's limits on buffers allow. */
+  full(limits: GPUSupportedLimits): Program;
+}
+
+export const catalog: readonly CatalogEntry[] = [
+  {
+    name: "matrixProduct",
+    small: () => matrixProduct.create({ rows: 96 }),
+    full: (limits) => matrixProduct.create({ rows: Math.min(4096, Math.floor(Math.sqrt(wordsIn(limits)))) }),
+  },
+  {
+    name: "nBody",
+    small: () => nBody.create({ bodies: 256, steps: 2 }),
+    full: () => nBody.create({ bodies: 65_536, steps: 4 }),
+  },
+  {
+    name: "reduction",
+    small: () => reduction.create({ length: 100_001 }),
+    full: (limits) => reduction.create({ length: Math.min(2 ** 28, wordsIn(limits)) }),
+  },
+  {
+    name: "reductionFloat",
+    small: () => reduction.create({ length: 100_001, type: "f32" }),
+    full: (limits) => reduction.create({ length: Math.min(2 ** 28, wordsIn(limits)), type: "f32" }),
+  },
+  {
+    name: "bitonicSort",
+    small: () => bitonicSort.create({ length: 5000 }),
+    full: (limits) => bitonicSort.create({ length: Math.min(2 ** 24, wordsIn(limits)) }),
+  },
+  {
+    name: "histogram",
+    small: () => histogram.create({ samples: 100_001 }),
+    full: (limits) => histogram.create({ samples: 4 * Math.min(2 ** 28, wordsIn(limits)) }),
+  },
+  {
+    name: "sobelFilter",
+    small: () => sobelFilter.create({ width: 129, height: 127 }),
+    full: (limits) => sobelFilter.create({ width: Math.min(16_384, Math.floor(Math.sqrt(wordsIn(limits)))) }),
+  },
+];
+
+/** How many words one buffer may hold. */
+function wordsIn(limits: GPUSupportedLimits): number {
+  return Math.floor(Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize) / 4);
+}

@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
+import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
+import { changeKernel } from "../test/changeKernel.ts";
+import * as bitonicSort from "./bitonicSort.ts";
+import * as histogram from "./histogram.ts";
+import { catalog } from "./index.ts";
+import * as matrixProduct from "./matrixProduct.ts";
+import * as nBody from "./nBody.ts";
+import type { Program } from "./program.ts";
+import * as reduction from "./reduction.ts";
+import * as sobelFilter from "./sobelFilter.ts";
+
+let opened: OpenedGpu;
+let device: GPUDevice;
+const problems: string[] = [];
+beforeAll(async () => {
+  opened = await openGpu();
+  device = await requestFullDevice(opened.adapter);
+  device.addEventListener("uncapturederror", ({ error }) => problems.push(error.message));
+});
+afterEach(() => expect(problems.splice(0)).toEqual([]));
+afterAll(() => {
+  device.destroy();
+  opened.close();
+});
+
+const odd: Record<string, () => Program> = {
+  "a product of one element": () => matrixProduct.create({ rows: 1 }),
+  "a product with odd sides": () => matrixProduct.create({ rows: 33, columns: 17, inner: 50 }),
+  "one body": () => nBody.create({ bodies: 1 }),
+  "bodies that leave a tile part empty": () => nBody.create({ bodies: 100, steps: 3 }),
+  "a sum of one element": () => reduction.create({ length: 1 }),
+  "a sum over one block": () => reduction.create({ length: 1024 }),
+  "a sum over one block and one element": () => reduction.create({ length: 1025 }),
+  "a sum of floats in two passes": () => reduction.create({ length: 2999, type: "f32" }),
+  "one key": () => bitonicSort.create({ length: 1 }),
+  "keys that fill a block": () => bitonicSort.create({ length: 256 }),
+  "keys just beyond a block": () => bitonicSort.create({ length: 257 }),
+  "keys short of a power of two": () => bitonicSort.create({ length: 2047 }),
+  "keys beyond a power of two": () => bitonicSort.create({ length: 1300 }),
+  "one sample": () => histogram.create({ samples: 1 }),
+  "samples that end inside a word": () => histogram.create({ samples: 8195 }),
+  "one pixel": () => sobelFilter.create({ width: 1 }),
+  "a narrow image": () => sobelFilter.create({ width: 3, height: 65 }),
+};
+
+describe("computes the right answer at an odd size", () => {
+  for (const [title, create] of Object.entries(odd)) {
+    test(title, async () => {
+      const program = create();
+      expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
+    });
+  }
+});
+
+describe("at its small size", () => {
+  for (const { name, small } of catalog) {
+    test(`${name} is right, and the same bits again when reset and run again`, async () => {
+      const program = small();
+      const run = program.prepare(device);
+      const results = [];
+      for (let i = 0; i < 2; i++) {
+        if (i > 0) run.reset?.();
+        const encoder = device.createCommandEncoder();
+        run.encode(encoder);
+        device.queue.submit([encoder.finish()]);
+        results.push(await run.read());
+      }
+      run.destroy();
+      expect(program.verify(results[0]!)).toMatchObject({ ok: true });
+      expect(results[1]).toEqual(results[0]);
+    });
+  }
+});
+
+describe("tells a broken kernel from a sound one", () => {
+  const broken: Record<string, [() => Program, from: string, to: string]> = {
+    matrixProduct: [() => matrixProduct.create({ rows: 33 }), "var lower = 0.0", "var lower = 1.0"],
+    nBody: [() => nBody.create({ bodies: 65 }), "const SOFTENING = 0.01", "const SOFTENING = 0.010001"],
+    reduction: [() => reduction.create({ length: 1500 }), "index < count", "index < count - 1u"],
+    reductionFloat: [() => reduction.create({ length: 1500, type: "f32" }), "width > 0u", "width > 1u"],
+    bitonicSort: [() => bitonicSort.create({ length: 600 }), "span >= 2u", "span >= 4u"],
+    histogram: [() => histogram.create({ samples: 999 }), "byte * 8u, 8u", "byte * 8u, 7u"],
+    sobelFilter: [() => sobelFilter.create({ width: 20 }), "/ 510.0", "/ 512.0"],
+  };
+  for (const [name, [create, from, to]] of Object.entries(broken)) {
+    test(name, async () => {
+      const program = create();
+      const result = await program.workload(changeKernel(device, from, to));
+      const { ok, message } = program.verify(result);
+      expect(ok).toBe(false);
+      expect(message).toMatch(/ is .* instead of /);
+    });
+  }
+});
+
+test("a wrong bit anywhere in the outputs is found", async () => {
+  for (const { name, small } of catalog) {
+    const program = small();
+    const result = await program.workload(device);
+    for (const [output, view] of Object.entries(result)) {
+      const words = new Uint32Array(view.buffer, view.byteOffset, view.byteLength / 4);
+      words[words.length >> 1]! ^= 1 << 30;
+      expect(program.verify(result), `${name}.${output}`).toMatchObject({ ok: false });
+      words[words.length >> 1]! ^= 1 << 30;
+    }
+  }
+});
