@@ -1,0 +1,305 @@
+/** Statements (specification section "Statements Grammar Summary"). */
+import type { Span } from "../diagnostics/diagnostic.ts";
+import type {
+  Assignment, Attribute, Block, CallStatement, ConstDeclaration, Expression, ForStatement, IfStatement, Increment,
+  LetStatement, LoopStatement, Statement, SwitchClause, SwitchStatement, TypeExpression, VarStatement,
+} from "./ast.ts";
+import type { Cursor } from "./cursor.ts";
+import type { TokenKind } from "./lexer.ts";
+import { isAssignmentOperator } from "./operators.ts";
+import { parseAttributes } from "./parseAttributes.ts";
+import {
+  parseExpression, parseName, parseTarget, parseTemplateArguments, parseType,
+} from "./parseExpressions.ts";
+import { syntaxError } from "./syntaxErrors.ts";
+
+/** Keywords that stand only at module scope: a block that meets one has lost its closing brace. */
+const moduleKeywords: readonly TokenKind[] = ["fn", "struct", "override", "alias"];
+
+const statementKeywords: readonly TokenKind[] = [
+  "let", "var", "const", "const_assert", "if", "switch", "loop", "for", "while", "break", "continue", "continuing",
+  "discard", "return",
+];
+
+export function parseBlock(cursor: Cursor, where: string): Block {
+  const { start } = cursor.token;
+  const attributes = parseAttributes(cursor);
+  const statements = parseBraced(cursor, where, () => parseStatements(cursor));
+  return { kind: "block", span: cursor.spanFrom(start), attributes, statements };
+}
+
+/** Statements up to a closing brace, to the end, or to where `stop` says so. */
+export function parseStatements(cursor: Cursor, stop: () => boolean = () => false): Statement[] {
+  const statements: Statement[] = [];
+  while (!cursor.at("}", "end", ...moduleKeywords) && !stop()) {
+    if (cursor.accept(";")) continue;
+    const statement = cursor.attempt(
+      () => parseStatement(cursor),
+      () => skipStatement(cursor),
+    );
+    if (statement !== undefined) statements.push(statement);
+  }
+  return statements;
+}
+
+function parseBraced<T>(cursor: Cursor, where: string, parse: () => T): T {
+  return cursor.nest("statements", () => {
+    cursor.expect("{", where);
+    const content = parse();
+    cursor.expect("}", "at the end of the block");
+    return content;
+  });
+}
+
+/** Goes past the end of a broken statement, or to where the next one must start. */
+function skipStatement(cursor: Cursor): void {
+  while (!cursor.at("}", "end", ...moduleKeywords, ...statementKeywords)) {
+    if (cursor.accept(";")) return;
+    if (cursor.accept("else")) cursor.accept("if");
+    else cursor.skip();
+  }
+}
+
+function parseStatement(cursor: Cursor): Statement {
+  const { start } = cursor.token;
+  const attributes = parseAttributes(cursor);
+  const attributed = parseAttributedStatement(cursor, attributes, start);
+  if (attributed !== null) return attributed;
+  if (attributes.length > 0) {
+    cursor.report(syntaxError.misplacedAttribute("this kind of statement", attributes[0]!.span));
+  }
+  const statement = parseSimpleStatement(cursor);
+  cursor.expect(";", "after the statement");
+  return statement;
+}
+
+/** A statement that contains blocks, so that it may have attributes and ends without a semicolon; else null. */
+function parseAttributedStatement(cursor: Cursor, attributes: readonly Attribute[], start: number): Statement | null {
+  switch (cursor.token.kind) {
+    case "{": {
+      const { statements } = parseBlock(cursor, "");
+      return { kind: "block", span: cursor.spanFrom(start), attributes, statements };
+    }
+    case "if":
+      return parseIf(cursor, attributes, start);
+    case "switch":
+      return parseSwitch(cursor, attributes, start);
+    case "loop":
+      return parseLoop(cursor, attributes, start);
+    case "for":
+      return parseFor(cursor, attributes, start);
+    case "while": {
+      cursor.take();
+      const condition = parseExpression(cursor);
+      const body = parseBlock(cursor, "after the condition");
+      return { kind: "while", span: cursor.spanFrom(start), attributes, condition, body };
+    }
+    default:
+      return null;
+  }
+}
+
+/** A statement that ends with a semicolon, which the caller takes. */
+function parseSimpleStatement(cursor: Cursor): Statement {
+  const { kind, start } = cursor.token;
+  switch (kind) {
+    case "const_assert":
+      cursor.take();
+      return { kind: "constAssert", condition: parseExpression(cursor), span: cursor.spanFrom(start) };
+    case "break":
+      if (cursor.next.kind === "if") {
+        cursor.fail(syntaxError.misplaced("`break if`", "at the end of a `continuing` block", cursor.spanOfToken()));
+      }
+      cursor.take();
+      return { kind, span: cursor.spanFrom(start) };
+    case "continue":
+    case "discard":
+      cursor.take();
+      return { kind, span: cursor.spanFrom(start) };
+    case "return": {
+      cursor.take();
+      const value = cursor.at(";") ? null : parseExpression(cursor);
+      return { kind, span: cursor.spanFrom(start), value };
+    }
+    case "continuing":
+      return cursor.fail(syntaxError.misplaced("`continuing`", "at the end of a `loop` body", cursor.spanOfToken()));
+    case "case":
+    case "default":
+      return cursor.fail(syntaxError.misplaced(`\`${kind}\``, "directly in a `switch` body", cursor.spanOfToken()));
+    case "else":
+      return cursor.fail(syntaxError.misplaced("`else`", "after the block of an `if`", cursor.spanOfToken()));
+    default:
+      return parseVariable(cursor) ?? parseUpdateOrCall(cursor);
+  }
+}
+
+/** `let`, `var` or `const` in a function, without the semicolon; null when none starts here. */
+function parseVariable(cursor: Cursor): LetStatement | VarStatement | ConstDeclaration | null {
+  const { kind, start } = cursor.token;
+  if (kind === "var") {
+    cursor.take();
+    const qualifiers = parseTemplateArguments(cursor) ?? [];
+    const head = parseTypedName(cursor);
+    const initializer = parseInitializer(cursor);
+    return { kind, span: cursor.spanFrom(start), ...head, qualifiers, initializer };
+  }
+  if (kind === "let" || kind === "const") {
+    cursor.take();
+    return { kind, ...parseValue(cursor), span: cursor.spanFrom(start) };
+  }
+  return null;
+}
+
+interface TypedName {
+  readonly name: string;
+  readonly nameSpan: Span;
+  readonly type: TypeExpression | null;
+}
+
+/** A declared name with an optional type. */
+export function parseTypedName(cursor: Cursor): TypedName {
+  const name = parseName(cursor, "a name to declare");
+  return { ...name, type: cursor.accept(":") ? parseType(cursor) : null };
+}
+
+/** `= value`, or null. */
+export function parseInitializer(cursor: Cursor): Expression | null {
+  return cursor.accept("=") ? parseExpression(cursor) : null;
+}
+
+/** What follows `let` and `const`. */
+export function parseValue(cursor: Cursor): TypedName & { initializer: Expression } {
+  const head = parseTypedName(cursor);
+  cursor.expect("=", "and a value, which a `let` or `const` must have");
+  return { ...head, initializer: parseExpression(cursor) };
+}
+
+/** An assignment, an increment or a call, without the semicolon. */
+function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | CallStatement {
+  const first = cursor.token;
+  if (cursor.accept("_")) {
+    cursor.expect("=", "after `_`");
+    const value = parseExpression(cursor);
+    return { kind: "assign", span: cursor.spanFrom(first.start), operator: "=", target: null, value };
+  }
+  if (!cursor.at("identifier", "(", "*", "&", "&&")) cursor.failExpecting("a statement");
+  const target = parseTarget(cursor);
+  const { kind: operator } = cursor.token;
+  if (isAssignmentOperator(operator)) {
+    checkAssignable(cursor, target);
+    cursor.take();
+    const value = parseExpression(cursor);
+    return { kind: "assign", span: cursor.spanFrom(first.start), operator, target, value };
+  }
+  if (operator === "++" || operator === "--") {
+    checkAssignable(cursor, target);
+    cursor.take();
+    return { kind: "increment", span: cursor.spanFrom(first.start), operator, target };
+  }
+  if (target.kind === "call" && first.kind === "identifier") {
+    return { kind: "callStatement", span: target.span, call: target };
+  }
+  return cursor.failExpecting("`=`, another assignment operator, `++` or `--`");
+}
+
+/** The grammar of `lhs_expression`. */
+function checkAssignable(cursor: Cursor, target: Expression): void {
+  for (let place = target; ; ) {
+    if (place.kind === "index" || place.kind === "memberAccess") place = place.base;
+    else if (place.kind === "unary" && (place.operator === "*" || place.operator === "&")) place = place.operand;
+    else if (place.kind === "call" || (place.kind === "identifier" && place.templateArgs === null)) return;
+    else return cursor.report(syntaxError.notAssignable(target.span));
+  }
+}
+
+function parseIf(cursor: Cursor, attributes: readonly Attribute[], start: number): IfStatement {
+  cursor.take();
+  const condition = parseExpression(cursor);
+  const then = parseBlock(cursor, "after the condition");
+  const otherwise = cursor.at("else") ? parseElse(cursor) : null;
+  return { kind: "if", span: cursor.spanFrom(start), attributes, condition, then, otherwise };
+}
+
+function parseElse(cursor: Cursor): IfStatement | Block {
+  return cursor.nest("statements", () => {
+    cursor.take();
+    if (cursor.at("if")) return parseIf(cursor, [], cursor.token.start);
+    return parseBlock(cursor, "or `if` after `else`");
+  });
+}
+
+function parseSwitch(cursor: Cursor, attributes: readonly Attribute[], start: number): SwitchStatement {
+  cursor.take();
+  const selector = parseExpression(cursor);
+  const bodyAttributes = parseAttributes(cursor);
+  const clauses = parseBraced(cursor, "before the clauses", () => {
+    const parsed = [parseClause(cursor)];
+    while (!cursor.at("}", "end", ...moduleKeywords)) parsed.push(parseClause(cursor));
+    return parsed;
+  });
+  return { kind: "switch", span: cursor.spanFrom(start), attributes, selector, bodyAttributes, clauses };
+}
+
+function parseClause(cursor: Cursor): SwitchClause {
+  const { start } = cursor.token;
+  const selectors = parseSelectors(cursor);
+  cursor.accept(":");
+  const body = parseBlock(cursor, "before the statements of the clause");
+  return { kind: "clause", span: cursor.spanFrom(start), selectors, body };
+}
+
+function parseSelectors(cursor: Cursor): SwitchClause["selectors"] {
+  if (cursor.accept("default")) return ["default"];
+  if (!cursor.accept("case")) return cursor.failExpecting("`case` or `default`");
+  return cursor.list(
+    () => cursor.at(":", "{", "@"),
+    () => (cursor.accept("default") ? "default" : parseExpression(cursor)),
+  );
+}
+
+function parseLoop(cursor: Cursor, attributes: readonly Attribute[], start: number): LoopStatement {
+  cursor.take();
+  const bodyStart = cursor.token.start;
+  const bodyAttributes = parseAttributes(cursor);
+  let continuing: Block | null = null;
+  let breakIf: Expression | null = null;
+  const statements = parseBraced(cursor, "before the body of the loop", () => {
+    const parsed = parseStatements(cursor, () => cursor.at("continuing"));
+    if (cursor.accept("continuing")) ({ continuing, breakIf } = parseContinuing(cursor));
+    return parsed;
+  });
+  const span = cursor.spanFrom(bodyStart);
+  const body: Block = { kind: "block", span, attributes: bodyAttributes, statements };
+  return { kind: "loop", span: cursor.spanFrom(start), attributes, body, continuing, breakIf };
+}
+
+function parseContinuing(cursor: Cursor): { continuing: Block; breakIf: Expression | null } {
+  const { start } = cursor.token;
+  const attributes = parseAttributes(cursor);
+  let breakIf: Expression | null = null;
+  const statements = parseBraced(cursor, "after `continuing`", () => {
+    const atBreakIf = () => cursor.at("break") && cursor.next.kind === "if";
+    const parsed = parseStatements(cursor, atBreakIf);
+    if (atBreakIf()) {
+      cursor.take();
+      cursor.take();
+      breakIf = parseExpression(cursor);
+      cursor.expect(";", "after the condition");
+    }
+    return parsed;
+  });
+  return { continuing: { kind: "block", span: cursor.spanFrom(start), attributes, statements }, breakIf };
+}
+
+function parseFor(cursor: Cursor, attributes: readonly Attribute[], start: number): ForStatement {
+  cursor.take();
+  cursor.expect("(", "after `for`");
+  const initializer = cursor.at(";") ? null : (parseVariable(cursor) ?? parseUpdateOrCall(cursor));
+  cursor.expect(";", "after the initializer");
+  const condition = cursor.at(";") ? null : parseExpression(cursor);
+  cursor.expect(";", "after the condition");
+  const update = cursor.at(")") ? null : parseUpdateOrCall(cursor);
+  cursor.expect(")", "at the end of the loop header");
+  const body = parseBlock(cursor, "before the body of the loop");
+  return { kind: "for", span: cursor.spanFrom(start), attributes, initializer, condition, update, body };
+}

@@ -1,0 +1,155 @@
+/** Structural traversal of the syntax tree: one table of child fields serves every walk and every rewrite. */
+import type {
+  Attribute, Block, Declaration, Directive, Expression, IfStatement, Module, Parameter, Statement, StructMember,
+  SwitchClause,
+} from "./ast.ts";
+
+export type AnyNode =
+  | Module | Directive | Declaration | Attribute | StructMember | Parameter | Statement | SwitchClause | Expression;
+
+type NodeOfKind<K extends AnyNode["kind"]> = Extract<AnyNode, { readonly kind: K }>;
+
+/** The fields that hold child nodes, in source order. */
+const childFields: { readonly [K in AnyNode["kind"]]: readonly (keyof NodeOfKind<K>)[] } = {
+  module: ["directives", "declarations"],
+  enable: [],
+  requires: [],
+  diagnostic: [],
+  attribute: ["args"],
+  globalVariable: ["attributes", "qualifiers", "type", "initializer"],
+  override: ["attributes", "type", "initializer"],
+  const: ["type", "initializer"],
+  alias: ["type"],
+  member: ["attributes", "type"],
+  struct: ["members"],
+  parameter: ["attributes", "type"],
+  function: ["attributes", "parameters", "returnAttributes", "returnType", "body"],
+  constAssert: ["condition"],
+  block: ["attributes", "statements"],
+  let: ["type", "initializer"],
+  var: ["qualifiers", "type", "initializer"],
+  assign: ["target", "value"],
+  increment: ["target"],
+  callStatement: ["call"],
+  if: ["attributes", "condition", "then", "otherwise"],
+  clause: ["selectors", "body"],
+  switch: ["attributes", "selector", "bodyAttributes", "clauses"],
+  loop: ["attributes", "body", "continuing", "breakIf"],
+  for: ["attributes", "initializer", "condition", "update", "body"],
+  while: ["attributes", "condition", "body"],
+  break: [],
+  continue: [],
+  discard: [],
+  return: ["value"],
+  literal: [],
+  identifier: ["templateArgs"],
+  unary: ["operand"],
+  binary: ["left", "right"],
+  call: ["callee", "args"],
+  index: ["base", "index"],
+  memberAccess: ["base"],
+};
+
+/** A field's content: one child, none, or several (the `default` among case selectors is no node). */
+type Field = AnyNode | null | readonly (AnyNode | "default")[];
+
+function fieldsOf(node: AnyNode): readonly (readonly [string, Field])[] {
+  const content = node as unknown as Readonly<Record<string, Field>>;
+  return childFields[node.kind].map((name) => [name, content[name]!] as const);
+}
+
+/** The direct children of a node, in source order. */
+export function children(node: AnyNode): AnyNode[] {
+  return fieldsOf(node)
+    .flatMap(([, field]) => field)
+    .filter((child) => child !== null && child !== "default");
+}
+
+/** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
+export function walk(node: AnyNode, visit: (node: AnyNode) => boolean | undefined | void): void {
+  if (visit(node) === false) return;
+  for (const child of children(node)) walk(child, visit);
+}
+
+const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
+  "literal", "identifier", "unary", "binary", "call", "index", "memberAccess",
+]);
+
+export function isExpression(node: AnyNode): node is Expression {
+  return expressionKinds.has(node.kind);
+}
+
+/**
+ * `node` with each direct child replaced by what `replace` makes of it; several nodes may stand in for an element of a list.
+ * It is `node` itself when nothing changed. `replace` must return what the grammar allows at the child's place.
+ */
+export function mapChildren<T extends AnyNode>(
+  node: T,
+  replace: (child: AnyNode) => AnyNode | readonly AnyNode[],
+): T {
+  const changes: Record<string, Field> = {};
+  for (const [name, field] of fieldsOf(node)) {
+    if (field === null) continue;
+    const replaced = isList(field)
+      ? field.flatMap((child) => (child === "default" ? child : replace(child)))
+      : single(replace(field));
+    if (!sameField(replaced, field)) changes[name] = replaced;
+  }
+  return Object.keys(changes).length === 0 ? node : { ...node, ...changes };
+}
+
+function isList(field: Field): field is readonly (AnyNode | "default")[] {
+  return Array.isArray(field);
+}
+
+function single(replacement: AnyNode | readonly AnyNode[]): AnyNode {
+  if (!Array.isArray(replacement)) return replacement as AnyNode;
+  throw new Error("several nodes cannot stand where the grammar has one");
+}
+
+function sameField(a: Field, b: Field): boolean {
+  if (a === b) return true;
+  if (a === null || b === null || !isList(a) || !isList(b)) return false;
+  return a.length === b.length && a.every((child, i) => child === b[i]);
+}
+
+/** Rewrites an expression from the leaves up, types and callees included; unchanged parts are shared. */
+export function mapExpression(expression: Expression, rewrite: (expression: Expression) => Expression): Expression {
+  return rewrite(mapChildren(expression, (child) => mapExpression(child as Expression, rewrite)));
+}
+
+/** Rewrites every expression in a node that is none itself: nested statements, types and attribute arguments included. */
+export function mapExpressions<T extends Exclude<AnyNode, Expression>>(
+  node: T,
+  rewrite: (expression: Expression) => Expression,
+): T {
+  return mapChildren<Exclude<AnyNode, Expression>>(node, (child) =>
+    isExpression(child) ? mapExpression(child, rewrite) : mapExpressions(child, rewrite),
+  ) as T;
+}
+
+/**
+ * Rewrites, from the innermost out, every statement that stands in the statement list of `block` or of a block
+ * below it; several statements, or none, may take its place. The `if` of an `else if` counts as a statement and gets
+ * a block when it becomes anything else; the header of a `for` loop does not.
+ */
+export function mapStatements(
+  block: Block,
+  rewrite: (statement: Statement) => Statement | readonly Statement[],
+): Block {
+  const mapNested = <T extends AnyNode>(node: T): T =>
+    mapChildren<AnyNode>(node, (child) => {
+      if (isExpression(child)) return child;
+      if (child.kind === "if" && node.kind === "if") return elseBranch(child, rewrite(mapNested(child)));
+      const mapped = mapNested(child);
+      return node.kind === "block" && child.kind !== "attribute" ? rewrite(mapped as Statement) : mapped;
+    }) as T;
+  return mapNested(block);
+}
+
+function elseBranch(original: IfStatement, replacement: Statement | readonly Statement[]): IfStatement | Block {
+  const statements = [replacement].flat() as Statement[];
+  const [only] = statements;
+  if (statements.length === 1 && (only?.kind === "if" || only?.kind === "block")) return only;
+  return { kind: "block", span: original.span, attributes: [], statements };
+}
