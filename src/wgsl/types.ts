@@ -1,5 +1,5 @@
 /** The types of WGSL (specification section "Types"), as values. Scalars and samplers are shared objects. */
-import type { StructDeclaration } from "./ast.ts";
+import type { Expression, StructDeclaration } from "./ast.ts";
 
 export type ScalarName = "bool" | "i32" | "u32" | "f32" | "f16" | "abstract-int" | "abstract-float";
 export type AddressSpace =
@@ -34,6 +34,8 @@ export interface ArrayType {
   readonly count: number | "runtime" | "override";
   /** For `"override"`: the printed count expression, which tells two such types apart. */
   readonly countText?: string;
+  /** For `"override"`: the count expression itself, so that the type can be written again. */
+  readonly countExpression?: Expression;
 }
 export interface StructMemberType {
   readonly name: string;

@@ -1,0 +1,236 @@
+/** Relations between types: sameness, automatic conversion and its rank, and the type families that rules speak of. */
+import type { MatrixType, ScalarName, ScalarType, StructType, Type, VectorType } from "./types.ts";
+import { abstractFloatType, abstractIntType, boolType, f16Type, f32Type, i32Type, u32Type } from "./types.ts";
+
+export const scalarTypes: Readonly<Record<ScalarName, ScalarType>> = {
+  bool: boolType,
+  i32: i32Type,
+  u32: u32Type,
+  f32: f32Type,
+  f16: f16Type,
+  "abstract-int": abstractIntType,
+  "abstract-float": abstractFloatType,
+};
+
+const vectors = new Map<string, VectorType>();
+/** The one object for a vector type. */
+export function vectorType(size: number, element: ScalarType): VectorType {
+  const key = `${size}${element.name}`;
+  let type = vectors.get(key);
+  if (!type) {
+    type = { kind: "vector", size: size as VectorType["size"], element };
+    vectors.set(key, type);
+  }
+  return type;
+}
+
+const matrices = new Map<string, MatrixType>();
+/** The one object for a matrix type. */
+export function matrixType(columns: number, rows: number, element: ScalarType): MatrixType {
+  const key = `${columns}${rows}${element.name}`;
+  let type = matrices.get(key);
+  if (!type) {
+    type = {
+      kind: "matrix",
+      columns: columns as MatrixType["columns"],
+      rows: rows as MatrixType["rows"],
+      element,
+    };
+    matrices.set(key, type);
+  }
+  return type;
+}
+
+/** Whether two types are the same type (specification section "Types"). */
+export function sameType(a: Type, b: Type): boolean {
+  if (a === b) return true;
+  switch (a.kind) {
+    case "scalar":
+      return b.kind === "scalar" && a.name === b.name;
+    case "vector":
+      return b.kind === "vector" && a.size === b.size && a.element.name === b.element.name;
+    case "matrix":
+      return (
+        b.kind === "matrix" &&
+        a.columns === b.columns &&
+        a.rows === b.rows &&
+        a.element.name === b.element.name
+      );
+    case "array":
+      return (
+        b.kind === "array" &&
+        a.count === b.count &&
+        a.countText === b.countText &&
+        sameType(a.element, b.element)
+      );
+    case "struct":
+      return b.kind === "struct" && a.declaration === b.declaration && a.name === b.name;
+    case "atomic":
+      return b.kind === "atomic" && a.element.name === b.element.name;
+    case "pointer":
+    case "reference":
+      return b.kind === a.kind && a.space === b.space && a.access === b.access && sameType(a.store, b.store);
+    case "texture":
+      return (
+        b.kind === "texture" &&
+        a.name === b.name &&
+        a.sampled?.name === b.sampled?.name &&
+        a.format === b.format &&
+        a.access === b.access
+      );
+    case "sampler":
+      return b.kind === "sampler" && a.comparison === b.comparison;
+    case "void":
+      return b.kind === "void";
+  }
+}
+
+/** Preference among the concrete (or less abstract) scalars that an abstract one converts to. */
+const scalarRanks: Partial<Record<ScalarName, Partial<Record<ScalarName, number>>>> = {
+  "abstract-float": { f32: 1, f16: 2 },
+  "abstract-int": { i32: 3, u32: 4, "abstract-float": 5, f32: 6, f16: 7 },
+};
+
+export function scalarRank(from: ScalarType, to: ScalarType): number {
+  if (from.name === to.name) return 0;
+  return scalarRanks[from.name]?.[to.name] ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The rank of the automatic conversion of a value from one type to another, infinite when there is none
+ * (specification section "Conversion Rank"). References are not loaded here.
+ */
+export function conversionRank(from: Type, to: Type): number {
+  if (from.kind === "scalar" && to.kind === "scalar") return scalarRank(from, to);
+  if (from.kind === "vector" && to.kind === "vector" && from.size === to.size) {
+    return scalarRank(from.element, to.element);
+  }
+  if (
+    from.kind === "matrix" &&
+    to.kind === "matrix" &&
+    from.columns === to.columns &&
+    from.rows === to.rows
+  ) {
+    return scalarRank(from.element, to.element);
+  }
+  if (from.kind === "array" && to.kind === "array" && from.count === to.count) {
+    if (sameType(from, to)) return 0;
+    return typeof from.count === "number"
+      ? conversionRank(from.element, to.element)
+      : Number.POSITIVE_INFINITY;
+  }
+  if (from.kind === "struct" && to.kind === "struct" && !from.declaration && !to.declaration) {
+    if (from.name === to.name) return 0;
+    if (from.name === to.name.replace(/f32$|f16$/, "abstract")) return to.name.endsWith("f32") ? 1 : 2;
+  }
+  return sameType(from, to) ? 0 : Number.POSITIVE_INFINITY;
+}
+
+export function isAbstract(type: Type): boolean {
+  switch (type.kind) {
+    case "scalar":
+      return type === abstractIntType || type === abstractFloatType;
+    case "vector":
+    case "matrix":
+      return isAbstract(type.element);
+    case "array":
+      return isAbstract(type.element);
+    case "struct":
+      return !type.declaration && type.name.endsWith("abstract");
+    default:
+      return false;
+  }
+}
+
+/** The type with its scalar element replaced; types without one are returned as they are. */
+export function withElement(type: Type, element: ScalarType): Type {
+  switch (type.kind) {
+    case "scalar":
+      return element;
+    case "vector":
+      return vectorType(type.size, element);
+    case "matrix":
+      return matrixType(type.columns, type.rows, element);
+    case "array":
+      return { ...type, element: withElement(type.element, element) };
+    default:
+      return type;
+  }
+}
+
+/** The concrete type that an abstract value takes when nothing else decides ("concretization" in the specification). */
+export function concretize(type: Type): Type {
+  switch (type.kind) {
+    case "scalar":
+      return type === abstractIntType ? i32Type : type === abstractFloatType ? f32Type : type;
+    case "vector":
+    case "matrix":
+      return withElement(type, concretize(type.element) as ScalarType);
+    case "array":
+      return isAbstract(type) ? { ...type, element: concretize(type.element) } : type;
+    case "struct":
+      return isAbstract(type) ? concreteResult(type) : type;
+    default:
+      return type;
+  }
+}
+
+function concreteResult(type: StructType): StructType {
+  return {
+    ...type,
+    name: type.name.replace(/abstract$/, "f32"),
+    members: type.members.map((member) => ({ ...member, type: concretize(member.type) })),
+  };
+}
+
+/** The type that every one of several automatically converts to, preferring the least conversion; undefined when there is none. */
+export function commonType(types: readonly Type[]): Type | undefined {
+  let common = types[0];
+  for (const type of types) {
+    if (common === undefined || Number.isFinite(conversionRank(type, common))) continue;
+    if (!Number.isFinite(conversionRank(common, type))) return undefined;
+    common = type;
+  }
+  return common;
+}
+
+/** A scalar's or a vector's or matrix's component type. */
+export function elementScalar(type: Type): ScalarType | undefined {
+  if (type.kind === "scalar") return type;
+  return type.kind === "vector" || type.kind === "matrix" ? type.element : undefined;
+}
+
+export function isInteger(type: Type): type is ScalarType {
+  return type === i32Type || type === u32Type || type === abstractIntType;
+}
+
+/** Whether values of the type can be created, passed, returned and loaded (specification section "Constructible Types"). */
+export function isConstructible(type: Type): boolean {
+  switch (type.kind) {
+    case "scalar":
+    case "vector":
+    case "matrix":
+      return true;
+    case "array":
+      return typeof type.count === "number" && isConstructible(type.element);
+    case "struct":
+      return isConstructibleStruct(type);
+    default:
+      return false;
+  }
+}
+
+const constructibleStructs = new WeakMap<StructType, boolean>();
+function isConstructibleStruct(type: StructType): boolean {
+  let known = constructibleStructs.get(type);
+  if (known === undefined) {
+    known = type.members.every((member) => isConstructible(member.type));
+    constructibleStructs.set(type, known);
+  }
+  return known;
+}
+
+/** Textures and samplers: values that only name a resource. */
+export function isHandle(type: Type): boolean {
+  return type.kind === "texture" || type.kind === "sampler";
+}

@@ -1,0 +1,103 @@
+/** Calls of user-defined and predeclared functions (specification sections "Function Calls", "Built-in Functions"). */
+import type { CallExpression, FunctionDeclaration } from "../ast.ts";
+import { foldBuiltin } from "../constants/index.ts";
+import { concretize, elementScalar, isAbstract, withElement } from "../conversion.ts";
+import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
+import { checkConstructor, checkInferredConstructor } from "./constructors.ts";
+import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
+import { badTemplate, cannotConvert, wrongCount, wrongKind } from "./errors.ts";
+import { applyOverload, checkExpression, evaluated, runtime } from "./expressions.ts";
+import { checkType, isInferring } from "./typeExpressions.ts";
+
+export function checkCall(cx: Context, call: CallExpression): ExpressionFacts {
+  const { callee } = call;
+  const target = cx.targets.get(callee);
+  for (const arg of call.args) checkExpression(cx, arg);
+  switch (target?.kind) {
+    case undefined:
+      return errorFacts;
+    case "function":
+      return userCall(cx, call, target);
+    case "struct":
+    case "alias":
+      return checkConstructor(cx, call, checkType(cx, callee));
+    case "builtin":
+      if (target.category === "function") return predeclaredCall(cx, call);
+      if (target.category === "type") {
+        return isInferring(callee)
+          ? checkInferredConstructor(cx, call)
+          : checkConstructor(cx, call, checkType(cx, callee));
+      }
+  }
+  cx.report(wrongKind(callee.span, callee.name, "a function or a type"));
+  return errorFacts;
+}
+
+function userCall(cx: Context, call: CallExpression, fn: FunctionDeclaration): ExpressionFacts {
+  const { callee, args } = call;
+  if (callee.templateArgs)
+    cx.report(badTemplate(callee.span, `function '${fn.name}' takes no template list`));
+  if (fn.attributes.some(({ name }) => name === "compute" || name === "vertex" || name === "fragment")) {
+    cx.report(wrongKind(callee.span, fn.name, "a function that can be called: it is an entry point"));
+  }
+  if (args.length !== fn.parameters.length) {
+    cx.report(wrongCount(call.span, `'${fn.name}'`, `${fn.parameters.length} arguments`, args.length));
+  }
+  fn.parameters.slice(0, args.length).forEach((parameter, i) => {
+    cx.convert(args[i]!, cx.declared.get(parameter) ?? errorType);
+  });
+  return runtime(cx.returns.get(fn) ?? voidType);
+}
+
+function predeclaredCall(cx: Context, call: CallExpression): ExpressionFacts {
+  const { callee, args } = call;
+  if (callee.name === "bitcast") return bitcast(cx, call);
+  if (callee.templateArgs) {
+    cx.report(badTemplate(callee.span, `function '${callee.name}' takes no template list`));
+  }
+  return applyOverload(cx, call, callee.name, args, (values, type) => foldBuiltin(callee.name, values, type));
+}
+
+/** Specification section "Bit Reinterpretation Built-in Functions". */
+function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
+  const { callee, args } = call;
+  const [targetType] = callee.templateArgs ?? [];
+  const [operand] = args;
+  if (targetType?.kind !== "identifier" || callee.templateArgs?.length !== 1) {
+    cx.report(badTemplate(callee.span, "'bitcast' takes one type as its template list"));
+    return errorFacts;
+  }
+  const type = checkType(cx, targetType);
+  if (!operand || args.length !== 1) {
+    cx.report(wrongCount(call.span, "'bitcast'", "1 argument", args.length));
+    return errorFacts;
+  }
+  const from = cx.loaded(operand).type;
+  if (type === errorType || from === errorType) return errorFacts;
+  const source = bitcastOperandType(from, type);
+  const bits = bitsOf(source);
+  if (bits === undefined || bits !== bitsOf(type)) {
+    cx.report(cannotConvert(call.span, from, type));
+    return errorFacts;
+  }
+  cx.convert(operand, source);
+  return evaluated(cx, call, type, cx.stageOf(operand), args, (values) =>
+    foldBuiltin("bitcast", values, type),
+  );
+}
+
+/** Abstract integers become u32 when that is what is asked for, so that all of its values can be written. */
+function bitcastOperandType(from: Type, to: Type): Type {
+  const isUnsigned = elementScalar(to) === u32Type && elementScalar(from)?.name === "abstract-int";
+  return isAbstract(from) && isUnsigned ? withElement(from, u32Type) : concretize(from);
+}
+
+/** The size of a numeric scalar or vector; undefined for types without a bit representation. */
+function bitsOf(type: Type): number | undefined {
+  const scalarBits = (scalar: ScalarType): number | undefined =>
+    scalar.name === "bool" ? undefined : scalar.name === "f16" ? 16 : 32;
+  if (type.kind === "scalar") return scalarBits(type);
+  if (type.kind !== "vector") return undefined;
+  const bits = scalarBits(type.element);
+  return bits && bits * type.size;
+}

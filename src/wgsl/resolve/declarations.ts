@@ -1,0 +1,165 @@
+/** Checks module-scope declarations, in an order in which each comes after those it uses. */
+import type { Attribute, Declaration, FunctionDeclaration, StructDeclaration, StructMember } from "../ast.ts";
+import { isConstructible, isHandle, isInteger } from "../conversion.ts";
+import type { StructMemberType, StructType, Type } from "../types.ts";
+import { voidType } from "../types.ts";
+import { type Context, errorType } from "./context.ts";
+import { badAttribute, invalidType, redeclared, unknownBuiltinValue, wrongType } from "./errors.ts";
+import { checkExpression } from "./expressions.ts";
+import { checkBody, checkConstAssert } from "./statements.ts";
+import { similarName } from "./suggest.ts";
+import { checkType } from "./typeExpressions.ts";
+import { checkConst, checkGlobalVariable, checkOverride, requireStage } from "./variables.ts";
+
+export function checkDeclaration(cx: Context, declaration: Declaration): void {
+  switch (declaration.kind) {
+    case "alias":
+      checkType(cx, declaration.type);
+      break;
+    case "struct":
+      checkStruct(cx, declaration);
+      break;
+    case "const":
+      checkConst(cx, declaration);
+      break;
+    case "override":
+      checkAttributes(cx, declaration.attributes);
+      checkOverride(cx, declaration);
+      break;
+    case "globalVariable":
+      checkAttributes(cx, declaration.attributes);
+      checkGlobalVariable(cx, declaration);
+      break;
+    case "constAssert":
+      checkConstAssert(cx, declaration);
+      break;
+    case "function":
+      checkFunction(cx, declaration);
+      break;
+  }
+}
+
+function checkStruct(cx: Context, declaration: StructDeclaration): void {
+  const members: StructMemberType[] = [];
+  const names = new Set<string>();
+  declaration.members.forEach((member, i) => {
+    checkAttributes(cx, member.attributes);
+    const type = checkType(cx, member.type);
+    if (names.has(member.name)) cx.report(redeclared(member.nameSpan, member.name));
+    names.add(member.name);
+    if (type !== errorType && !isMember(type, i === declaration.members.length - 1)) {
+      cx.report(invalidType(member.type.span, type, `the type of member '${member.name}'`));
+    }
+    members.push(memberType(cx, member, type));
+  });
+  const type: StructType = { kind: "struct", name: declaration.name, members, declaration };
+  cx.structs.set(declaration, type);
+}
+
+function memberType(cx: Context, member: StructMember, type: Type): StructMemberType {
+  const align = bytesOf(cx, member.attributes, "align");
+  const size = bytesOf(cx, member.attributes, "size");
+  return {
+    name: member.name,
+    type,
+    ...(align === undefined ? {} : { align }),
+    ...(size === undefined ? {} : { size }),
+  };
+}
+
+function bytesOf(cx: Context, attributes: readonly Attribute[], name: string): number | undefined {
+  const argument = attributes.find((attribute) => attribute.name === name)?.args[0];
+  const value = argument && cx.valueOf(argument);
+  return value && "value" in value ? Number(value.value) : undefined;
+}
+
+/** A member has a plain type; only the last one may be a runtime-sized array. */
+function isMember(type: Type, isLast: boolean): boolean {
+  switch (type.kind) {
+    case "scalar":
+    case "vector":
+    case "matrix":
+    case "atomic":
+      return true;
+    case "array":
+      return typeof type.count === "number" || (type.count === "runtime" && isLast);
+    case "struct":
+      return type.members.every((member) => isMember(member.type, false));
+    default:
+      return false;
+  }
+}
+
+function checkFunction(cx: Context, fn: FunctionDeclaration): void {
+  checkAttributes(cx, fn.attributes);
+  for (const parameter of fn.parameters) {
+    checkAttributes(cx, parameter.attributes);
+    const type = checkType(cx, parameter.type);
+    if (type !== errorType && !isConstructible(type) && type.kind !== "pointer" && !isHandle(type)) {
+      cx.report(invalidType(parameter.type.span, type, "the type of a parameter"));
+    }
+    cx.declared.set(parameter, type);
+  }
+  checkAttributes(cx, fn.returnAttributes);
+  const returnType = fn.returnType ? checkType(cx, fn.returnType) : voidType;
+  if (fn.returnType && returnType !== errorType && !isConstructible(returnType)) {
+    cx.report(invalidType(fn.returnType.span, returnType, "returned"));
+  }
+  cx.returns.set(fn, returnType);
+  checkBody(cx, fn.body, returnType);
+}
+
+/** Attributes with integer arguments, which are const-expressions save where an override may decide them. */
+const numericAttributes = new Set(["align", "binding", "blend_src", "group", "id", "location", "size"]);
+const pipelineAttributes = new Set(["workgroup_size", "subgroup_size"]);
+
+export const builtinValues: readonly string[] = [
+  "position",
+  "vertex_index",
+  "instance_index",
+  "front_facing",
+  "frag_depth",
+  "clip_distances",
+  "primitive_index",
+  "sample_index",
+  "sample_mask",
+  "local_invocation_id",
+  "local_invocation_index",
+  "global_invocation_id",
+  "global_invocation_index",
+  "workgroup_id",
+  "workgroup_index",
+  "num_workgroups",
+  "subgroup_invocation_id",
+  "subgroup_size",
+  "subgroup_id",
+  "num_subgroups",
+  "barycentric_coord",
+];
+
+function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
+  for (const attribute of attributes) {
+    const { name, args } = attribute;
+    if (name === "builtin") checkBuiltinValue(cx, attribute);
+    if (!numericAttributes.has(name) && !pipelineAttributes.has(name)) continue;
+    if (args.length === 0) cx.report(badAttribute(attribute.span, `attribute '${name}' needs an argument`));
+    for (const arg of args) {
+      checkExpression(cx, arg);
+      const type = cx.materialize(arg);
+      if (type !== errorType && !isInteger(type)) {
+        cx.report(wrongType(arg.span, "an argument of type i32 or u32", type));
+      }
+      const stages = pipelineAttributes.has(name) ? (["const", "override"] as const) : (["const"] as const);
+      requireStage(cx, arg, `the argument of '${name}'`, stages);
+    }
+  }
+}
+
+function checkBuiltinValue(cx: Context, { args, span }: Attribute): void {
+  const [value] = args;
+  if (value?.kind !== "identifier") {
+    cx.report(badAttribute(span, "attribute 'builtin' takes the name of a built-in value"));
+  } else if (!builtinValues.includes(value.name)) {
+    cx.report(unknownBuiltinValue(value.span, value.name, similarName(value.name, builtinValues)));
+  }
+}

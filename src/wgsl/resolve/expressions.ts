@@ -1,0 +1,201 @@
+/** The type, evaluation stage and constant value of each value expression (specification section "Expressions"). */
+import type { BinaryExpression, Expression, Identifier, Literal, UnaryExpression } from "../ast.ts";
+import { foldBinary, type foldBuiltin, foldUnary, parseLiteral } from "../constants/index.ts";
+import type { EvaluationStage } from "../program.ts";
+import type { Type } from "../types.ts";
+import {
+  abstractFloatType,
+  abstractIntType,
+  boolType,
+  f16Type,
+  f32Type,
+  i32Type,
+  u32Type,
+} from "../types.ts";
+import type { Value } from "../values.ts";
+import { checkIndex, checkMember, isVectorComponent } from "./access.ts";
+import { checkCall } from "./calls.ts";
+import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
+import { badTemplate, noOverload, notAPlace, notEvaluable, wrongKind, wrongType } from "./errors.ts";
+import { selectOverload } from "./overloads.ts";
+import { signaturesOf } from "./signatures.ts";
+
+/** Checks an expression and everything in it, once. */
+export function checkExpression(cx: Context, expression: Expression): ExpressionFacts {
+  const facts = factsOf(cx, expression);
+  cx.facts.set(expression, facts);
+  return facts;
+}
+
+function factsOf(cx: Context, expression: Expression): ExpressionFacts {
+  switch (expression.kind) {
+    case "literal":
+      return literal(cx, expression);
+    case "identifier":
+      return identifier(cx, expression);
+    case "unary":
+      return unary(cx, expression);
+    case "binary":
+      return binary(cx, expression);
+    case "call":
+      return checkCall(cx, expression);
+    case "index":
+      return checkIndex(cx, expression);
+    case "memberAccess":
+      return checkMember(cx, expression);
+  }
+}
+
+export const runtime = (type: Type): ExpressionFacts => ({ type, stage: "runtime", value: undefined });
+
+function literal(cx: Context, { text, span }: Literal): ExpressionFacts {
+  const folded = parseLiteral(text);
+  if (folded.ok) return { type: folded.value.type, stage: "const", value: folded.value };
+  cx.report(notEvaluable(span, folded.reason));
+  return { type: literalType(text), stage: "const", value: undefined };
+}
+
+/** The type of a literal that is out of range, from its form. */
+function literalType(text: string): Type {
+  const hexInteger = /^0[xX][^.pP]*$/.test(text);
+  if (text.endsWith("i")) return i32Type;
+  if (text.endsWith("u")) return u32Type;
+  if (text.endsWith("h")) return f16Type;
+  if (text.endsWith("f") && !hexInteger) return f32Type;
+  return hexInteger || /^\d+$/.test(text) ? abstractIntType : abstractFloatType;
+}
+
+function identifier(cx: Context, expression: Identifier): ExpressionFacts {
+  const target = cx.targets.get(expression);
+  if (!target) return errorFacts;
+  switch (target.kind) {
+    case "const":
+    case "override":
+    case "let":
+    case "parameter":
+    case "var":
+    case "globalVariable":
+      break;
+    default:
+      cx.report(wrongKind(expression.span, expression.name, "a value"));
+      return errorFacts;
+  }
+  if (expression.templateArgs) {
+    cx.report(badTemplate(expression.span, `'${expression.name}' takes no template list`));
+    return errorFacts;
+  }
+  const type = cx.places.get(target) ?? cx.declared.get(target) ?? errorType;
+  if (target.kind === "const") return { type, stage: "const", value: cx.constants.get(target) };
+  return { type, stage: target.kind === "override" ? "override" : "runtime", value: undefined };
+}
+
+function unary(cx: Context, expression: UnaryExpression): ExpressionFacts {
+  const { operator, operand } = expression;
+  const { type } = checkExpression(cx, operand);
+  if (operator === "&") {
+    if (type === errorType) return errorFacts;
+    if (type.kind !== "reference" || type.space === "handle" || isVectorComponent(cx, operand)) {
+      cx.report(
+        notAPlace(
+          operand.span,
+          "pointed to",
+          "only variables and their members and elements have an address",
+        ),
+      );
+      return errorFacts;
+    }
+    return runtime({ ...type, kind: "pointer" });
+  }
+  if (operator === "*") {
+    if (type === errorType) return errorFacts;
+    if (type.kind !== "pointer") {
+      cx.report(wrongType(operand.span, "a pointer", cx.loaded(operand).type));
+      return errorFacts;
+    }
+    return runtime({ ...type, kind: "reference" });
+  }
+  return applyOverload(cx, expression, operator, [operand], ([value], type) =>
+    foldUnary(operator, value!, type),
+  );
+}
+
+function binary(cx: Context, expression: BinaryExpression): ExpressionFacts {
+  const { operator, left, right } = expression;
+  checkExpression(cx, left);
+  if (operator === "&&" || operator === "||") return shortCircuit(cx, expression);
+  checkExpression(cx, right);
+  return applyOverload(cx, expression, operator, [left, right], ([a, b], type) =>
+    foldBinary(operator, a!, b!, type),
+  );
+}
+
+/** The right operand is evaluated only when the left one does not decide (specification section "Logical Expressions"). */
+function shortCircuit(cx: Context, expression: BinaryExpression): ExpressionFacts {
+  const { operator, left, right } = expression;
+  const leftValue = cx.facts.get(left)?.value;
+  const decided = leftValue && "value" in leftValue && leftValue.value === (operator === "||");
+  const wasEvaluating = cx.evaluating;
+  if (decided) cx.evaluating = false;
+  checkExpression(cx, right);
+  const facts = applyOverload(cx, expression, operator, [left, right], ([a, b], type) =>
+    foldBinary(operator, a!, b!, type),
+  );
+  cx.evaluating = wasEvaluating;
+  return decided && facts.stage === "const" ? { ...facts, value: leftValue } : facts;
+}
+
+/** Resolves the overload of an operator or predeclared function for checked arguments, and evaluates it when it can. */
+export function applyOverload(
+  cx: Context,
+  at: Expression,
+  name: string,
+  args: readonly Expression[],
+  fold: (values: readonly Value[], type: Type) => ReturnType<typeof foldBuiltin>,
+): ExpressionFacts {
+  const types = args.map((arg) => cx.loaded(arg).type);
+  if (types.includes(errorType)) return errorFacts;
+  const stage = latestStage(args.map((arg) => cx.stageOf(arg)));
+  const overload = selectOverload(name, types, stage === "const");
+  if (!overload) {
+    cx.report(
+      noOverload(
+        at.span,
+        name,
+        types,
+        signaturesOf(name).map((signature) => signature.text),
+      ),
+    );
+    return errorFacts;
+  }
+  cx.convertAll(args, overload.parameters);
+  if (!overload.signature.isConst) return runtime(overload.result);
+  return evaluated(cx, at, overload.result, stage, args, fold);
+}
+
+/** The facts of an expression computed from operands that have their types already. */
+export function evaluated(
+  cx: Context,
+  at: Expression,
+  type: Type,
+  stage: EvaluationStage,
+  operands: readonly Expression[],
+  fold: (values: readonly Value[], type: Type) => ReturnType<typeof foldBuiltin>,
+): ExpressionFacts {
+  if (stage !== "const") return { type, stage, value: undefined };
+  const values: Value[] = [];
+  for (const operand of operands) {
+    const value = cx.valueOf(operand);
+    if (!value) return { type, stage, value: undefined };
+    values.push(value);
+  }
+  return { type, stage, value: cx.evaluate(at, type, () => fold(values, type)) };
+}
+
+/** Checks an expression that must be a bool. */
+export function checkCondition(cx: Context, expression: Expression): void {
+  checkExpression(cx, expression);
+  const { type } = cx.loaded(expression);
+  if (type === errorType) return;
+  if (type === boolType) cx.convert(expression, boolType);
+  else cx.report(wrongType(expression.span, "a bool", type));
+}

@@ -1,0 +1,96 @@
+/** The names that the language predeclares in every module (specification section "Declaration and Scope"). */
+
+import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
+import type { Builtin } from "../program.ts";
+import type { AccessMode, AddressSpace, Type } from "../types.ts";
+import { f16Type, f32Type, i32Type, u32Type } from "../types.ts";
+import { signatureNames } from "./signatures.ts";
+
+export const accessModes: ReadonlySet<string> = new Set<AccessMode>(["read", "write", "read_write"]);
+export const addressSpaces: ReadonlySet<string> = new Set<AddressSpace>([
+  "function",
+  "private",
+  "workgroup",
+  "uniform",
+  "storage",
+  "immediate",
+]);
+const formatWords =
+  "rgba8unorm rgba8snorm rgba8uint rgba8sint rgba16unorm rgba16snorm rgba16uint rgba16sint rgba16float " +
+  "rg8unorm rg8snorm rg8uint rg8sint rg16unorm rg16snorm rg16uint rg16sint rg16float " +
+  "r32uint r32sint r32float rg32uint rg32sint rg32float rgba32uint rgba32sint rgba32float bgra8unorm " +
+  "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat";
+export const texelFormats: ReadonlySet<string> = new Set(formatWords.split(" "));
+
+/** Types written without a template list, aliases such as `vec3f` included. */
+export const plainTypes: ReadonlyMap<string, Type> = new Map(plainTypeEntries());
+
+function* plainTypeEntries(): Iterable<[string, Type]> {
+  for (const name of ["bool", "i32", "u32", "f32", "f16"] as const) yield [name, scalarTypes[name]];
+  const suffixes = { f: f32Type, h: f16Type, i: i32Type, u: u32Type };
+  for (const size of [2, 3, 4]) {
+    for (const [suffix, element] of Object.entries(suffixes)) {
+      yield [`vec${size}${suffix}`, vectorType(size, element)];
+    }
+    for (const rows of [2, 3, 4]) {
+      yield [`mat${size}x${rows}f`, matrixType(size, rows, f32Type)];
+      yield [`mat${size}x${rows}h`, matrixType(size, rows, f16Type)];
+    }
+  }
+  yield ["sampler", { kind: "sampler", comparison: false }];
+  yield ["sampler_comparison", { kind: "sampler", comparison: true }];
+  for (const shape of ["2d", "2d_array", "cube", "cube_array", "multisampled_2d"]) {
+    yield [`texture_depth_${shape}`, { kind: "texture", name: `texture_depth_${shape}` }];
+  }
+  yield ["texture_external", { kind: "texture", name: "texture_external" }];
+}
+
+/** Names that make a type from a template list. */
+export const typeGenerators: ReadonlySet<string> = new Set([
+  "array",
+  "atomic",
+  "ptr",
+  "vec2",
+  "vec3",
+  "vec4",
+  "mat2x2",
+  "mat2x3",
+  "mat2x4",
+  "mat3x2",
+  "mat3x3",
+  "mat3x4",
+  "mat4x2",
+  "mat4x3",
+  "mat4x4",
+  "texture_1d",
+  "texture_2d",
+  "texture_2d_array",
+  "texture_3d",
+  "texture_cube",
+  "texture_cube_array",
+  "texture_multisampled_2d",
+  "texture_storage_1d",
+  "texture_storage_2d",
+  "texture_storage_2d_array",
+  "texture_storage_3d",
+]);
+
+const builtins = new Map<string, Builtin>();
+function predeclare(category: Builtin["category"], names: Iterable<string>): void {
+  for (const name of names) builtins.set(name, { kind: "builtin", name, category });
+}
+predeclare("type", plainTypes.keys());
+predeclare("type", typeGenerators);
+predeclare("enumerant", accessModes);
+predeclare("enumerant", addressSpaces);
+predeclare("enumerant", texelFormats);
+predeclare("function", signatureNames);
+predeclare("function", ["bitcast"]);
+
+export function predeclared(name: string): Builtin | undefined {
+  return builtins.get(name);
+}
+
+export function predeclaredNames(): Iterable<string> {
+  return builtins.keys();
+}

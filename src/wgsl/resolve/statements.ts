@@ -1,0 +1,218 @@
+/** Checks statements (specification section "Statements"). */
+import type {
+  Assignment,
+  BinaryOperator,
+  Block,
+  ConstAssert,
+  Expression,
+  Increment,
+  ReturnStatement,
+  Statement,
+  SwitchStatement,
+} from "../ast.ts";
+import { foldBinary } from "../constants/index.ts";
+import { commonType, concretize, isConstructible, isHandle, isInteger } from "../conversion.ts";
+import { type ReferenceType, type Type, voidType } from "../types.ts";
+import { isSwizzle } from "./access.ts";
+import { type Context, errorType } from "./context.ts";
+import { assertionFailed, badReturn, invalidType, misplaced, notAPlace, wrongType } from "./errors.ts";
+import { applyOverload, checkCondition, checkExpression } from "./expressions.ts";
+import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
+
+/** Where a statement stands: what `return`, `break` and `continue` refer to. */
+interface Surroundings {
+  readonly returnType: Type;
+  readonly canBreak: boolean;
+  readonly canContinue: boolean;
+}
+
+/** Checks a function's body. */
+export function checkBody(cx: Context, body: Block, returnType: Type): void {
+  checkStatements(cx, body.statements, { returnType, canBreak: false, canContinue: false });
+}
+
+function checkStatements(cx: Context, statements: readonly Statement[], around: Surroundings): void {
+  for (const statement of statements) checkStatement(cx, statement, around);
+}
+
+function checkStatement(cx: Context, statement: Statement, around: Surroundings): void {
+  switch (statement.kind) {
+    case "block":
+      checkStatements(cx, statement.statements, around);
+      break;
+    case "const":
+      checkConst(cx, statement);
+      break;
+    case "let":
+      checkLet(cx, statement);
+      break;
+    case "var":
+      checkVar(cx, statement);
+      break;
+    case "constAssert":
+      checkConstAssert(cx, statement);
+      break;
+    case "assign":
+      checkAssignment(cx, statement);
+      break;
+    case "increment":
+      checkIncrement(cx, statement);
+      break;
+    case "callStatement":
+      checkExpression(cx, statement.call);
+      break;
+    case "if":
+      checkCondition(cx, statement.condition);
+      checkStatements(cx, statement.then.statements, around);
+      if (statement.otherwise) checkStatement(cx, statement.otherwise, around);
+      break;
+    case "switch":
+      checkSwitch(cx, statement, around);
+      break;
+    case "loop": {
+      const inside = { ...around, canBreak: true, canContinue: true };
+      checkStatements(cx, statement.body.statements, inside);
+      checkStatements(cx, statement.continuing?.statements ?? [], {
+        ...around,
+        canBreak: false,
+        canContinue: false,
+      });
+      if (statement.breakIf) checkCondition(cx, statement.breakIf);
+      break;
+    }
+    case "for":
+      if (statement.initializer) checkStatement(cx, statement.initializer, around);
+      if (statement.condition) checkCondition(cx, statement.condition);
+      if (statement.update) checkStatement(cx, statement.update, around);
+      checkStatements(cx, statement.body.statements, { ...around, canBreak: true, canContinue: true });
+      break;
+    case "while":
+      checkCondition(cx, statement.condition);
+      checkStatements(cx, statement.body.statements, { ...around, canBreak: true, canContinue: true });
+      break;
+    case "break":
+      if (!around.canBreak) cx.report(misplaced(statement.span, "'break'", "a loop or a switch"));
+      break;
+    case "continue":
+      if (!around.canContinue) cx.report(misplaced(statement.span, "'continue'", "the body of a loop"));
+      break;
+    case "return":
+      checkReturn(cx, statement, around.returnType);
+      break;
+  }
+}
+
+export function checkConstAssert(cx: Context, { condition }: ConstAssert): void {
+  checkCondition(cx, condition);
+  if (!requireStage(cx, condition, "the condition of a const_assert", ["const"])) return;
+  const value = cx.valueOf(condition);
+  if (value && "value" in value && value.value === false) cx.report(assertionFailed(condition.span));
+}
+
+/** The reference that a statement writes to; reports an expression that cannot be written. */
+function checkTarget(cx: Context, target: Expression): ReferenceType | undefined {
+  const { type } = checkExpression(cx, target);
+  if (type === errorType) return undefined;
+  const swizzled = swizzledVector(cx, target);
+  const place = type.kind === "reference" ? type : swizzled && { ...swizzled, store: type };
+  if (!place) {
+    cx.report(
+      notAPlace(
+        target.span,
+        "assigned",
+        type.kind === "pointer" ? "write '*' before the pointer" : "declare it as 'var'",
+      ),
+    );
+  } else if (place.access === "read") {
+    cx.report(
+      notAPlace(target.span, "assigned", `the variable is read-only in address space '${place.space}'`),
+    );
+  } else if (!isConstructible(place.store)) {
+    cx.report(invalidType(target.span, place.store, "assigned"));
+  } else {
+    return place;
+  }
+  return undefined;
+}
+
+/** The vector in memory whose components a target such as `v.xz` writes (extension `swizzle_assignment`). */
+function swizzledVector(cx: Context, target: Expression): ReferenceType | undefined {
+  if (target.kind !== "memberAccess" || !isSwizzle(target.member, 4)) return undefined;
+  const base = cx.facts.get(target.base)?.type;
+  const isWritable = base?.kind === "reference" || base?.kind === "pointer";
+  if (!isWritable || base.store.kind !== "vector") return undefined;
+  return new Set(target.member).size === target.member.length ? { ...base, kind: "reference" } : undefined;
+}
+
+function checkAssignment(cx: Context, statement: Assignment): void {
+  const { target, value, operator } = statement;
+  if (!target) {
+    checkExpression(cx, value);
+    const isAssignable = (type: Type): boolean =>
+      isConstructible(type) || type.kind === "pointer" || isHandle(type);
+    cx.materializeValue(value, "assigned", isAssignable);
+    return;
+  }
+  const place = checkTarget(cx, target);
+  checkExpression(cx, value);
+  if (!place) return;
+  if (operator === "=") {
+    cx.convert(value, place.store);
+    return;
+  }
+  const binary = operator.slice(0, -1) as BinaryOperator;
+  const { type } = applyOverload(cx, target, binary, [target, value], ([a, b], type) =>
+    foldBinary(binary, a!, b!, type),
+  );
+  if (type !== errorType && !isSame(type, place.store))
+    cx.report(wrongType(value.span, `an operand that keeps the target's type`, type));
+}
+
+function isSame(a: Type, b: Type): boolean {
+  return commonType([a, b]) !== undefined && concretize(a) === a;
+}
+
+function checkIncrement(cx: Context, statement: Increment): void {
+  const place = checkTarget(cx, statement.target);
+  if (place && !isInteger(place.store)) {
+    cx.report(wrongType(statement.target.span, "a place of type i32 or u32", place.store));
+  }
+}
+
+function checkReturn(cx: Context, statement: ReturnStatement, returnType: Type): void {
+  const { value, span } = statement;
+  if (!value) {
+    if (returnType.kind !== "void") cx.report(badReturn(span, "this function returns a value"));
+    return;
+  }
+  checkExpression(cx, value);
+  if (returnType === errorType) return;
+  if (returnType === voidType) cx.report(badReturn(value.span, "this function returns no value"));
+  else cx.convert(value, returnType);
+}
+
+/** The selector and all case selectors have one integer type. */
+function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundings): void {
+  const cases = statement.clauses.flatMap((clause) =>
+    clause.selectors.filter((selector) => selector !== "default"),
+  );
+  const selectors = [statement.selector, ...cases];
+  for (const selector of selectors) checkExpression(cx, selector);
+  for (const selector of cases) requireStage(cx, selector, "a case selector", ["const"]);
+  const types = selectors.map((selector) => cx.loaded(selector).type);
+  if (!types.includes(errorType)) {
+    const type = commonType(types);
+    if (type && isInteger(type)) for (const selector of selectors) cx.convert(selector, concretize(type));
+    else
+      cx.report(
+        wrongType(
+          statement.selector.span,
+          "one integer type for the selector and its cases",
+          type ?? types[0]!,
+        ),
+      );
+  }
+  for (const clause of statement.clauses) {
+    checkStatements(cx, clause.body.statements, { ...around, canBreak: true });
+  }
+}

@@ -1,0 +1,273 @@
+/** The types that type expressions denote (specification section "Types"). */
+import type { Span } from "../../diagnostics/diagnostic.ts";
+import type { Expression, Identifier, TypeExpression } from "../ast.ts";
+import { isHandle, isInteger, matrixType, scalarTypes, vectorType } from "../conversion.ts";
+import { printExpression } from "../printer.ts";
+import type { AccessMode, AddressSpace, ScalarName, ScalarType, Type } from "../types.ts";
+import { type Context, errorType } from "./context.ts";
+import { badTemplate, invalidType, notConstant, tooLarge, wrongKind, wrongType } from "./errors.ts";
+import { checkExpression } from "./expressions.ts";
+import { accessModes, addressSpaces, plainTypes, texelFormats } from "./predeclared.ts";
+import { similarName } from "./suggest.ts";
+
+/** Types nested deeper than this are refused, so that later passes may recurse over types. */
+const maxTypeDepth = 255;
+const typeDepths = new WeakMap<Type, number>();
+
+/** Resolves a type expression; an error is reported once and gives `errorType`. */
+export function checkType(cx: Context, expression: TypeExpression): Type {
+  let type = denotedType(cx, expression);
+  if (type !== errorType && depthOf(type) > maxTypeDepth) {
+    cx.report(tooLarge(expression.span, `this type is nested more than ${maxTypeDepth} levels deep`));
+    type = errorType;
+  }
+  cx.denoted.set(expression, type);
+  return type;
+}
+
+/** The types that a callee may construct without a template list, its element type taken from the arguments. */
+export function isInferring(callee: Identifier): boolean {
+  return callee.templateArgs === null && /^(array|vec[234]|mat[234]x[234])$/.test(callee.name);
+}
+
+function denotedType(cx: Context, expression: TypeExpression): Type {
+  const target = cx.targets.get(expression);
+  switch (target?.kind) {
+    case undefined:
+      for (const arg of expression.templateArgs ?? []) checkTemplateArgument(cx, arg);
+      return errorType;
+    case "alias":
+      return refuseTemplate(cx, expression) ?? cx.denoted.get(target.type) ?? errorType;
+    case "struct":
+      return refuseTemplate(cx, expression) ?? cx.structs.get(target) ?? errorType;
+    case "builtin":
+      if (target.category === "type") return predeclaredType(cx, expression);
+  }
+  cx.report(wrongKind(expression.span, expression.name, "a type"));
+  return errorType;
+}
+
+function refuseTemplate(cx: Context, expression: TypeExpression): Type | undefined {
+  if (expression.templateArgs === null) return undefined;
+  cx.report(badTemplate(expression.span, `type '${expression.name}' takes no template list`));
+  return errorType;
+}
+
+/** An argument of a template list in error: its type or value is checked for what it says itself. */
+function checkTemplateArgument(cx: Context, arg: Expression): void {
+  const target = arg.kind === "identifier" ? cx.targets.get(arg) : undefined;
+  if (arg.kind !== "identifier") checkExpression(cx, arg);
+  else if (
+    target?.kind === "builtin"
+      ? target.category === "type"
+      : target?.kind === "alias" || target?.kind === "struct"
+  ) {
+    checkType(cx, arg);
+  }
+}
+
+function predeclaredType(cx: Context, expression: TypeExpression): Type {
+  const { name } = expression;
+  const plain = plainTypes.get(name);
+  if (plain) return refuseTemplate(cx, expression) ?? plain;
+  const args = expression.templateArgs ?? [];
+  const [fewest, most] = argumentCounts(name);
+  if (args.length < fewest || args.length > most) {
+    const expected = fewest === most ? `${fewest}` : `${fewest} or ${most}`;
+    for (const arg of args) checkTemplateArgument(cx, arg);
+    cx.report(
+      badTemplate(expression.span, `'${name}' takes ${expected} template arguments, found ${args.length}`),
+    );
+    return errorType;
+  }
+  return new TypeGenerator(cx, expression.span, args).generate(name);
+}
+
+function argumentCounts(name: string): readonly [fewest: number, most: number] {
+  if (name === "array") return [1, 2];
+  if (name === "ptr") return [2, 3];
+  return name.startsWith("texture_storage") ? [2, 2] : [1, 1];
+}
+
+/** Makes one type from a template list. */
+class TypeGenerator {
+  readonly #cx: Context;
+  readonly #span: Span;
+  readonly #args: readonly Expression[];
+
+  constructor(cx: Context, span: Span, args: readonly Expression[]) {
+    this.#cx = cx;
+    this.#span = span;
+    this.#args = args;
+  }
+
+  generate(name: string): Type {
+    if (name.startsWith("vec")) {
+      const element = this.#scalar(0, "a vector component", ["bool", "i32", "u32", "f32", "f16"]);
+      return element ? vectorType(Number(name[3]), element) : errorType;
+    }
+    if (name.startsWith("mat")) {
+      const element = this.#scalar(0, "a matrix component", ["f32", "f16"]);
+      return element ? matrixType(Number(name[3]), Number(name[5]), element) : errorType;
+    }
+    if (name.startsWith("texture_storage")) {
+      const format = this.#enumerant(0, texelFormats, "a texel format");
+      const access = this.#enumerant(1, accessModes, "an access mode") as AccessMode | undefined;
+      return format && access ? { kind: "texture", name, format, access } : errorType;
+    }
+    if (name.startsWith("texture_")) {
+      const sampled = this.#scalar(0, "sampled from a texture", ["f32", "i32", "u32"]);
+      return sampled ? { kind: "texture", name, sampled } : errorType;
+    }
+    switch (name) {
+      case "atomic": {
+        const element = this.#scalar(0, "atomic", ["i32", "u32"]);
+        return element ? { kind: "atomic", element } : errorType;
+      }
+      case "ptr":
+        return this.#pointer();
+      default:
+        return this.#array();
+    }
+  }
+
+  #type(index: number): Type {
+    const arg = this.#args[index]!;
+    if (arg.kind === "identifier") return checkType(this.#cx, arg);
+    checkExpression(this.#cx, arg);
+    this.#cx.report(badTemplate(arg.span, "expected a type"));
+    return errorType;
+  }
+
+  #scalar(index: number, use: string, allowed: readonly ScalarName[]): ScalarType | undefined {
+    const type = this.#type(index);
+    if (type.kind === "scalar" && allowed.includes(type.name)) return scalarTypes[type.name];
+    if (type !== errorType) this.#cx.report(invalidType(this.#args[index]!.span, type, use));
+    return undefined;
+  }
+
+  #enumerant(index: number, words: ReadonlySet<string>, what: string): string | undefined {
+    return checkEnumerant(this.#cx, this.#args[index]!, words, what);
+  }
+
+  #pointer(): Type {
+    const space = this.#enumerant(0, addressSpaces, "an address space") as AddressSpace | undefined;
+    const store = this.#type(1);
+    const access = this.#args.length > 2 ? this.#enumerant(2, accessModes, "an access mode") : undefined;
+    if (!space || store === errorType || (this.#args.length > 2 && !access)) return errorType;
+    if (store.kind === "pointer" || isHandle(store)) {
+      this.#cx.report(invalidType(this.#args[1]!.span, store, "pointed to"));
+      return errorType;
+    }
+    return {
+      kind: "pointer",
+      space,
+      store,
+      access: (access as AccessMode | undefined) ?? defaultAccess(space),
+    };
+  }
+
+  #array(): Type {
+    const element = this.#type(0);
+    const countExpression = this.#args[1];
+    const count = countExpression ? arrayCount(this.#cx, countExpression) : "runtime";
+    if (element === errorType || count === undefined) return errorType;
+    if (!isArrayElement(element)) {
+      this.#cx.report(invalidType(this.#args[0]!.span, element, "an array element"));
+      return errorType;
+    }
+    if (count !== "override" || !countExpression) return { kind: "array", element, count };
+    return { kind: "array", element, count, countText: printExpression(countExpression), countExpression };
+  }
+}
+
+/** An enumerant's name, where `expression` must be one of `words`. */
+export function checkEnumerant(
+  cx: Context,
+  expression: Expression,
+  words: ReadonlySet<string>,
+  what: string,
+): string | undefined {
+  if (expression.kind !== "identifier") {
+    checkExpression(cx, expression);
+    cx.report(badTemplate(expression.span, `expected ${what}`));
+    return undefined;
+  }
+  const target = cx.targets.get(expression);
+  if (target?.kind === "builtin" && words.has(expression.name) && expression.templateArgs === null) {
+    return expression.name;
+  }
+  const similar = similarName(expression.name, words);
+  const help = similar && similar !== expression.name ? `did you mean '${similar}'?` : undefined;
+  if (target) cx.report(badTemplate(expression.span, `'${expression.name}' is not ${what}`, help));
+  return undefined;
+}
+
+/** The access mode that a memory view has when none is written (specification section "Address Spaces"). */
+export function defaultAccess(space: AddressSpace): AccessMode {
+  return space === "function" || space === "private" || space === "workgroup" ? "read_write" : "read";
+}
+
+function arrayCount(cx: Context, expression: Expression): number | "override" | undefined {
+  // A type is needed even where the expression that names it is not evaluated.
+  const wasEvaluating = cx.evaluating;
+  cx.evaluating = true;
+  const { type, stage } = checkExpression(cx, expression);
+  const concrete = cx.materialize(expression);
+  cx.evaluating = wasEvaluating;
+  if (type === errorType) return undefined;
+  if (!isInteger(concrete)) {
+    cx.report(wrongType(expression.span, "an element count of type i32 or u32", concrete));
+    return undefined;
+  }
+  if (stage === "override") return "override";
+  if (stage === "runtime") {
+    cx.report(
+      notConstant(
+        expression.span,
+        "an array's element count",
+        "a const-expression or an override-expression",
+      ),
+    );
+    return undefined;
+  }
+  const value = cx.valueOf(expression);
+  if (!value || !("value" in value)) {
+    if (!cx.hasErrors) cx.report(tooLarge(expression.span, "this element count is too costly to evaluate"));
+    return undefined;
+  }
+  if (Number(value.value) >= 1) return Number(value.value);
+  cx.report(badTemplate(expression.span, `an array's element count must be positive, found ${value.value}`));
+  return undefined;
+}
+
+/** Array elements have a size that is known when a pipeline is created. */
+function isArrayElement(type: Type): boolean {
+  switch (type.kind) {
+    case "scalar":
+    case "vector":
+    case "matrix":
+    case "atomic":
+      return true;
+    case "array":
+      return typeof type.count === "number";
+    case "struct":
+      return !type.members.some((member) => member.type.kind === "array" && member.type.count === "runtime");
+    default:
+      return false;
+  }
+}
+
+function depthOf(type: Type): number {
+  if (type.kind !== "array" && type.kind !== "struct" && type.kind !== "pointer") return 1;
+  let depth = typeDepths.get(type);
+  if (depth === undefined) {
+    const parts =
+      type.kind === "struct"
+        ? type.members.map((member) => member.type)
+        : [type.kind === "array" ? type.element : type.store];
+    depth = 1 + parts.reduce((deepest, part) => Math.max(deepest, depthOf(part)), 0);
+    typeDepths.set(type, depth);
+  }
+  return depth;
+}

@@ -1,0 +1,154 @@
+/** Declarations of values and variables (specification section "Variable and Value Declarations"). */
+import type {
+  ConstDeclaration,
+  GlobalVariable,
+  LetStatement,
+  OverrideDeclaration,
+  VarStatement,
+} from "../ast.ts";
+import { isConstructible, isHandle } from "../conversion.ts";
+import type { EvaluationStage } from "../program.ts";
+import type { AccessMode, AddressSpace, Type } from "../types.ts";
+import { type Context, errorType } from "./context.ts";
+import { badVariable, invalidType, notConstant } from "./errors.ts";
+import { checkExpression } from "./expressions.ts";
+import { accessModes, addressSpaces } from "./predeclared.ts";
+import { checkEnumerant, checkType, defaultAccess } from "./typeExpressions.ts";
+
+/** `const`: keeps an abstract type when none is written. */
+export function checkConst(cx: Context, declaration: ConstDeclaration): void {
+  const { initializer } = declaration;
+  const written = declaration.type ? checkType(cx, declaration.type) : undefined;
+  checkExpression(cx, initializer);
+  requireStage(cx, declaration.initializer, "the initializer of a 'const'", ["const"]);
+  const type = written ?? cx.loaded(initializer).type;
+  if (written) cx.convert(initializer, written);
+  if (type !== errorType && !isConstructible(type)) {
+    cx.report(invalidType(initializer.span, type, "the type of a 'const'"));
+  }
+  cx.declared.set(declaration, type);
+  const value = cx.valueOf(initializer);
+  if (value) cx.constants.set(declaration, value);
+}
+
+export function checkOverride(cx: Context, declaration: OverrideDeclaration): void {
+  const { initializer } = declaration;
+  let type = declaration.type ? checkType(cx, declaration.type) : errorType;
+  if (initializer) {
+    checkExpression(cx, initializer);
+    requireStage(cx, initializer, "the initializer of an 'override'", ["const", "override"]);
+    if (declaration.type) cx.convert(initializer, type);
+    else type = cx.materialize(initializer);
+  } else if (!declaration.type) {
+    cx.report(
+      badVariable(declaration.nameSpan, `override '${declaration.name}' needs a type or an initializer`),
+    );
+  }
+  if (type !== errorType && type.kind !== "scalar") {
+    cx.report(invalidType(declaration.nameSpan, type, "the type of an 'override'", "use a scalar type"));
+  }
+  cx.declared.set(declaration, type);
+}
+
+export function checkLet(cx: Context, statement: LetStatement): void {
+  const written = statement.type ? checkType(cx, statement.type) : undefined;
+  checkExpression(cx, statement.initializer);
+  if (written) cx.convert(statement.initializer, written);
+  const type = written ?? cx.materialize(statement.initializer);
+  if (type !== errorType && !isConstructible(type) && type.kind !== "pointer" && !isHandle(type)) {
+    cx.report(invalidType(statement.initializer.span, type, "the type of a 'let'"));
+  }
+  cx.declared.set(statement, type);
+}
+
+/** A function-scope `var`. */
+export function checkVar(cx: Context, statement: VarStatement): void {
+  for (const qualifier of statement.qualifiers) {
+    checkEnumerant(cx, qualifier, new Set(["function"]), "the address space 'function'");
+  }
+  const store = storeType(cx, statement);
+  if (store !== errorType && !isConstructible(store)) {
+    cx.report(invalidType(statement.nameSpan, store, "the type of a variable in a function"));
+  }
+  place(cx, statement, "function", store, "read_write");
+}
+
+/** A module-scope `var`. */
+export function checkGlobalVariable(cx: Context, declaration: GlobalVariable): void {
+  const [spaceWord, accessWord] = declaration.qualifiers;
+  const space = spaceWord && checkEnumerant(cx, spaceWord, addressSpaces, "an address space");
+  const access = accessWord && checkEnumerant(cx, accessWord, accessModes, "an access mode");
+  const store = storeType(cx, declaration);
+  if (declaration.initializer) {
+    requireStage(cx, declaration.initializer, "the initializer of a module-scope variable", [
+      "const",
+      "override",
+    ]);
+  }
+  if (store === errorType || (spaceWord && !space) || (accessWord && !access)) {
+    cx.declared.set(declaration, store);
+    return;
+  }
+  if (!space && !isHandle(store)) {
+    cx.report(
+      badVariable(
+        declaration.nameSpan,
+        `variable '${declaration.name}' needs an address space`,
+        "write 'var<private>' or 'var<workgroup>'",
+      ),
+    );
+  } else if (space === "function") {
+    cx.report(badVariable(declaration.nameSpan, "address space 'function' is for variables in functions"));
+  }
+  const actualSpace = (space ?? (isHandle(store) ? "handle" : "private")) as AddressSpace;
+  place(
+    cx,
+    declaration,
+    actualSpace,
+    store,
+    (access as AccessMode | undefined) ?? defaultAccess(actualSpace),
+  );
+}
+
+function storeType(cx: Context, declaration: VarStatement | GlobalVariable): Type {
+  const { type: typeExpression, initializer } = declaration;
+  const written = typeExpression ? checkType(cx, typeExpression) : undefined;
+  if (!initializer) {
+    if (!written) {
+      cx.report(
+        badVariable(declaration.nameSpan, `variable '${declaration.name}' needs a type or an initializer`),
+      );
+    }
+    return written ?? errorType;
+  }
+  checkExpression(cx, initializer);
+  if (!written) return cx.materialize(initializer);
+  cx.convert(initializer, written);
+  return written;
+}
+
+function place(
+  cx: Context,
+  declaration: VarStatement | GlobalVariable,
+  space: AddressSpace,
+  store: Type,
+  access: AccessMode,
+): void {
+  cx.declared.set(declaration, store);
+  if (store !== errorType) cx.places.set(declaration, { kind: "reference", space, store, access });
+}
+
+/** Reports an expression that is evaluated too late for its use. */
+export function requireStage(
+  cx: Context,
+  expression: Parameters<Context["stageOf"]>[0],
+  what: string,
+  stages: readonly EvaluationStage[],
+): boolean {
+  if (cx.loaded(expression).type === errorType || stages.includes(cx.stageOf(expression))) return true;
+  const needed = stages.includes("override")
+    ? "a const-expression or an override-expression"
+    : "a const-expression";
+  cx.report(notConstant(expression.span, what, needed));
+  return false;
+}
