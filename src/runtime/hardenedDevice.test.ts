@@ -1,25 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../test/standInCompiler.ts";
+import { testDevices } from "../../test/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
-import { type OpenedGpu, openGpu } from "./adapter.ts";
 import type { Fault } from "./fault.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Policy } from "./policy.ts";
 
-let opened: OpenedGpu;
-beforeAll(async () => {
-  opened = await openGpu();
-});
-afterAll(() => opened.close());
-
-async function newDevice(): Promise<GPUDevice> {
-  const adapter = await opened.gpu.requestAdapter();
-  const device = await adapter!.requestDevice();
-  device.addEventListener("uncapturederror", (event) => {
-    throw event.error;
-  });
-  return device;
-}
+const { newDevice } = testDevices();
 
 async function newHardened(policy?: Policy, protect: Protect = standInProtect): Promise<HardenedDevice> {
   return hardenWith(protect, await newDevice(), policy);
@@ -248,7 +235,7 @@ describe("coverage", () => {
   it("counts a kernel out whose protected form the device refuses", async () => {
     const breaking: Protect = (wgsl, options) => ({
       ...standInProtect(wgsl, options),
-      code: "fn square() {}",
+      code: "fn square( {",
     });
     const device = hardenWith(breaking, await newDevice());
     const module = device.createShaderModule({ code: SQUARE });

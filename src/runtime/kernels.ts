@@ -1,6 +1,7 @@
 import type { KernelLimits, Protect, ProtectOptions, ProtectResult } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
+import { makeSilently } from "./nativeObjects.ts";
 import type { ResolvedPolicy } from "./policy.ts";
 import type { ReportArena, ReportSlot } from "./reportArena.ts";
 
@@ -126,7 +127,9 @@ export class Kernels {
       diagnostics: locate(source, reasons),
     };
     if (!usable || !result.layout) return { coverage };
-    protection.module ??= this.#device.createShaderModule({ label: name, code: result.code });
+    protection.module ??= makeSilently(this.#device, () =>
+      this.#device.createShaderModule({ label: name, code: result.code }),
+    );
     const kernel: Kernel = {
       name,
       entryPoint: summary.name,

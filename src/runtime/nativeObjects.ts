@@ -46,3 +46,13 @@ export function front<T extends object, M extends object>(native: T, members: M)
     has: (_, name) => Object.hasOwn(members, name) || Reflect.has(native, name),
   }) as T & M;
 }
+
+/** Makes a native object; an error in doing so is not shown to the program, which did not ask for that object. */
+export function makeSilently<T>(device: GPUDevice, make: () => T): T {
+  device.pushErrorScope("validation");
+  try {
+    return make();
+  } finally {
+    device.popErrorScope().catch(() => {});
+  }
+}

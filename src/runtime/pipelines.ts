@@ -1,6 +1,6 @@
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Kernel, KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
-import { flags } from "./nativeObjects.ts";
+import { flags, makeSilently } from "./nativeObjects.ts";
 
 /** The report buffer as a pipeline sees it. */
 export interface ReportBinding {
@@ -159,13 +159,13 @@ export class Pipelines {
     const { group, binding } = kernel.protection.layout!;
     const { page, offset, bytes } = kernel.slot;
     // An invalid pipeline has been reported to the program already; what follows from it is not its concern.
-    this.#device.pushErrorScope("validation");
-    const bindGroup = this.#device.createBindGroup({
-      label: "belay: report",
-      layout: pipeline.getBindGroupLayout(group),
-      entries: [{ binding, resource: { buffer: page.buffer, offset, size: bytes } }],
-    });
-    this.#device.popErrorScope().catch(() => {});
+    const bindGroup = makeSilently(this.#device, () =>
+      this.#device.createBindGroup({
+        label: "belay: report",
+        layout: pipeline.getBindGroupLayout(group),
+        entries: [{ binding, resource: { buffer: page.buffer, offset, size: bytes } }],
+      }),
+    );
     return { kernel, group, bindGroup };
   }
 }
