@@ -77,7 +77,7 @@ function zero(type: Type): Value {
       return value;
     }
     default:
-      return noValue(`a ${type.kind} has no zero value`);
+      return noValue("the type has no zero value");
   }
 }
 
