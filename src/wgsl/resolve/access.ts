@@ -102,7 +102,7 @@ function memberType(composite: Type, member: string): Type | undefined {
 }
 
 /** Whether a member name selects components of a vector: one to four letters of `xyzw` or of `rgba`. */
-export function isSwizzle(member: string, size: number): boolean {
+function isSwizzle(member: string, size: number): boolean {
   if (member.length < 1 || member.length > 4) return false;
   return ["xyzw", "rgba"].some((letters) =>
     [...member].every((letter) => letters.slice(0, size).includes(letter)),

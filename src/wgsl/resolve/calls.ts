@@ -1,8 +1,9 @@
 /** Calls of user-defined and predeclared functions (specification sections "Function Calls", "Built-in Functions"). */
 import type { CallExpression, FunctionDeclaration } from "../ast.ts";
-import { foldBuiltin } from "../constants/index.ts";
-import { concretize, elementScalar, isAbstract, withElement } from "../conversion.ts";
+import { convert, foldBuiltin } from "../constants/index.ts";
+import { concretize, elementScalar, withElement } from "../conversion.ts";
 import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
+import type { Value } from "../values.ts";
 import { checkConstructor, checkInferredConstructor } from "./constructors.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
 import { badTemplate, cannotConvert, wrongCount, wrongKind } from "./errors.ts";
@@ -74,7 +75,7 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   }
   const from = cx.loaded(operand).type;
   if (type === errorType || from === errorType) return errorFacts;
-  const source = bitcastOperandType(from, type);
+  const source = bitcastOperandType(from, type, cx.loaded(operand).value);
   const bits = bitsOf(source);
   if (bits === undefined || bits !== bitsOf(type)) {
     cx.report(cannotConvert(call.span, from, type));
@@ -86,10 +87,11 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   );
 }
 
-/** Abstract integers become u32 when that is what is asked for, so that all of its values can be written. */
-function bitcastOperandType(from: Type, to: Type): Type {
-  const isUnsigned = elementScalar(to) === u32Type && elementScalar(from)?.name === "abstract-int";
-  return isAbstract(from) && isUnsigned ? withElement(from, u32Type) : concretize(from);
+/** Abstract integers become u32 when that is what is asked for and they fit, so that all values of u32 can be written. */
+function bitcastOperandType(from: Type, to: Type, value: Value | undefined): Type {
+  const toUnsigned = elementScalar(to) === u32Type && elementScalar(from)?.name === "abstract-int";
+  const unsigned = withElement(from, u32Type);
+  return toUnsigned && (!value || convert(value, unsigned).ok) ? unsigned : concretize(from);
 }
 
 /** The size of a numeric scalar or vector; undefined for types without a bit representation. */

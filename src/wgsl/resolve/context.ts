@@ -12,7 +12,7 @@ import { concretize, conversionRank, isAbstract, sameType } from "../conversion.
 import type { EvaluationStage, Target, VariableDeclaration } from "../program.ts";
 import { type ReferenceType, type StructType, type Type, type VoidType, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
-import { cannotConvert, invalidType, notEvaluable } from "./errors.ts";
+import { cannotConvert, notEvaluable } from "./errors.ts";
 
 /** What is known about a value expression. */
 export interface ExpressionFacts {
@@ -110,16 +110,6 @@ export class Context {
     const concrete = concretize(type);
     this.convert(expression, concrete);
     return concrete;
-  }
-
-  /** `materialize`, for an expression whose value is needed: reports a type that no value has. */
-  materializeValue(expression: Expression, use: string, allowed: (type: Type) => boolean): Type {
-    const type = this.materialize(expression);
-    if (type !== errorType && !allowed(type)) {
-      this.report(invalidType(expression.span, type, use));
-      return errorType;
-    }
-    return type;
   }
 
   /** The value of an expression in the type it is converted to. */

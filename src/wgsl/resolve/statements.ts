@@ -11,11 +11,18 @@ import type {
   SwitchStatement,
 } from "../ast.ts";
 import { foldBinary } from "../constants/index.ts";
-import { commonType, concretize, isConstructible, isHandle, isInteger } from "../conversion.ts";
+import { commonType, concretize, isConstructible, isHandle, isInteger, sameType } from "../conversion.ts";
 import { type ReferenceType, type Type, voidType } from "../types.ts";
-import { isSwizzle } from "./access.ts";
 import { type Context, errorType } from "./context.ts";
-import { assertionFailed, badReturn, invalidType, misplaced, notAPlace, wrongType } from "./errors.ts";
+import {
+  assertionFailed,
+  badReturn,
+  cannotConvert,
+  invalidType,
+  misplaced,
+  notAPlace,
+  wrongType,
+} from "./errors.ts";
 import { applyOverload, checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
 
@@ -135,22 +142,24 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
   return undefined;
 }
 
-/** The vector in memory whose components a target such as `v.xz` writes (extension `swizzle_assignment`). */
+/**
+ * The memory of the vector that a target such as `v.xz` or `v.xyz[i]` writes components of; undefined for other targets.
+ * Such a target has no reference type (extension `swizzle_assignment`).
+ */
 function swizzledVector(cx: Context, target: Expression): ReferenceType | undefined {
-  if (target.kind !== "memberAccess" || !isSwizzle(target.member, 4)) return undefined;
+  if (target.kind !== "memberAccess" && target.kind !== "index") return undefined;
+  if (target.kind === "memberAccess" && new Set(target.member).size < target.member.length) return undefined;
   const base = cx.facts.get(target.base)?.type;
-  const isWritable = base?.kind === "reference" || base?.kind === "pointer";
-  if (!isWritable || base.store.kind !== "vector") return undefined;
-  return new Set(target.member).size === target.member.length ? { ...base, kind: "reference" } : undefined;
+  if (base?.kind === "vector") return swizzledVector(cx, target.base);
+  const isMemory = base?.kind === "reference" || base?.kind === "pointer";
+  return isMemory && base.store.kind === "vector" ? { ...base, kind: "reference" } : undefined;
 }
 
 function checkAssignment(cx: Context, statement: Assignment): void {
   const { target, value, operator } = statement;
   if (!target) {
     checkExpression(cx, value);
-    const isAssignable = (type: Type): boolean =>
-      isConstructible(type) || type.kind === "pointer" || isHandle(type);
-    cx.materializeValue(value, "assigned", isAssignable);
+    checkPhonyValue(cx, value);
     return;
   }
   const place = checkTarget(cx, target);
@@ -164,12 +173,17 @@ function checkAssignment(cx: Context, statement: Assignment): void {
   const { type } = applyOverload(cx, target, binary, [target, value], ([a, b], type) =>
     foldBinary(binary, a!, b!, type),
   );
-  if (type !== errorType && !isSame(type, place.store))
-    cx.report(wrongType(value.span, `an operand that keeps the target's type`, type));
+  if (type !== errorType && !sameType(type, place.store)) {
+    cx.report(cannotConvert(value.span, type, place.store));
+  }
 }
 
-function isSame(a: Type, b: Type): boolean {
-  return commonType([a, b]) !== undefined && concretize(a) === a;
+/** `_ = value` takes any value and, unlike a declaration, leaves an abstract one as it is. */
+function checkPhonyValue(cx: Context, value: Expression): void {
+  const { type } = cx.loaded(value);
+  if (type === errorType) return;
+  if (isConstructible(type) || type.kind === "pointer" || isHandle(type)) cx.convert(value, type);
+  else cx.report(invalidType(value.span, type, "assigned"));
 }
 
 function checkIncrement(cx: Context, statement: Increment): void {
