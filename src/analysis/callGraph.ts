@@ -1,0 +1,46 @@
+/** Who calls whom, and what each entry point reaches. */
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+
+export type Stage = "compute" | "vertex" | "fragment";
+
+/** The shader stage of an entry point; undefined for an ordinary function. */
+export function stageOf(fn: FunctionDeclaration): Stage | undefined {
+  const stages = ["compute", "vertex", "fragment"] as const;
+  return stages.find((stage) => fn.attributes.some((attribute) => attribute.name === stage));
+}
+
+/** The functions of a module, in source order. */
+export function functionsOf(program: Program): FunctionDeclaration[] {
+  return program.module.declarations.filter((declaration) => declaration.kind === "function");
+}
+
+/** The functions that `roots` reach by calls, the roots included. WGSL has no recursion and no indirect calls. */
+export function reachableFrom(
+  program: Program,
+  roots: Iterable<FunctionDeclaration>,
+): Set<FunctionDeclaration> {
+  const reached = new Set(roots);
+  // A set iterates over what is added meanwhile, so this is the whole work list.
+  for (const fn of reached) {
+    walk(fn.body, (node) => {
+      const target = node.kind === "call" ? program.targetOf(node.callee) : undefined;
+      if (target?.kind === "function") reached.add(target);
+    });
+  }
+  return reached;
+}
+
+/** The module-scope variables that the bodies of `functions` name. */
+export function variablesOf(program: Program, functions: Iterable<FunctionDeclaration>): Set<GlobalVariable> {
+  const variables = new Set<GlobalVariable>();
+  for (const fn of functions) {
+    walk(fn, (node) => {
+      if (node.kind !== "identifier") return;
+      const target = program.targetOf(node);
+      if (target?.kind === "globalVariable") variables.add(target);
+    });
+  }
+  return variables;
+}

@@ -1,0 +1,125 @@
+/** A memory access as the transforms see it: a module-scope variable and the way from it to the accessed part. */
+import type { Expression, GlobalVariable, Identifier, Statement } from "../wgsl/ast.ts";
+import { memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { AddressSpace, Type } from "../wgsl/types.ts";
+
+export type Step =
+  | { readonly kind: "index"; readonly index: Expression; readonly stride: number }
+  /** A struct member or a vector component, at a byte offset known now. */
+  | { readonly kind: "member"; readonly name: string; readonly offset: number };
+
+export interface Place {
+  readonly variable: GlobalVariable;
+  readonly space: AddressSpace;
+  readonly steps: readonly Step[];
+  /** The type of the accessed part. */
+  readonly type: Type;
+}
+
+/**
+ * The place that `expression` denotes, or undefined when it does not denote a part of a module-scope variable.
+ * Pointers must have been resolved: `*&x` is seen through, a pointer variable is not.
+ */
+export function placeOf(program: Program, expression: Expression): Place | undefined {
+  const type = program.typeOf(expression);
+  switch (expression.kind) {
+    case "identifier": {
+      const target = program.targetOf(expression);
+      if (target?.kind !== "globalVariable" || type.kind !== "reference") return undefined;
+      return { variable: target, space: type.space, steps: [], type: type.store };
+    }
+    case "unary":
+      return expression.operator === "*" &&
+        expression.operand.kind === "unary" &&
+        expression.operand.operator === "&"
+        ? placeOf(program, expression.operand.operand)
+        : undefined;
+    case "index": {
+      const base = placeOf(program, expression.base);
+      if (!base || type.kind !== "reference") return undefined;
+      const step: Step = { kind: "index", index: expression.index, stride: elementStride(base.type) };
+      return { ...base, steps: [...base.steps, step], type: type.store };
+    }
+    case "memberAccess": {
+      const base = placeOf(program, expression.base);
+      if (!base || type.kind !== "reference") return undefined;
+      const step: Step = {
+        kind: "member",
+        name: expression.member,
+        offset: memberOffset(base.type, expression.member),
+      };
+      return { ...base, steps: [...base.steps, step], type: type.store };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** True for the address spaces whose stores other invocations or the host can see. */
+export function isShared(space: AddressSpace): boolean {
+  return space === "storage" || space === "workgroup";
+}
+
+/** Distance in bytes between neighbours of an indexable type. */
+function elementStride(type: Type): number {
+  if (type.kind === "array") return strideOf(type);
+  if (type.kind === "vector") return sizeOf(type.element);
+  if (type.kind === "matrix") {
+    const column = { kind: "vector", size: type.rows, element: type.element } as const;
+    return strideOf({ kind: "array", element: column, count: type.columns });
+  }
+  throw new Error(`a ${type.kind} has no elements`);
+}
+
+function memberOffset(type: Type, member: string): number {
+  if (type.kind === "struct") {
+    const index = type.members.findIndex((m) => m.name === member);
+    return memberOffsets(type)[index] ?? 0;
+  }
+  if (type.kind === "vector") {
+    const component = "xyzwrgba".indexOf(member[0] ?? "x") % 4;
+    return component * sizeOf(type.element);
+  }
+  return 0;
+}
+
+/** The module-scope variable at the root of a place or of a pointer to it, and the identifier that names it. */
+export function rootVariable(
+  program: Program,
+  expression: Expression,
+): { variable: GlobalVariable; identifier: Identifier } | undefined {
+  let at = expression;
+  while (at.kind !== "identifier") {
+    if (at.kind === "index" || at.kind === "memberAccess") at = at.base;
+    else if (at.kind === "unary" && (at.operator === "*" || at.operator === "&")) at = at.operand;
+    else return undefined;
+  }
+  const target = program.targetOf(at);
+  return target?.kind === "globalVariable" ? { variable: target, identifier: at } : undefined;
+}
+
+/** True when a statement inside `part` assigns to storage or workgroup memory. */
+export function storesToShared(program: Program, part: Expression | Statement): boolean {
+  let found = false;
+  walk(part, (node) => {
+    if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return;
+    const type = program.typeOf(node.target);
+    if (type.kind === "reference" && isShared(type.space)) found = true;
+  });
+  return found;
+}
+
+/** True for a type with an atomic inside. */
+export function containsAtomic(type: Type): boolean {
+  if (type.kind === "array") return containsAtomic(type.element);
+  if (type.kind === "struct") return type.members.some((member) => containsAtomic(member.type));
+  return type.kind === "atomic";
+}
+
+/** The address space of a module-scope variable; `handle` for textures and samplers. */
+export function addressSpaceOf(variable: GlobalVariable): AddressSpace {
+  const space = variable.qualifiers[0];
+  return space?.kind === "identifier" ? (space.name as AddressSpace) : "handle";
+}

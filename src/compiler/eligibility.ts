@@ -1,0 +1,157 @@
+/** Whether an entry point can be protected on this device, and if not, why: checked before anything is changed. */
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { builtinFunction } from "../analysis/effects.ts";
+import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { leftAlone } from "../diagnostics/protection.ts";
+import { banks } from "../transforms/comparison.ts";
+import { copyStride } from "../transforms/replicateWorkgroupMemory.ts";
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { Type } from "../wgsl/types.ts";
+import type { Channel, KernelLimits, Redundancy } from "./contract.ts";
+
+export interface EligibilityOptions {
+  readonly redundancy: Redundancy;
+  readonly channel: Channel;
+  readonly limits: KernelLimits;
+  /** The bind group for the report buffer; undefined when none is free. */
+  readonly group: number | undefined;
+}
+
+/** Bytes of channel slots that an invocation needs: in each bank a word for each of its two replicas. */
+const slotBytes = banks * 4 * 2;
+
+/**
+ * Why `entryPoint` must be left alone: empty when it can be protected.
+ * `sized` is the same program with overrides turned into constants, as far as they are known.
+ */
+export function obstacles(
+  program: Program,
+  sized: Program,
+  entryPoint: FunctionDeclaration,
+  options: EligibilityOptions,
+): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const { name, nameSpan } = entryPoint;
+  const obstacle = (code: number, span: Span, reason: string, help?: string) =>
+    found.push(leftAlone(code, span, name, reason, help));
+
+  const functions = reachableFrom(program, [entryPoint]);
+  for (const { span, what } of subgroupUses(program, functions)) {
+    obstacle(
+      203,
+      span,
+      `${what} would see the replicas as neighbours`,
+      "use a flavor that replicates whole workgroups",
+    );
+  }
+  const { limits, group } = options;
+  const counterpart = sized.module.declarations.find((d) => d.kind === "function" && d.name === name);
+  const invocations = counterpart?.kind === "function" ? invocationsOf(sized, counterpart) : undefined;
+  const most = Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
+  if (invocations !== undefined && 2 * invocations > most) {
+    const help = `use at most ${Math.floor(most / 2)} invocations, or request a device with higher limits`;
+    obstacle(
+      204,
+      nameSpan,
+      `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${most}`,
+      help,
+    );
+  }
+  if (counterpart?.kind === "function" && invocations !== undefined) {
+    const bytes = workgroupBytes(sized, counterpart, options, invocations);
+    if (bytes !== undefined && bytes > limits.maxComputeWorkgroupStorageSize) {
+      const help =
+        options.redundancy === "intra+lds"
+          ? "use intra-lds, which keeps one copy of workgroup memory"
+          : undefined;
+      obstacle(
+        205,
+        nameSpan,
+        `it would need ${bytes} bytes of workgroup memory, and the device allows ${limits.maxComputeWorkgroupStorageSize}`,
+        help,
+      );
+    }
+  }
+  const storageBuffers = [...variablesOf(program, functions)].filter(
+    (v) => addressSpaceOf(v) === "storage",
+  ).length;
+  if (storageBuffers + 1 > limits.maxStorageBuffersPerShaderStage) {
+    obstacle(
+      207,
+      nameSpan,
+      `it uses all ${limits.maxStorageBuffersPerShaderStage} storage buffers that the device allows`,
+      "request a device with a higher maxStorageBuffersPerShaderStage",
+    );
+  }
+  if (group === undefined) {
+    obstacle(
+      208,
+      nameSpan,
+      `all ${limits.maxBindGroups} bind groups are in use, and the report buffer needs one`,
+    );
+  }
+  return found;
+}
+
+/** Uses of subgroup built-in values and operations. */
+function* subgroupUses(
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+): Generator<{ span: Span; what: string }> {
+  for (const fn of functions) {
+    const uses: { span: Span; what: string }[] = [];
+    walk(fn.body, (node) => {
+      if (node.kind !== "call") return;
+      const name = builtinFunction(program, node);
+      if (name && /^(subgroup|quad)/.test(name)) uses.push({ span: node.span, what: `"${name}"` });
+    });
+    for (const parameter of fn.parameters) {
+      const type = program.declaredTypeOf(parameter);
+      const members = type.kind === "struct" ? (type.declaration?.members ?? []) : [];
+      for (const holder of [parameter, ...members]) {
+        const builtin = holder.attributes.find((a) => a.name === "builtin")?.args[0];
+        if (builtin?.kind === "identifier" && /subgroup/.test(builtin.name)) {
+          uses.push({ span: builtin.span, what: `the built-in value "${builtin.name}"` });
+        }
+      }
+    }
+    yield* uses;
+  }
+}
+
+/** Invocations per workgroup, or undefined when an override without a value decides. */
+function invocationsOf(program: Program, entryPoint: FunctionDeclaration): number | undefined {
+  const sizes = entryPoint.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
+  let product = 1;
+  for (const size of sizes) {
+    const constant = program.constantOf(size);
+    if (!constant || !("value" in constant)) return undefined;
+    product *= Number(constant.value);
+  }
+  return product;
+}
+
+/** Bytes of workgroup memory of the protected kernel, or undefined when an override without a value decides. */
+function workgroupBytes(
+  program: Program,
+  entryPoint: FunctionDeclaration,
+  { redundancy, channel }: EligibilityOptions,
+  invocations: number,
+): number | undefined {
+  let bytes = channel === "workgroup" ? slotBytes * invocations : 0;
+  for (const variable of variablesOf(program, reachableFrom(program, [entryPoint]))) {
+    if (addressSpaceOf(variable) !== "workgroup") continue;
+    const type = program.declaredTypeOf(variable);
+    if (!hasKnownSize(type)) return undefined;
+    const copies =
+      redundancy === "intra+lds" && !containsAtomic(type) ? 2 * copyStride(sizeOf(type)) : sizeOf(type);
+    bytes += Math.ceil(copies / 16) * 16;
+  }
+  return bytes;
+}
+
+const hasKnownSize = (type: Type): boolean => type.kind !== "array" || typeof type.count === "number";

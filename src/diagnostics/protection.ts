@@ -1,0 +1,46 @@
+/** What protection can't do for a program: one factory for each diagnostic of the 200s. */
+import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
+
+interface Details {
+  readonly notes?: readonly string[];
+  readonly help?: string;
+}
+
+function finding(
+  code: number,
+  severity: Severity,
+  span: Span,
+  message: string,
+  { notes = [], help }: Details = {},
+): Diagnostic {
+  return { code: `BELAY${code}`, severity, message, span, notes, ...(help ? { help } : {}) };
+}
+
+/** The entry point stays as it is; the reason is a fact about the kernel. */
+export const leftAlone = (
+  code: number,
+  span: Span,
+  entryPoint: string,
+  reason: string,
+  help?: string,
+): Diagnostic =>
+  finding(code, "warning", span, `"${entryPoint}" is left unprotected: ${reason}`, help ? { help } : {});
+
+export const noComputeEntryPoint = (): Diagnostic =>
+  finding(201, "error", { start: 0, end: 0 }, "the module has no compute entry point", {
+    help: "add a function with @compute and @workgroup_size",
+  });
+
+export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
+  finding(
+    206,
+    "error",
+    span,
+    `"${name}" hides a name of the language and can't be renamed, as the host refers to it`,
+    {
+      help: "give the entry point or override another name",
+    },
+  );
+
+export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
+  finding(210, "warning", span, `${what} stays outside the sphere of replication: ${why}`);

@@ -1,0 +1,121 @@
+/** Diagnostics as text for people: the message, the place, and the source around it. */
+import { createColors } from "picocolors";
+import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
+
+export interface RenderOptions {
+  /** What to call the source. Default: `source`. */
+  readonly file?: string;
+  /** Whether to use terminal colours. Default false. */
+  readonly color?: boolean;
+}
+
+/** Line breaks as WGSL counts them. */
+const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
+const tab = "    ";
+/** The longest piece of a line that is shown, in characters. */
+const widest = 100;
+
+/** The line and column of an offset, both counted from 1; columns count code points. */
+export function lineAndColumn(source: string, offset: number): { line: number; column: number } {
+  const { line, start } = lineAt(source, offset);
+  return { line, column: [...source.slice(start, offset)].length + 1 };
+}
+
+interface Line {
+  readonly line: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+function lineAt(source: string, offset: number): Line {
+  let line = 1;
+  let start = 0;
+  for (const {
+    index,
+    0: { length },
+  } of source.matchAll(lineBreak)) {
+    if (index + length > offset) return { line, start, end: index };
+    line++;
+    start = index + length;
+  }
+  return { line, start, end: source.length };
+}
+
+/**
+ * Renders a diagnostic as several lines, the last without a line break:
+ *
+ *     error[BELAY005]: expected `;` after the statement, found `}`
+ *      --> kernel.wgsl:3:12
+ *       |
+ *     3 |   let a = 1
+ *       |            ^
+ */
+export function renderDiagnostic(
+  diagnostic: Diagnostic,
+  source: string,
+  options: RenderOptions = {},
+): string {
+  const { code, severity, message, notes, help } = diagnostic;
+  const span = clamp(diagnostic.span, source.length);
+  const { bold, blue, ...colors } = createColors(options.color ?? false);
+  const paint = { error: colors.red, warning: colors.yellow, info: colors.cyan }[severity satisfies Severity];
+  const first = lineAt(source, span.start);
+  const last = lineAt(source, Math.max(span.start, span.end - 1));
+  const { line, column } = lineAndColumn(source, span.start);
+
+  const gutter = " ".repeat(String(last.line).length);
+  const row = (mark: string, text: string) =>
+    `${blue(`${mark.padStart(gutter.length)} |`)} ${text}`.trimEnd();
+  const frame = [first, ...(last.line > first.line ? [last] : [])].flatMap((shown) => {
+    const { text, underline } = excerpt(source, shown, span);
+    return [row(String(shown.line), text), row("", paint(underline))];
+  });
+  if (last.line > first.line + 1) frame.splice(2, 0, blue("..."));
+  return [
+    `${paint(bold(`${severity}[${code}]`))}${bold(`: ${message}`)}`,
+    `${gutter}${blue("-->")} ${options.file ?? "source"}:${line}:${column}`,
+    row("", ""),
+    ...frame,
+    ...notes.map((note) => `${gutter} ${blue("=")} ${bold("note")}: ${note}`),
+    ...(help === undefined ? [] : [`${gutter} ${blue("=")} ${bold("help")}: ${help}`]),
+  ].join("\n");
+}
+
+function clamp({ start, end }: Span, length: number): Span {
+  const first = Math.min(Math.max(start, 0), length);
+  return { start: first, end: Math.min(Math.max(end, first), length) };
+}
+
+/** A line, or the part of it that shows where the span starts, and the carets below it. */
+function excerpt(source: string, line: Line, span: Span): { text: string; underline: string } {
+  const from = Math.min(Math.max(span.start, line.start), line.end);
+  const to = Math.min(Math.max(span.end, from), line.end);
+  const before = [...source.slice(line.start, from)].map(printable);
+  const marked = [...source.slice(from, to)].map(printable);
+  const after = [...source.slice(to, line.end)].map(printable);
+
+  const room = Math.max(widest - marked.join("").length, widest / 2);
+  const clippedBefore = clipStart(before.join(""), Math.floor(room / 2));
+  const clippedMarked = clipEnd(marked.join(""), widest);
+  const clippedAfter = clippedMarked.endsWith("…") ? "" : clipEnd(after.join(""), Math.floor(room / 2));
+  return {
+    text: clippedBefore + clippedMarked + clippedAfter,
+    underline: " ".repeat([...clippedBefore].length) + "^".repeat(Math.max(1, [...clippedMarked].length)),
+  };
+}
+
+/** A tab as spaces, and a replacement for what would disturb a terminal. */
+function printable(character: string): string {
+  if (character === "\t") return tab;
+  return /[\p{Cc}\p{Cf}\p{Cs}]/u.test(character) ? "\ufffd" : character;
+}
+
+function clipStart(text: string, room: number): string {
+  const characters = [...text];
+  return characters.length > room ? `…${characters.slice(-room).join("")}` : text;
+}
+
+function clipEnd(text: string, room: number): string {
+  const characters = [...text];
+  return characters.length > room ? `${characters.slice(0, room).join("")}…` : text;
+}

@@ -1,0 +1,91 @@
+/** Every diagnostic of the lexer and the parser (BELAY001 to BELAY099), one small factory each. */
+import type { Diagnostic, Span } from "./diagnostic.ts";
+
+function error(code: string, message: string, span: Span, help?: string): Diagnostic {
+  return { code, severity: "error", message, span, notes: [], ...(help === undefined ? {} : { help }) };
+}
+
+/** A piece of source as it appears in a message: quoted, short, and printable. */
+export function quoted(text: string): string {
+  const short = text.length > 32 ? `${text.slice(0, 32)}…` : text;
+  const printable = short.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (character) => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`,
+  );
+  return `\`${printable}\``;
+}
+
+export const syntaxError = {
+  unexpectedCharacter: (text: string, span: Span) =>
+    error("BELAY001", `${quoted(text)} is no part of the language`, span),
+
+  malformedNumber: (text: string, span: Span) =>
+    error(
+      "BELAY002",
+      `${quoted(text)} is not a number`,
+      span,
+      /^0[0-9]/.test(text)
+        ? "an integer has no leading zeros"
+        : "the suffixes of a number are `i`, `u`, `f` and `h`",
+    ),
+
+  unterminatedComment: (span: Span) =>
+    error("BELAY003", "this comment never ends", span, "block comments nest: each `/*` needs its own `*/`"),
+
+  reservedWord: (text: string, span: Span) => error("BELAY004", `${quoted(text)} is a reserved word`, span),
+
+  reservedPrefix: (text: string, span: Span) =>
+    error("BELAY004", `${quoted(text)} starts with two underscores, which names must not`, span),
+
+  expected: (wanted: string, found: string, span: Span, help?: string) =>
+    error("BELAY005", `expected ${wanted}, found ${found}`, span, help),
+
+  mixedOperators: (left: string, right: string, span: Span) =>
+    error(
+      "BELAY006",
+      left === right ? `\`${left}\` cannot be chained` : `\`${left}\` and \`${right}\` cannot be mixed`,
+      span,
+      "use parentheses to say which comes first",
+    ),
+
+  tooDeep: (what: string, limit: number, span: Span) =>
+    error("BELAY007", `${what} nest deeper than ${limit} levels`, span),
+
+  notAssignable: (span: Span) =>
+    error(
+      "BELAY008",
+      "this expression cannot be assigned to",
+      span,
+      "a target is a variable, `*pointer`, or an element or member of one",
+    ),
+
+  misplaced: (what: string, where: string, span: Span) =>
+    error("BELAY009", `${what} stands only ${where}`, span),
+
+  unknownExtension: (name: string, directive: string, known: Iterable<string>, span: Span) =>
+    error(
+      "BELAY010",
+      `${quoted(name)} is not known to \`${directive}\``,
+      span,
+      `known names: ${[...known].filter((each) => !each.startsWith("chromium_")).join(", ")}`,
+    ),
+
+  unknownDirective: (name: string, span: Span) =>
+    error("BELAY011", `${quoted(name)} starts neither a directive nor a declaration`, span),
+
+  unknownSeverity: (name: string, span: Span) =>
+    error("BELAY012", `${quoted(name)} is not a severity`, span, "severities: error, warning, info, off"),
+
+  unknownAttribute: (name: string, span: Span) =>
+    error("BELAY013", `there is no attribute ${quoted(`@${name}`)}`, span),
+
+  attributeArguments: (name: string, least: number, most: number, span: Span) => {
+    const count = most === 0 ? "no" : least === most ? String(most) : `${least} to ${most}`;
+    return error("BELAY014", `\`@${name}\` takes ${count} argument${most === 1 ? "" : "s"}`, span);
+  },
+
+  misplacedAttribute: (what: string, span: Span) => error("BELAY015", `${what} takes no attributes`, span),
+
+  tooManyErrors: (shown: number, span: Span) =>
+    error("BELAY099", `there are more than ${shown} errors, the others are not shown`, span),
+};

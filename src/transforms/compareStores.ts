@@ -1,0 +1,162 @@
+/**
+ * Compares what leaves the sphere of replication: each store, before it happens (`store`) or once at the end (`signature`).
+ *
+ * Before:  out[i] = v;
+ * store:      if (agree(site, 4 * i, words(v)) && replica == 0) { out[i] = v; }
+ * signature:  signature = fold(signature, site, 4 * i, words(v));   if (replica == 0) { out[i] = v; }
+ *             and last in the entry point: agree(site, signature)
+ *
+ * A kernel that loads what it stores needs more: one replica must not store before the other has loaded. There the
+ * replicas agree before the store (on the value, or on the signature so far), and both store.
+ * A detection is recorded and the store suppressed; control flow goes on, so no barrier is skipped.
+ *
+ * Requires: access normal form, replicateInvocations.   Ensures: valid module.
+ * Order:    after executeAtomicsOnce, before replicateWorkgroupMemory.
+ * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
+ */
+import { type Address, addressOf } from "../analysis/addresses.ts";
+import { builtinFunction, type VariableUse, variableUse } from "../analysis/effects.ts";
+import { isShared, placeOf, rootVariable } from "../analysis/places.ts";
+import type {
+  Assignment,
+  CallStatement,
+  Expression,
+  FunctionDeclaration,
+  GlobalVariable,
+  Module,
+  Statement,
+} from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import { mapStatements } from "../wgsl/traverse.ts";
+import type { Comparison } from "./comparison.ts";
+import { mapFunctions } from "./mapFunctions.ts";
+import type { Names } from "./names.ts";
+import type { CheckSites } from "./reportBuffer.ts";
+import type { Words } from "./valueWords.ts";
+
+export interface CompareStoresOptions {
+  readonly check: "store" | "signature";
+  readonly comparison: Comparison;
+  readonly sites: CheckSites;
+  /** The functions that run replicated, and the names of their entry points. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
+  readonly entryPoints: ReadonlySet<string>;
+  /** True for workgroup variables that get a copy per replica: stores to them stay inside. */
+  readonly isReplicated: (variable: GlobalVariable) => boolean;
+}
+
+export function compareStores(program: Program, names: Names, options: CompareStoresOptions): Module {
+  const transform = new StoreComparison(program, names, options);
+  const module = mapFunctions(program.module, (fn) =>
+    options.functions.has(fn) ? transform.function(fn) : fn,
+  );
+  return { ...module, declarations: [...module.declarations, ...options.comparison.takeDeclarations()] };
+}
+
+/** The part of a store that leaves the invocation. */
+interface Output {
+  readonly variable: GlobalVariable;
+  readonly address: Address | null;
+  readonly words: Words | null;
+}
+
+class StoreComparison {
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #options: CompareStoresOptions;
+  readonly #use: VariableUse;
+
+  constructor(program: Program, names: Names, options: CompareStoresOptions) {
+    this.#program = program;
+    this.#names = names;
+    this.#options = options;
+    this.#use = variableUse(program, options.functions);
+  }
+
+  function(fn: FunctionDeclaration): FunctionDeclaration {
+    const body = mapStatements(fn.body, (statement) => {
+      const output = this.#output(statement);
+      return output ? this.#compared(statement, output, fn.name) : statement;
+    });
+    if (this.#options.check === "store" || !this.#options.entryPoints.has(fn.name)) return { ...fn, body };
+    const site = this.#options.sites.add({
+      kind: "signature",
+      span: fn.nameSpan,
+      functionName: fn.name,
+      name: fn.name,
+      scalar: "hash",
+      components: 1,
+    });
+    const last = quote(fn.nameSpan).statements`_ = ${this.#options.comparison.signaturesAgree(site)};`;
+    return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
+  }
+
+  #output(statement: Statement): Output | undefined {
+    if (statement.kind === "assign") return this.#storeOutput(statement);
+    return statement.kind === "callStatement" ? this.#textureOutput(statement) : undefined;
+  }
+
+  #storeOutput({ target, value }: Assignment): Output | undefined {
+    const root = target && rootVariable(this.#program, target);
+    const place = root && placeOf(this.#program, target);
+    if (!place || !isShared(place.space)) return undefined;
+    const { variable } = place;
+    if (this.#names.isGenerated(variable.name) || this.#options.isReplicated(variable)) return undefined;
+    return { variable, address: addressOf(this.#program, place), words: this.#wordsOf(value) };
+  }
+
+  #textureOutput({ call }: CallStatement): Output | undefined {
+    if (builtinFunction(this.#program, call) !== "textureStore") return undefined;
+    const [texture, ...coordinates] = call.args;
+    const value = coordinates.pop();
+    const root = texture && rootVariable(this.#program, texture);
+    if (!root || !value) throw new Error("textureStore takes a texture, coordinates and a value");
+    let hash: Expression | undefined;
+    for (const coordinate of coordinates) {
+      const words = this.#wordsOf(coordinate);
+      if (words) hash = this.#options.comparison.fold(hash ?? quote().expression`0u`, words);
+    }
+    return {
+      variable: root.variable,
+      address: hash ? { expression: hash, dynamic: true } : null,
+      words: this.#wordsOf(value),
+    };
+  }
+
+  /** The words of a stable expression, or null for a constant, which can't differ. */
+  #wordsOf(stable: Expression): Words | null {
+    if (stable.kind !== "identifier") return null;
+    const target = this.#program.targetOf(stable);
+    if (target?.kind === "let" && this.#program.stageOf(target.initializer) !== "runtime") return null;
+    if (target?.kind !== "let" && target?.kind !== "parameter") return null;
+    return this.#options.comparison.wordsOf(stable.name, this.#program.valueTypeOf(stable));
+  }
+
+  #compared(statement: Statement, output: Output, functionName: string): Statement[] {
+    const { variable, address, words } = output;
+    const { check, comparison, sites } = this.#options;
+    const inPlace = this.#use.loaded.has(variable);
+    const bySignature = check === "signature";
+    const site = sites.add({
+      kind: statement.kind === "assign" ? "store" : "textureStore",
+      span: statement.span,
+      functionName,
+      name: variable.name,
+      scalar: bySignature ? "hash" : (words?.scalar ?? "u32"),
+      components: bySignature ? 1 : (words?.count ?? 1),
+    });
+    const { statements, expression } = quote(statement.span);
+    const first = expression`${this.#names.the("replica")} == 0u`;
+    if (bySignature) {
+      const guard = inPlace ? comparison.signaturesAgree(site) : first;
+      return [
+        ...comparison.foldIntoSignature({ site, address, words }),
+        ...statements`if (${guard}) { ${statement} }`,
+      ];
+    }
+    const agree = comparison.agree({ site, address, words });
+    const guard = inPlace ? agree : expression`${agree} && ${first}`;
+    return statements`if (${guard}) { ${statement} }`;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Declares the report buffer, the function that writes a record into it, and what an invocation knows of itself.
+ *
+ * Before:  (nothing)
+ * After:   @group(g) @binding(0) var<storage, read_write> report: Report;
+ *          var<private> replica: u32; var<private> local: u32; var<private> workgroup: vec3<u32>;
+ *          fn record(site, cause, address, value) { ... }
+ *
+ * Requires: nothing.   Ensures: valid module; the names `report`, `record`, `replica`, `local`, `workgroup` exist.
+ * Order:    before every transform that records, and before replicateInvocations, which sets the private variables.
+ */
+import type { Module } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import type { Names } from "./names.ts";
+import { type ReportLayout, reportWords } from "./reportBuffer.ts";
+
+export function declareReport(program: Program, names: Names, layout: ReportLayout): Module {
+  const n = (thing: string) => names.the(thing);
+  const headerPadding = 4 * (reportWords.records - reportWords.armedOccurrence);
+  const { declarations } = quote();
+  const added = declarations`
+    struct ${n("Record")} {
+      site: u32,
+      workgroup_x: u32,
+      workgroup_y: u32,
+      workgroup_z: u32,
+      local: u32,
+      replica: u32,
+      cause: u32,
+      address: u32,
+      value: array<u32, 4>,
+    }
+    struct ${n("Report")} {
+      detections: atomic<u32>,
+      strikes: atomic<u32>,
+      armed_site: u32,
+      armed_replica: u32,
+      armed_mask: u32,
+      armed_component: u32,
+      armed_workgroup_x: u32,
+      armed_workgroup_y: u32,
+      armed_workgroup_z: u32,
+      armed_local: u32,
+      @size(${String(headerPadding)}) armed_occurrence: u32,
+      records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
+    }
+    @group(${String(layout.group)}) @binding(${String(layout.binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
+    var<private> ${n("replica")}: u32;
+    var<private> ${n("local")}: u32;
+    var<private> ${n("workgroup")}: vec3<u32>;
+    fn ${n("record")}(site: u32, cause: u32, address: u32, value: vec4<u32>) {
+      let at = atomicAdd(&${n("report")}.detections, 1u);
+      if (at < ${String(reportWords.recordCapacity)}u) {
+        ${n("report")}.records[at] = ${n("Record")}(
+          site, ${n("workgroup")}.x, ${n("workgroup")}.y, ${n("workgroup")}.z, ${n("local")}, ${n("replica")}, cause, address,
+          array<u32, 4>(value.x, value.y, value.z, value.w));
+      }
+    }`;
+  return { ...program.module, declarations: [...program.module.declarations, ...added] };
+}

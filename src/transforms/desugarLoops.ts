@@ -1,0 +1,67 @@
+/**
+ * Turns `for` and `while` loops whose header touches shared memory into `loop`, where statements have room.
+ *
+ * Before:  for (var i = 0u; i < atomicLoad(&n); i++) { body }
+ * After:   { var i = 0u; loop { if (!(i < atomicLoad(&n))) { break; } { body } continuing { i++; } } }
+ *
+ * Requires: nothing.   Ensures: valid module; no header of a `for` or `while` stores to, or operates on, shared memory.
+ * Order:    before normalizeAccesses.
+ * Source:   WGSL specification, "For Statement" and "While Statement", which define both by this expansion.
+ */
+import { containsMemoryOperation } from "../analysis/effects.ts";
+import { storesToShared } from "../analysis/places.ts";
+import type { Block, Expression, ForStatement, Module, Statement, WhileStatement } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import { mapStatements } from "../wgsl/traverse.ts";
+import { mapFunctions } from "./mapFunctions.ts";
+
+export function desugarLoops(program: Program): Module {
+  const touches = (part: Expression | Statement | null) =>
+    part !== null && (containsMemoryOperation(program, part) || storesToShared(program, part));
+  return mapFunctions(program.module, (fn) => ({
+    ...fn,
+    body: mapStatements(fn.body, (statement) => {
+      if (statement.kind === "while" && touches(statement.condition)) return desugarWhile(statement);
+      if (statement.kind !== "for") return statement;
+      const { initializer, condition, update } = statement;
+      return touches(initializer) || touches(condition) || touches(update)
+        ? desugarFor(statement)
+        : statement;
+    }),
+  }));
+}
+
+function desugarWhile({ span, attributes, condition, body }: WhileStatement): Statement {
+  const { statements } = quote(span);
+  return {
+    kind: "loop",
+    span,
+    attributes,
+    body: block(span, [...exit(condition), ...statements`{ ${body.statements} }`]),
+    continuing: null,
+    breakIf: null,
+  };
+}
+
+function desugarFor({ span, attributes, initializer, condition, update, body }: ForStatement): Statement {
+  const { statements } = quote(span);
+  const loop: Statement = {
+    kind: "loop",
+    span,
+    attributes,
+    body: block(span, [...(condition ? exit(condition) : []), ...statements`{ ${body.statements} }`]),
+    continuing: update && block(span, [update]),
+    breakIf: null,
+  };
+  return initializer ? block(span, [initializer, loop]) : loop;
+}
+
+/** Leaves the loop when its condition does not hold. */
+function exit(condition: Expression): Statement[] {
+  return quote(condition.span).statements`if (!${condition}) { break; }`;
+}
+
+function block(span: Statement["span"], statements: readonly Statement[]): Block {
+  return { kind: "block", span, attributes: [], statements };
+}

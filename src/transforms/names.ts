@@ -1,0 +1,38 @@
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+
+/**
+ * The names that transforms generate. All share one prefix that no name of the user's module starts with, so that
+ * generated code neither captures nor is captured.
+ */
+export class Names {
+  readonly prefix: string;
+  readonly #uses = new Map<string, number>();
+
+  constructor(program: Program) {
+    const taken = new Set<string>();
+    walk(program.module, (node) => {
+      if ("name" in node) taken.add(node.name);
+    });
+    let prefix = "belay_";
+    for (let n = 1; [...taken].some((name) => name.startsWith(prefix)); n++) prefix = `belay${n}_`;
+    this.prefix = prefix;
+  }
+
+  /** The one name of a thing that exists once in a module, such as the replica variable. */
+  the(thing: string): string {
+    return this.prefix + thing;
+  }
+
+  /** A new name, for a thing that may exist many times. */
+  fresh(base: string): string {
+    const stem = this.isGenerated(base) ? base : this.prefix + base;
+    const use = (this.#uses.get(stem) ?? 0) + 1;
+    this.#uses.set(stem, use);
+    return `${stem}_${use}`;
+  }
+
+  isGenerated(name: string): boolean {
+    return name.startsWith(this.prefix);
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Gives each replica its own copy of every workgroup variable, so that faults in workgroup memory show.
+ *
+ * Before:  var<workgroup> tile: array<f32, 256>;   tile[i] = x;
+ * After:   struct Copy { @size(1088) value: array<f32, 256> }
+ *          var<workgroup> tile: array<Copy, 2>;    tile[replica].value[i] = x;
+ *
+ * The copies are skewed by half of the 32 banks: neighbouring lanes, which are replicas of one invocation, then
+ * never meet in a bank. An array whose size an override decides becomes one array with both copies behind each other.
+ * Variables with atomics keep one copy: their operations run once (executeAtomicsOnce). A `workgroupUniformLoad`
+ * reads both copies, compares them and goes on with the first.
+ *
+ * Requires: access normal form, declareReport.   Ensures: valid module.
+ * Order:    after replicateInvocations, before compareStores.
+ * Source:   Wadden et al. 2014, section 6.3 (Intra-Group+LDS).
+ */
+import { builtinFunction } from "../analysis/effects.ts";
+import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
+import type {
+  CallExpression,
+  Declaration,
+  Expression,
+  GlobalVariable,
+  LetStatement,
+  Module,
+  Statement,
+} from "../wgsl/ast.ts";
+import { sizeOf, strideOf } from "../wgsl/layout.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import { mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.ts";
+import { typeExpressionOf } from "../wgsl/typeNames.ts";
+import type { ArrayType } from "../wgsl/types.ts";
+import type { Comparison } from "./comparison.ts";
+import { mapFunctions } from "./mapFunctions.ts";
+import type { Names } from "./names.ts";
+import { type CheckSites, recordCause } from "./reportBuffer.ts";
+
+export interface ReplicateWorkgroupMemoryOptions {
+  readonly comparison: Comparison;
+  readonly sites: CheckSites;
+}
+
+/** Bytes of half the banks of workgroup memory (32 banks of 4 bytes), and of all. */
+const halfBanks = 64;
+const allBanks = 128;
+
+/** True for the variables that get a copy per replica. */
+export function isReplicated(program: Program, names: Names, variable: GlobalVariable): boolean {
+  if (names.isGenerated(variable.name) || addressSpaceOf(variable) !== "workgroup") return false;
+  return !containsAtomic(program.declaredTypeOf(variable));
+}
+
+/** Bytes from one copy of a variable of `size` bytes to the next: small variables need no skew. */
+export function copyStride(size: number): number {
+  return size < allBanks
+    ? Math.ceil(size / 16) * 16
+    : Math.ceil((size - halfBanks) / allBanks) * allBanks + halfBanks;
+}
+
+export function replicateWorkgroupMemory(
+  program: Program,
+  names: Names,
+  options: ReplicateWorkgroupMemoryOptions,
+): Module {
+  /** How an access names the copy of a replica. */
+  type Copies = (identifierOrIndex: Expression, replica: string) => Expression | undefined;
+  const copiesOf = new Map<GlobalVariable, Copies>();
+  const declarations: Declaration[] = program.module.declarations.flatMap((variable) => {
+    if (variable.kind !== "globalVariable" || !isReplicated(program, names, variable)) return [variable];
+    const type = program.declaredTypeOf(variable);
+    const override = type.kind === "array" && type.count === "override";
+    const { declarations, copy } = override
+      ? flatCopies(variable, type)
+      : structCopies(program, names, variable);
+    copiesOf.set(variable, copy);
+    return declarations;
+  });
+
+  const access = (expression: Expression, replica: string): Expression => {
+    const variable = rootVariable(
+      program,
+      expression.kind === "index" ? expression.base : expression,
+    )?.variable;
+    return (variable && copiesOf.get(variable)?.(expression, replica)) ?? expression;
+  };
+  const replica = names.the("replica");
+  const rewritten = mapFunctions({ ...program.module, declarations }, (fn) => ({
+    ...fn,
+    body: mapExpressions(
+      mapStatements(fn.body, (statement) => uniformLoad(statement, fn.name) ?? statement),
+      (expression) => access(expression, replica),
+    ),
+  }));
+  return {
+    ...rewritten,
+    declarations: [...rewritten.declarations, ...options.comparison.takeDeclarations()],
+  };
+
+  /** Loads both copies, which must stay in uniform control flow, and compares them; undefined for other statements. */
+  function uniformLoad(statement: Statement, functionName: string): Statement[] | undefined {
+    if (statement.kind !== "let" || statement.initializer.kind !== "call") return undefined;
+    const { initializer: call } = statement;
+    const root = call.args[0] && rootVariable(program, call.args[0]);
+    if (builtinFunction(program, call) !== "workgroupUniformLoad" || !root || !copiesOf.has(root.variable))
+      return undefined;
+    const [first, second] = [names.fresh("copy"), names.fresh("copy")];
+    const type = program.valueTypeOf(call);
+    const words = [first, second].map((name) => options.comparison.wordsOf(name, type));
+    const { scalar, count } = words[0]!;
+    const site = options.sites.add({
+      kind: "uniformLoad",
+      span: call.span,
+      functionName,
+      name: root.variable.name,
+      scalar,
+      components: count,
+    });
+    const copy = (n: string): CallExpression =>
+      mapExpression(call, (expression) => access(expression, n)) as CallExpression;
+    const { statements } = quote(statement.span);
+    const zeros = ["0u", "0u", "0u"]
+      .slice(count - 1)
+      .map((zero) => `, ${zero}`)
+      .join("");
+    return [
+      ...statements`let ${first} = ${copy("0u")}; let ${second} = ${copy("1u")};`,
+      ...statements`if (any(${words[0]!.expression} != ${words[1]!.expression})) {
+        ${names.the("record")}(${`${site}u`}, ${`${recordCause.mismatch}u`}, 0u,
+          vec4<u32>(select(${words[1]!.expression}, ${words[0]!.expression}, ${replica} == 0u)${zeros}));
+      }`,
+      { ...statement, initializer: quote(call.span).expression`${first}` },
+    ];
+  }
+}
+
+/** Two copies in an array of structs, whose size makes the skew. */
+function structCopies(program: Program, names: Names, variable: GlobalVariable) {
+  const type = program.declaredTypeOf(variable);
+  const struct = names.fresh("Copy");
+  const { declarations } = quote(variable.span);
+  const size = copyStride(sizeOf(type));
+  const copies = declarations`
+    struct ${struct} { @size(${String(size)}) value: ${typeExpressionOf(type)} }
+    var<workgroup> ${variable.name}: array<${struct}, 2>;`;
+  return {
+    declarations: copies,
+    copy: (expression: Expression, replica: string) =>
+      expression.kind === "identifier"
+        ? quote(expression.span).expression`${variable.name}[${replica}].value`
+        : undefined,
+  };
+}
+
+/** One array with the second copy behind the first, for a size that an override decides. */
+function flatCopies(variable: GlobalVariable, type: ArrayType) {
+  const count = `u32(${type.countText})`;
+  const skew = strideOf(type) === 4 ? ` + (48u - ${count} % 32u) % 32u` : "";
+  const { declarations } = quote(variable.span);
+  const copies = declarations`var<workgroup> ${variable.name}: array<${typeExpressionOf(type.element)}, 2u * (${count}${skew})>;`;
+  return {
+    declarations: copies,
+    // The index stays in its copy as it stayed in the array: out of bounds means the last element.
+    copy: (expression: Expression, replica: string) =>
+      expression.kind === "index" && expression.base.kind === "identifier"
+        ? quote(expression.span)
+            .expression`${variable.name}[min(u32(${expression.index}), ${count} - 1u) + ${replica} * (${count}${skew})]`
+        : undefined,
+  };
+}

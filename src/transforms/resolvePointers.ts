@@ -1,0 +1,189 @@
+/**
+ * Replaces pointers to shared memory by the places they point to, and specializes functions that take such pointers.
+ *
+ * Before:  fn add(p: ptr<storage, u32, read_write>) { *p += 1; }   let q = &a[i + 1]; add(q);
+ * After:   fn add_a(i0: u32) { a[i0] += 1; }                       let i0 = i + 1; add_a(i0);
+ *
+ * A function is specialized once for each shape of its pointer arguments (variable, members, where it is indexed);
+ * the dynamic indices become parameters. Pointers to function and private variables stay.
+ *
+ * Requires: unique names.   Ensures: valid module; every access to storage, workgroup or uniform memory names its variable.
+ * Order:    before normalizeAccesses.
+ */
+import type {
+  Block,
+  CallExpression,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  LetStatement,
+  Module,
+  Parameter,
+  Statement,
+  TypeExpression,
+} from "../wgsl/ast.ts";
+import { printExpression } from "../wgsl/printer.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import { isExpression, mapChildren, mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.ts";
+import type { Names } from "./names.ts";
+
+/** What a pointer `let` or parameter points to, with indices that may be repeated. */
+type Pointees = ReadonlyMap<LetStatement | Parameter, Expression>;
+
+export function resolvePointers(program: Program, names: Names): Module {
+  return new PointerResolver(program, names).module();
+}
+
+class PointerResolver {
+  readonly #program: Program;
+  readonly #names: Names;
+  /** Specialized functions by function and shape of the pointer arguments. */
+  readonly #specialized = new Map<string, FunctionDeclaration>();
+
+  constructor(program: Program, names: Names) {
+    this.#program = program;
+    this.#names = names;
+  }
+
+  module(): Module {
+    const { module } = this.#program;
+    const kept = module.declarations.flatMap((declaration): Declaration[] => {
+      if (declaration.kind !== "function") return [declaration];
+      if (declaration.parameters.some((parameter) => this.#isSharedPointer(parameter))) return [];
+      return [{ ...declaration, body: this.#block(declaration.body, new Map()) }];
+    });
+    return { ...module, declarations: [...kept, ...this.#specialized.values()] };
+  }
+
+  #isSharedPointer(declaration: LetStatement | Parameter): boolean {
+    const type = this.#program.declaredTypeOf(declaration);
+    return type.kind === "pointer" && type.space !== "function" && type.space !== "private";
+  }
+
+  #block(block: Block, pointees: Pointees): Block {
+    const known = new Map(pointees);
+    const rewrite = (statement: Statement) => this.#statement(statement, known);
+    return mapStatements(block, rewrite);
+  }
+
+  #statement(
+    statement: Statement,
+    pointees: Map<LetStatement | Parameter, Expression>,
+  ): Statement | Statement[] {
+    const rewritten = mapOwnExpressions(statement, (e) => this.#expression(e, pointees));
+    if (statement.kind !== "let" || rewritten.kind !== "let" || !this.#isSharedPointer(statement))
+      return rewritten;
+    const pointer = rewritten.initializer;
+    if (pointer.kind !== "unary") throw new Error("a pointer to shared memory is the address of a place");
+    const saved: Statement[] = [];
+    pointees.set(statement, this.#stable(pointer.operand, saved));
+    return saved;
+  }
+
+  /** `place` with every dynamic index saved in a `let`. */
+  #stable(place: Expression, saved: Statement[]): Expression {
+    return mapIndices(place, (index) => {
+      const name = this.#names.fresh("index");
+      const { statements, expression } = quote(index.span);
+      saved.push(...statements`let ${name} = ${index};`);
+      return expression`${name}`;
+    });
+  }
+
+  /** One step of a bottom-up rewrite: pointer names become addresses, and addresses that are used become places. */
+  #expression(node: Expression, pointees: Pointees): Expression {
+    switch (node.kind) {
+      case "identifier": {
+        const target = this.#program.targetOf(node);
+        const place =
+          target?.kind === "let" || target?.kind === "parameter" ? pointees.get(target) : undefined;
+        return place ? { kind: "unary", span: node.span, operator: "&", operand: place } : node;
+      }
+      case "unary":
+        return node.operator === "*" ? (pointee(node.operand) ?? node) : node;
+      case "index":
+      case "memberAccess": {
+        const place = pointee(node.base);
+        return place ? { ...node, base: place } : node;
+      }
+      case "call":
+        return this.#call(node);
+      default:
+        return node;
+    }
+  }
+
+  #call(call: CallExpression): Expression {
+    const callee = this.#program.targetOf(call.callee);
+    if (callee?.kind !== "function" || !callee.parameters.some((p) => this.#isSharedPointer(p))) return call;
+    const shapes: (Expression | null)[] = [];
+    const args = call.args.flatMap((argument, i) => {
+      const place = this.#isSharedPointer(callee.parameters[i]!) ? pointee(argument) : undefined;
+      const indices: Expression[] = [];
+      shapes.push(place ? mapIndices(place, (index) => (indices.push(index), index)) : null);
+      // A negative index and its u32 conversion are out of bounds alike.
+      return place ? indices.map((index) => quote(index.span).expression`u32(${index})`) : [argument];
+    });
+    const fn = this.#specialize(callee, shapes);
+    return { ...call, callee: { ...call.callee, name: fn.name }, args };
+  }
+
+  #specialize(fn: FunctionDeclaration, places: readonly (Expression | null)[]): FunctionDeclaration {
+    const hole: Expression = { kind: "identifier", span: fn.span, name: "_", templateArgs: null };
+    const shape = places.map((place) => (place ? printExpression(mapIndices(place, () => hole)) : ""));
+    const key = [fn.name, ...shape].join("|");
+    const known = this.#specialized.get(key);
+    if (known) return known;
+    const pointees = new Map<LetStatement | Parameter, Expression>();
+    const parameters = fn.parameters.flatMap((parameter, i) => {
+      const place = places[i];
+      if (!place) return [parameter];
+      const indices: Parameter[] = [];
+      const inside = mapIndices(place, (index) => {
+        const name = this.#names.fresh("index");
+        indices.push({ ...parameter, name, type: u32(index.span) });
+        return quote(index.span).expression`${name}`;
+      });
+      pointees.set(parameter, inside);
+      return indices;
+    });
+    const clone = {
+      ...fn,
+      name: this.#names.fresh(fn.name),
+      parameters,
+      body: this.#block(fn.body, pointees),
+    };
+    this.#specialized.set(key, clone);
+    return clone;
+  }
+}
+
+/** `statement` with its own expressions rewritten; statements nested in its blocks are left to the caller. */
+function mapOwnExpressions(statement: Statement, rewrite: (expression: Expression) => Expression): Statement {
+  return mapChildren(statement, (child) => {
+    if (isExpression(child)) return mapExpression(child, rewrite);
+    return statement.kind === "for" && child.kind !== "block" ? mapExpressions(child, rewrite) : child;
+  });
+}
+
+const u32 = (span: Expression["span"]): TypeExpression => ({
+  kind: "identifier",
+  span,
+  name: "u32",
+  templateArgs: null,
+});
+
+/** The place whose address `expression` takes. */
+function pointee(expression: Expression): Expression | undefined {
+  return expression.kind === "unary" && expression.operator === "&" ? expression.operand : undefined;
+}
+
+/** `place` with `f` applied to its indices that are not literals, outermost variable first. */
+function mapIndices(place: Expression, f: (index: Expression) => Expression): Expression {
+  if (place.kind === "index") {
+    const base = mapIndices(place.base, f);
+    return { ...place, base, index: place.index.kind === "literal" ? place.index : f(place.index) };
+  }
+  return place.kind === "memberAccess" ? { ...place, base: mapIndices(place.base, f) } : place;
+}

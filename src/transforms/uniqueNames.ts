@@ -1,0 +1,63 @@
+/**
+ * Renames locals that hide a name of the module, and declarations that hide a name of the language.
+ *
+ * Before:  var<workgroup> tile: u32;   fn f(min: u32) { let tile = min; }
+ * After:   var<workgroup> tile: u32;   fn f(min_1: u32) { let tile_1 = min_1; }
+ *
+ * Requires: nothing.   Ensures: valid module; a name of the module or the language means just that everywhere.
+ * Rejects:  entry points and overrides that hide a name of the language (the host knows them by name): BELAY206.
+ * Order:    first; later transforms move expressions and call built-in functions.
+ */
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { hidesBuiltin } from "../diagnostics/protection.ts";
+import type { Declaration, FunctionDeclaration, Module } from "../wgsl/ast.ts";
+import type { Program, Target } from "../wgsl/program.ts";
+import { predeclared } from "../wgsl/resolve/predeclared.ts";
+import { type AnyNode, mapChildren, walk } from "../wgsl/traverse.ts";
+import type { Names } from "./names.ts";
+
+export function uniqueNames(program: Program, names: Names): { module: Module; diagnostics: Diagnostic[] } {
+  const renamed = new Map<Target, string>();
+  const diagnostics: Diagnostic[] = [];
+  const moduleNames = new Set<string>();
+  for (const declaration of program.module.declarations) {
+    if (declaration.kind === "constAssert") continue;
+    moduleNames.add(declaration.name);
+    if (!predeclared(declaration.name)) continue;
+    if (isKnownToHost(declaration)) diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
+    else renamed.set(declaration, names.fresh(declaration.name));
+  }
+  for (const declaration of program.module.declarations) {
+    if (declaration.kind === "function") renameLocals(declaration, moduleNames, names, renamed);
+  }
+  return { module: renamed.size === 0 ? program.module : rename(program, renamed), diagnostics };
+}
+
+function isKnownToHost(declaration: Declaration): boolean {
+  if (declaration.kind === "override") return !declaration.attributes.some((a) => a.name === "id");
+  const stages = ["compute", "vertex", "fragment"];
+  return declaration.kind === "function" && declaration.attributes.some((a) => stages.includes(a.name));
+}
+
+function renameLocals(
+  fn: FunctionDeclaration,
+  moduleNames: ReadonlySet<string>,
+  names: Names,
+  renamed: Map<Target, string>,
+): void {
+  walk(fn, (node) => {
+    if (node.kind !== "parameter" && node.kind !== "let" && node.kind !== "var" && node.kind !== "const")
+      return;
+    if (moduleNames.has(node.name) || predeclared(node.name)) renamed.set(node, names.fresh(node.name));
+  });
+}
+
+function rename(program: Program, renamed: ReadonlyMap<Target, string>): Module {
+  const rewrite = <T extends AnyNode>(node: T): T => {
+    const mapped = mapChildren(node, rewrite);
+    const target = node.kind === "identifier" ? program.targetOf(node) : (node as Target);
+    const name = target && renamed.get(target);
+    return name ? { ...mapped, name } : mapped;
+  };
+  return rewrite(program.module);
+}
