@@ -1,7 +1,7 @@
 /** A position in the tokens of one source, with what all parsing functions share: expectations, errors, recovery. */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { tokenize, type Token, type TokenKind } from "./lexer.ts";
-import { quoted, syntaxError } from "./syntaxErrors.ts";
+import { quoted, syntaxError } from "../diagnostics/syntax.ts";
+import { type Token, type TokenKind, tokenize } from "./lexer.ts";
 import { resolveTemplateLists } from "./templateLists.ts";
 
 /** Nesting that Dawn accepts too; it keeps every recursion over a tree within the stack. */

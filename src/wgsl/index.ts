@@ -5,5 +5,12 @@ export { parse, parseDeclarations, parseExpression, parseStatements } from "./pa
 export { print, printDeclaration, printExpression, printStatement, printType } from "./printer.ts";
 export { type Hole, type Quote, quote } from "./quote.ts";
 export {
-  type AnyNode, children, isExpression, mapChildren, mapExpression, mapExpressions, mapStatements, walk,
+  type AnyNode,
+  children,
+  isExpression,
+  mapChildren,
+  mapExpression,
+  mapExpressions,
+  mapStatements,
+  walk,
 } from "./traverse.ts";

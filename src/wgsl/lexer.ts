@@ -5,17 +5,63 @@
  * operator (see templateLists.ts).
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { syntaxError } from "./syntaxErrors.ts";
+import { syntaxError } from "../diagnostics/syntax.ts";
 import { isKeyword, isReservedWord, type Keyword } from "./words.ts";
 
 /** The spelling itself for keywords, operators and punctuation; a class name for all others. */
 export type TokenKind =
   | Keyword
-  | "identifier" | "literal" | "end" | "templateStart" | "templateEnd"
-  | "->" | "&&" | "||" | "++" | "--" | "==" | "!=" | "<=" | ">=" | "<<" | ">>"
-  | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | ">>="
-  | "+" | "-" | "*" | "/" | "%" | "&" | "|" | "^" | "=" | "!" | "~" | "<" | ">"
-  | "@" | "[" | "]" | "{" | "}" | "(" | ")" | ":" | "," | "." | ";" | "_";
+  | "identifier"
+  | "literal"
+  | "end"
+  | "templateStart"
+  | "templateEnd"
+  | "->"
+  | "&&"
+  | "||"
+  | "++"
+  | "--"
+  | "=="
+  | "!="
+  | "<="
+  | ">="
+  | "<<"
+  | ">>"
+  | "+="
+  | "-="
+  | "*="
+  | "/="
+  | "%="
+  | "&="
+  | "|="
+  | "^="
+  | "<<="
+  | ">>="
+  | "+"
+  | "-"
+  | "*"
+  | "/"
+  | "%"
+  | "&"
+  | "|"
+  | "^"
+  | "="
+  | "!"
+  | "~"
+  | "<"
+  | ">"
+  | "@"
+  | "["
+  | "]"
+  | "{"
+  | "}"
+  | "("
+  | ")"
+  | ":"
+  | ","
+  | "."
+  | ";"
+  | "_";
 
 export interface Token extends Span {
   readonly kind: TokenKind;
@@ -75,30 +121,44 @@ export function tokenize(source: string): { tokens: Token[]; diagnostics: Diagno
     return "identifier";
   }
 
-  let start = 0;
-  let end = 0;
-  for (; start < source.length; start = end) {
-    if ((end = endOf(blankspace, start)) > start) continue;
-    if (source.startsWith("//", start) || source.startsWith("/*", start)) {
-      end = source[start + 1] === "/" ? endOf(lineComment, start) : endOfBlockComment(start);
-      const nul = source.slice(start, end).indexOf("\0");
-      if (nul !== -1) {
-        diagnostics.push(syntaxError.unexpectedCharacter("\0", { start: start + nul, end: start + nul + 1 }));
-      }
-    } else if ((end = endOf(word, start)) > start) {
-      tokens.push({ kind: kindOfWord(start, end), start, end });
-    } else if ((end = endOf(number, start)) > start) {
-      const tail = endOf(numberTail, end);
-      if (tail > end) diagnostics.push(syntaxError.malformedNumber(source.slice(start, tail), { start, end: tail }));
-      end = tail;
-      tokens.push({ kind: "literal", start, end });
-    } else if ((end = endOf(symbol, start)) > start) {
-      tokens.push({ kind: source.slice(start, end) as TokenKind, start, end });
-    } else {
-      end = endOf(garbage, start);
-      diagnostics.push(syntaxError.unexpectedCharacter(source.slice(start, end), { start, end }));
-    }
+  function endOfComment(start: number): number {
+    const end = source[start + 1] === "/" ? endOf(lineComment, start) : endOfBlockComment(start);
+    const nul = start + source.slice(start, end).indexOf("\0");
+    if (nul >= start) diagnostics.push(syntaxError.unexpectedCharacter("\0", { start: nul, end: nul + 1 }));
+    return end;
   }
+
+  /** Takes what stands at `start` and tells where it ends. */
+  function lexAt(start: number): number {
+    let end = endOf(blankspace, start);
+    if (end > start) return end;
+
+    if (source.startsWith("//", start) || source.startsWith("/*", start)) return endOfComment(start);
+
+    end = endOf(word, start);
+    if (end > start) {
+      tokens.push({ kind: kindOfWord(start, end), start, end });
+      return end;
+    }
+    end = endOf(number, start);
+    if (end > start) {
+      const tail = endOf(numberTail, end);
+      if (tail > end)
+        diagnostics.push(syntaxError.malformedNumber(source.slice(start, tail), { start, end: tail }));
+      tokens.push({ kind: "literal", start, end: tail });
+      return tail;
+    }
+    end = endOf(symbol, start);
+    if (end > start) {
+      tokens.push({ kind: source.slice(start, end) as TokenKind, start, end });
+      return end;
+    }
+    end = endOf(garbage, start);
+    diagnostics.push(syntaxError.unexpectedCharacter(source.slice(start, end), { start, end }));
+    return end;
+  }
+
+  for (let start = 0; start < source.length; ) start = lexAt(start);
   tokens.push({ kind: "end", start: source.length, end: source.length });
   return { tokens, diagnostics };
 }

@@ -22,12 +22,24 @@ const logical = (): OperatorRule => ({ rank: 0, operands: 1, chains: true });
 const bitwise = (): OperatorRule => ({ rank: 0, operands: 5, chains: true });
 
 const rules: Readonly<Record<BinaryOperator, OperatorRule>> = {
-  "*": multiplicative, "/": multiplicative, "%": multiplicative,
-  "+": additive, "-": additive,
-  "<<": shift, ">>": shift,
-  "==": relational, "!=": relational, "<": relational, "<=": relational, ">": relational, ">=": relational,
-  "&&": logical(), "||": logical(),
-  "&": bitwise(), "|": bitwise(), "^": bitwise(),
+  "*": multiplicative,
+  "/": multiplicative,
+  "%": multiplicative,
+  "+": additive,
+  "-": additive,
+  "<<": shift,
+  ">>": shift,
+  "==": relational,
+  "!=": relational,
+  "<": relational,
+  "<=": relational,
+  ">": relational,
+  ">=": relational,
+  "&&": logical(),
+  "||": logical(),
+  "&": bitwise(),
+  "|": bitwise(),
+  "^": bitwise(),
 };
 
 export function isBinaryOperator(text: string): text is BinaryOperator {
@@ -41,7 +53,17 @@ export function isUnaryOperator(text: string): text is UnaryOperator {
 }
 
 const assignmentOperators: ReadonlySet<string> = new Set<AssignmentOperator>([
-  "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=",
+  "=",
+  "+=",
+  "-=",
+  "*=",
+  "/=",
+  "%=",
+  "&=",
+  "|=",
+  "^=",
+  "<<=",
+  ">>=",
 ]);
 
 export function isAssignmentOperator(text: string): text is AssignmentOperator {
@@ -61,7 +83,10 @@ export function rankOfOperator(operator: BinaryOperator): number {
 /** Whether `operand` may stand to the left of `operator` without parentheses. */
 export function fitsLeft(operator: BinaryOperator, operand: Expression): boolean {
   const rule = rules[operator];
-  return fitsRight(operator, operand) || (rule.chains && operand.kind === "binary" && rules[operand.operator] === rule);
+  return (
+    fitsRight(operator, operand) ||
+    (rule.chains && operand.kind === "binary" && rules[operand.operator] === rule)
+  );
 }
 
 /** Whether `operand` may stand to the right of `operator` without parentheses. */

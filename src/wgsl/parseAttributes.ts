@@ -1,33 +1,34 @@
 /** Attributes (specification section "Attributes"). */
+
+import { syntaxError } from "../diagnostics/syntax.ts";
 import type { Attribute } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 import { severities } from "./extensions.ts";
 import { parseExpression, parseName } from "./parseExpressions.ts";
-import { syntaxError } from "./syntaxErrors.ts";
 
 /** How few and how many arguments each attribute takes; Dawn's own attributes included. */
-const argumentCounts: Readonly<Record<string, readonly [least: number, most: number]>> = {
-  align: [1, 1],
-  binding: [1, 1],
-  blend_src: [1, 1],
-  builtin: [1, 2],
-  color: [1, 1],
-  compute: [0, 0],
-  const: [0, 0],
-  diagnostic: [2, 2],
-  fragment: [0, 0],
-  group: [1, 1],
-  id: [1, 1],
-  input_attachment_index: [1, 1],
-  interpolate: [1, 2],
-  invariant: [0, 0],
-  location: [1, 1],
-  must_use: [0, 0],
-  size: [1, 1],
-  subgroup_size: [1, 1],
-  vertex: [0, 0],
-  workgroup_size: [1, 3],
-};
+const argumentCounts: ReadonlyMap<string, readonly [least: number, most: number]> = new Map([
+  ["align", [1, 1]],
+  ["binding", [1, 1]],
+  ["blend_src", [1, 1]],
+  ["builtin", [1, 2]],
+  ["color", [1, 1]],
+  ["compute", [0, 0]],
+  ["const", [0, 0]],
+  ["diagnostic", [2, 2]],
+  ["fragment", [0, 0]],
+  ["group", [1, 1]],
+  ["id", [1, 1]],
+  ["input_attachment_index", [1, 1]],
+  ["interpolate", [1, 2]],
+  ["invariant", [0, 0]],
+  ["location", [1, 1]],
+  ["must_use", [0, 0]],
+  ["size", [1, 1]],
+  ["subgroup_size", [1, 1]],
+  ["vertex", [0, 0]],
+  ["workgroup_size", [1, 3]],
+]);
 
 /** All attributes that stand here. */
 export function parseAttributes(cursor: Cursor): Attribute[] {
@@ -55,14 +56,12 @@ function parseAttributeName(cursor: Cursor): string {
 }
 
 function checkAttribute(cursor: Cursor, { name, args, span }: Attribute, hasArguments: boolean): void {
-  if (!Object.hasOwn(argumentCounts, name)) return cursor.report(syntaxError.unknownAttribute(name, span));
-  const [least, most] = argumentCounts[name]!;
-  if (args.length < least || args.length > most || hasArguments !== most > 0) {
-    const wanted =
-      most === 0 ? "no arguments" : least < most ? `${least} to ${most} arguments` : `${least} argument${most > 1 ? "s" : ""}`;
-    return cursor.report(syntaxError.attributeArguments(name, wanted, span));
-  }
-  if (name === "diagnostic") {
+  const [least, most] = argumentCounts.get(name) ?? [];
+  if (least === undefined || most === undefined) {
+    cursor.report(syntaxError.unknownAttribute(name, span));
+  } else if (args.length < least || args.length > most || hasArguments !== most > 0) {
+    cursor.report(syntaxError.attributeArguments(name, least, most, span));
+  } else if (name === "diagnostic") {
     const severity = cursor.textOf(args[0]!.span);
     if (!severities.has(severity)) cursor.report(syntaxError.unknownSeverity(severity, args[0]!.span));
   }

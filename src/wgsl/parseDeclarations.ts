@@ -1,6 +1,15 @@
 /** Directives and module-scope declarations (specification sections "Directives" and "Declaration and Scope"). */
+
+import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
-  Attribute, Declaration, Directive, FunctionDeclaration, GlobalVariable, Parameter, StructDeclaration, StructMember,
+  Attribute,
+  Declaration,
+  Directive,
+  FunctionDeclaration,
+  GlobalVariable,
+  Parameter,
+  StructDeclaration,
+  StructMember,
 } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 import { enableExtensions, languageFeatures, severities } from "./extensions.ts";
@@ -8,12 +17,19 @@ import type { TokenKind } from "./lexer.ts";
 import { parseAttributes } from "./parseAttributes.ts";
 import { parseExpression, parseName, parseTemplateArguments, parseType } from "./parseExpressions.ts";
 import { parseBlock, parseInitializer, parseTypedName, parseValue } from "./parseStatements.ts";
-import { syntaxError } from "./syntaxErrors.ts";
 
 const directiveKeywords: readonly TokenKind[] = ["enable", "requires", "diagnostic"];
 
 const declarationStarts: readonly TokenKind[] = [
-  ...directiveKeywords, "@", "fn", "struct", "override", "alias", "var", "const", "const_assert",
+  ...directiveKeywords,
+  "@",
+  "fn",
+  "struct",
+  "override",
+  "alias",
+  "var",
+  "const",
+  "const_assert",
 ];
 
 /** All directives, which come first, then all declarations. */
@@ -132,13 +148,24 @@ function parsePlainDeclaration(cursor: Cursor, start: number): Declaration {
   }
 }
 
-function parseGlobalVariable(cursor: Cursor, attributes: readonly Attribute[], start: number): GlobalVariable {
+function parseGlobalVariable(
+  cursor: Cursor,
+  attributes: readonly Attribute[],
+  start: number,
+): GlobalVariable {
   cursor.take();
   const qualifiers = parseTemplateArguments(cursor) ?? [];
   const head = parseTypedName(cursor);
   const initializer = parseInitializer(cursor);
   cursor.expect(";", "after the declaration");
-  return { kind: "globalVariable", span: cursor.spanFrom(start), attributes, ...head, qualifiers, initializer };
+  return {
+    kind: "globalVariable",
+    span: cursor.spanFrom(start),
+    attributes,
+    ...head,
+    qualifiers,
+    initializer,
+  };
 }
 
 function parseStruct(cursor: Cursor, start: number): StructDeclaration {

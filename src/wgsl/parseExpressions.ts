@@ -1,11 +1,16 @@
 /** Expressions and types (specification section "Expression Grammar Summary"). */
 import type { Span } from "../diagnostics/diagnostic.ts";
+import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
-  BinaryExpression, BinaryOperator, Expression, Identifier, TypeExpression, UnaryOperator,
+  BinaryExpression,
+  BinaryOperator,
+  Expression,
+  Identifier,
+  TypeExpression,
+  UnaryOperator,
 } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 import { fitsLeft, fitsRight, isBinaryOperator, isUnaryOperator, rankOfOperator } from "./operators.ts";
-import { syntaxError } from "./syntaxErrors.ts";
 import { children } from "./traverse.ts";
 
 /** The height of a tree that Dawn accepts; a chain of operators is as high as it is long. */
@@ -86,7 +91,13 @@ function parseBinary(cursor: Cursor, rank: number): Operand {
       reportMixing(cursor, operator, operatorOf(right.expression), token);
     }
     const span = cursor.spanFrom(start);
-    const expression: Expression = { kind: "binary", span, operator, left: left.expression, right: right.expression };
+    const expression: Expression = {
+      kind: "binary",
+      span,
+      operator,
+      left: left.expression,
+      right: right.expression,
+    };
     left = { parenthesized: false, expression };
   }
 }
@@ -96,7 +107,12 @@ function operatorOf(expression: Expression): BinaryOperator {
   return (expression as BinaryExpression).operator;
 }
 
-function reportMixing(cursor: Cursor, first: BinaryOperator, second: BinaryOperator, { start, end }: Span): void {
+function reportMixing(
+  cursor: Cursor,
+  first: BinaryOperator,
+  second: BinaryOperator,
+  { start, end }: Span,
+): void {
   cursor.report(syntaxError.mixedOperators(first, second, { start, end }));
 }
 

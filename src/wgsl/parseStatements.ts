@@ -1,24 +1,54 @@
 /** Statements (specification section "Statements Grammar Summary"). */
 import type { Span } from "../diagnostics/diagnostic.ts";
+import { syntaxError } from "../diagnostics/syntax.ts";
 import type {
-  Assignment, Attribute, Block, CallStatement, ConstDeclaration, Expression, ForStatement, IfStatement, Increment,
-  LetStatement, LoopStatement, Statement, SwitchClause, SwitchStatement, TypeExpression, VarStatement,
+  Assignment,
+  Attribute,
+  Block,
+  CallStatement,
+  ConstDeclaration,
+  Expression,
+  ForStatement,
+  IfStatement,
+  Increment,
+  LetStatement,
+  LoopStatement,
+  Statement,
+  SwitchClause,
+  SwitchStatement,
+  TypeExpression,
+  VarStatement,
 } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 import type { TokenKind } from "./lexer.ts";
 import { isAssignmentOperator } from "./operators.ts";
 import { parseAttributes } from "./parseAttributes.ts";
 import {
-  parseExpression, parseName, parseTarget, parseTemplateArguments, parseType,
+  parseExpression,
+  parseName,
+  parseTarget,
+  parseTemplateArguments,
+  parseType,
 } from "./parseExpressions.ts";
-import { syntaxError } from "./syntaxErrors.ts";
 
 /** Keywords that stand only at module scope: a block that meets one has lost its closing brace. */
 const moduleKeywords: readonly TokenKind[] = ["fn", "struct", "override", "alias"];
 
 const statementKeywords: readonly TokenKind[] = [
-  "let", "var", "const", "const_assert", "if", "switch", "loop", "for", "while", "break", "continue", "continuing",
-  "discard", "return",
+  "let",
+  "var",
+  "const",
+  "const_assert",
+  "if",
+  "switch",
+  "loop",
+  "for",
+  "while",
+  "break",
+  "continue",
+  "continuing",
+  "discard",
+  "return",
 ];
 
 export function parseBlock(cursor: Cursor, where: string): Block {
@@ -74,7 +104,11 @@ function parseStatement(cursor: Cursor): Statement {
 }
 
 /** A statement that contains blocks, so that it may have attributes and ends without a semicolon; else null. */
-function parseAttributedStatement(cursor: Cursor, attributes: readonly Attribute[], start: number): Statement | null {
+function parseAttributedStatement(
+  cursor: Cursor,
+  attributes: readonly Attribute[],
+  start: number,
+): Statement | null {
   switch (cursor.token.kind) {
     case "{": {
       const { statements } = parseBlock(cursor, "");
@@ -108,7 +142,9 @@ function parseSimpleStatement(cursor: Cursor): Statement {
       return { kind: "constAssert", condition: parseExpression(cursor), span: cursor.spanFrom(start) };
     case "break":
       if (cursor.next.kind === "if") {
-        cursor.fail(syntaxError.misplaced("`break if`", "at the end of a `continuing` block", cursor.spanOfToken()));
+        cursor.fail(
+          syntaxError.misplaced("`break if`", "at the end of a `continuing` block", cursor.spanOfToken()),
+        );
       }
       cursor.take();
       return { kind, span: cursor.spanFrom(start) };
@@ -122,10 +158,14 @@ function parseSimpleStatement(cursor: Cursor): Statement {
       return { kind, span: cursor.spanFrom(start), value };
     }
     case "continuing":
-      return cursor.fail(syntaxError.misplaced("`continuing`", "at the end of a `loop` body", cursor.spanOfToken()));
+      return cursor.fail(
+        syntaxError.misplaced("`continuing`", "at the end of a `loop` body", cursor.spanOfToken()),
+      );
     case "case":
     case "default":
-      return cursor.fail(syntaxError.misplaced(`\`${kind}\``, "directly in a `switch` body", cursor.spanOfToken()));
+      return cursor.fail(
+        syntaxError.misplaced(`\`${kind}\``, "directly in a `switch` body", cursor.spanOfToken()),
+      );
     case "else":
       return cursor.fail(syntaxError.misplaced("`else`", "after the block of an `if`", cursor.spanOfToken()));
     default:
@@ -202,14 +242,17 @@ function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | CallStateme
   return cursor.failExpecting("`=`, another assignment operator, `++` or `--`");
 }
 
-/** The grammar of `lhs_expression`. */
+/** Reports what the grammar of `lhs_expression` does not allow. */
 function checkAssignable(cursor: Cursor, target: Expression): void {
-  for (let place = target; ; ) {
+  let place = target;
+  for (;;) {
     if (place.kind === "index" || place.kind === "memberAccess") place = place.base;
-    else if (place.kind === "unary" && (place.operator === "*" || place.operator === "&")) place = place.operand;
-    else if (place.kind === "call" || (place.kind === "identifier" && place.templateArgs === null)) return;
-    else return cursor.report(syntaxError.notAssignable(target.span));
+    else if (place.kind === "unary" && (place.operator === "*" || place.operator === "&"))
+      place = place.operand;
+    else break;
   }
+  const isRoot = place.kind === "call" || (place.kind === "identifier" && place.templateArgs === null);
+  if (!isRoot) cursor.report(syntaxError.notAssignable(target.span));
 }
 
 function parseIf(cursor: Cursor, attributes: readonly Attribute[], start: number): IfStatement {

@@ -1,11 +1,11 @@
 /** Parsing of whole sources and of pieces of them. No input makes these functions throw or run without end. */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { syntaxError } from "../diagnostics/syntax.ts";
 import type { Declaration, Expression, Module, Statement } from "./ast.ts";
 import { Cursor, mostErrors } from "./cursor.ts";
 import { parseModuleItems } from "./parseDeclarations.ts";
 import { parseExpression as parseExpressionAt } from "./parseExpressions.ts";
 import { parseStatements as parseStatementsAt } from "./parseStatements.ts";
-import { syntaxError } from "./syntaxErrors.ts";
 
 /**
  * Parses a WGSL module (specification section "Parsing"). When there are errors, the module holds the declarations
@@ -19,7 +19,10 @@ export function parse(source: string): { module: Module; diagnostics: Diagnostic
 }
 
 /** Parses one expression, or a type; null when it is broken. */
-export function parseExpression(source: string): { expression: Expression | null; diagnostics: Diagnostic[] } {
+export function parseExpression(source: string): {
+  expression: Expression | null;
+  diagnostics: Diagnostic[];
+} {
   const cursor = new Cursor(source);
   const expression = cursor.attempt(
     () => parseExpressionAt(cursor),
@@ -38,10 +41,14 @@ export function parseStatements(source: string): { statements: Statement[]; diag
 }
 
 /** Parses what may stand at module scope after the directives. */
-export function parseDeclarations(source: string): { declarations: Declaration[]; diagnostics: Diagnostic[] } {
+export function parseDeclarations(source: string): {
+  declarations: Declaration[];
+  diagnostics: Diagnostic[];
+} {
   const cursor = new Cursor(source);
   const { directives, declarations } = parseModuleItems(cursor);
-  for (const { span } of directives) cursor.report(syntaxError.misplaced("a directive", "at the start of a module", span));
+  for (const { span } of directives)
+    cursor.report(syntaxError.misplaced("a directive", "at the start of a module", span));
   return { declarations, diagnostics: firstErrors(cursor) };
 }
 

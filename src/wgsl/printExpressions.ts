@@ -38,7 +38,8 @@ function printUnary({ operator, operand }: UnaryExpression): string {
 }
 
 function printBinary({ operator, left, right }: BinaryExpression): string {
-  const seemsTemplate = operator === "<" && endsWithName(left) && right.kind === "binary" && right.operator === ">>";
+  const seemsTemplate =
+    operator === "<" && endsWithName(left) && right.kind === "binary" && right.operator === ">>";
   const leftText = parenthesizedIf(!fitsLeft(operator, left), left);
   const rightText = parenthesizedIf(!fitsRight(operator, right) || seemsTemplate, right);
   return `${leftText} ${operator} ${rightText}`;
@@ -55,7 +56,9 @@ export function printTemplateArguments(args: readonly Expression[]): string {
 export function printList(expressions: readonly (Expression | "default")[]): string {
   const lastClosing = expressions.findLastIndex((each) => each !== "default" && closesTemplate(each));
   return expressions
-    .map((each, i) => (each === "default" ? each : parenthesizedIf(i < lastClosing && opensTemplate(each), each)))
+    .map((each, i) =>
+      each === "default" ? each : parenthesizedIf(i < lastClosing && opensTemplate(each), each),
+    )
     .join(", ");
 }
 

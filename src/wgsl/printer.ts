@@ -1,7 +1,17 @@
 /** The syntax tree to text: two spaces per level, one statement per line. Parsing the text gives the same tree. */
 import type {
-  Attribute, Block, Declaration, Directive, Expression, FunctionDeclaration, Module, Parameter, Statement, StructMember,
-  SwitchClause, TypeExpression,
+  Attribute,
+  Block,
+  Declaration,
+  Directive,
+  Expression,
+  FunctionDeclaration,
+  Module,
+  Parameter,
+  Statement,
+  StructMember,
+  SwitchClause,
+  TypeExpression,
 } from "./ast.ts";
 import { printAttribute, printExpression, printList, printTemplateArguments } from "./printExpressions.ts";
 

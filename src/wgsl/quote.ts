@@ -103,5 +103,6 @@ function fill(parsed: readonly AnyNode[], nodes: Nodes, span: Span): AnyNode[] {
 
 function expectNone(diagnostics: readonly Diagnostic[], text: string): void {
   const [first] = diagnostics;
-  if (first !== undefined) throw new Error(`WGSL template: ${first.message} at ${first.span.start} of: ${text}`);
+  if (first !== undefined)
+    throw new Error(`WGSL template: ${first.message} at ${first.span.start} of: ${text}`);
 }

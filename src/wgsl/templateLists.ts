@@ -4,7 +4,18 @@ import { isKeyword } from "./words.ts";
 
 /** Kinds that cannot stand inside an expression, so they end every list that is still open. */
 const endsExpressions: ReadonlySet<TokenKind> = new Set<TokenKind>([
-  ";", "{", ":", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=",
+  ";",
+  "{",
+  ":",
+  "=",
+  "+=",
+  "-=",
+  "*=",
+  "/=",
+  "%=",
+  "&=",
+  "|=",
+  "^=",
 ]);
 
 /** The operators that `<` and `>` form where they delimit no template list, the longest first. */
@@ -35,7 +46,12 @@ export function resolveTemplateLists(tokens: readonly Token[]): Token[] {
 }
 
 /** Whether the single-character tokens from `first` on spell `operator` without a gap. */
-function spells(tokens: readonly Token[], first: number, operator: string, delimiters: ReadonlySet<number>): boolean {
+function spells(
+  tokens: readonly Token[],
+  first: number,
+  operator: string,
+  delimiters: ReadonlySet<number>,
+): boolean {
   for (let i = 0; i < operator.length; i++) {
     if (tokens[first + i]?.kind !== operator[i] || delimiters.has(first + i)) return false;
     if (i > 0 && !touches(tokens, first + i)) return false;

@@ -1,11 +1,28 @@
 /** Structural traversal of the syntax tree: one table of child fields serves every walk and every rewrite. */
 import type {
-  Attribute, Block, Declaration, Directive, Expression, IfStatement, Module, Parameter, Statement, StructMember,
+  Attribute,
+  Block,
+  Declaration,
+  Directive,
+  Expression,
+  IfStatement,
+  Module,
+  Parameter,
+  Statement,
+  StructMember,
   SwitchClause,
 } from "./ast.ts";
 
 export type AnyNode =
-  | Module | Directive | Declaration | Attribute | StructMember | Parameter | Statement | SwitchClause | Expression;
+  | Module
+  | Directive
+  | Declaration
+  | Attribute
+  | StructMember
+  | Parameter
+  | Statement
+  | SwitchClause
+  | Expression;
 
 type NodeOfKind<K extends AnyNode["kind"]> = Extract<AnyNode, { readonly kind: K }>;
 
@@ -66,13 +83,19 @@ export function children(node: AnyNode): AnyNode[] {
 }
 
 /** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
-export function walk(node: AnyNode, visit: (node: AnyNode) => boolean | undefined | void): void {
+export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
   if (visit(node) === false) return;
   for (const child of children(node)) walk(child, visit);
 }
 
 const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
-  "literal", "identifier", "unary", "binary", "call", "index", "memberAccess",
+  "literal",
+  "identifier",
+  "unary",
+  "binary",
+  "call",
+  "index",
+  "memberAccess",
 ]);
 
 export function isExpression(node: AnyNode): node is Expression {
@@ -114,7 +137,10 @@ function sameField(a: Field, b: Field): boolean {
 }
 
 /** Rewrites an expression from the leaves up, types and callees included; unchanged parts are shared. */
-export function mapExpression(expression: Expression, rewrite: (expression: Expression) => Expression): Expression {
+export function mapExpression(
+  expression: Expression,
+  rewrite: (expression: Expression) => Expression,
+): Expression {
   return rewrite(mapChildren(expression, (child) => mapExpression(child as Expression, rewrite)));
 }
 
@@ -147,7 +173,10 @@ export function mapStatements(
   return mapNested(block);
 }
 
-function elseBranch(original: IfStatement, replacement: Statement | readonly Statement[]): IfStatement | Block {
+function elseBranch(
+  original: IfStatement,
+  replacement: Statement | readonly Statement[],
+): IfStatement | Block {
   const statements = [replacement].flat() as Statement[];
   const [only] = statements;
   if (statements.length === 1 && (only?.kind === "if" || only?.kind === "block")) return only;

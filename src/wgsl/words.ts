@@ -1,8 +1,29 @@
 /** Words that cannot be names (specification sections "Keyword Summary" and "Reserved Words"). */
 
 export const keywords = [
-  "alias", "break", "case", "const", "const_assert", "continue", "continuing", "default", "diagnostic", "discard",
-  "else", "enable", "fn", "for", "if", "let", "loop", "override", "requires", "return", "struct", "switch", "var",
+  "alias",
+  "break",
+  "case",
+  "const",
+  "const_assert",
+  "continue",
+  "continuing",
+  "default",
+  "diagnostic",
+  "discard",
+  "else",
+  "enable",
+  "fn",
+  "for",
+  "if",
+  "let",
+  "loop",
+  "override",
+  "requires",
+  "return",
+  "struct",
+  "switch",
+  "var",
   "while",
 ] as const;
 
