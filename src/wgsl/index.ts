@@ -1,9 +1,11 @@
-/** The WGSL front end, on its own: parsing, printing, and the shape of the tree. */
+/** The WGSL front end, on its own: parsing, printing, names, types and constants. */
 
 export type * from "./ast.ts";
 export { parse, parseDeclarations, parseExpression, parseStatements } from "./parser.ts";
 export { print, printDeclaration, printExpression, printStatement, printType } from "./printer.ts";
 export { type Hole, type Quote, quote } from "./quote.ts";
+export type * from "./program.ts";
+export { describeType, isSpellable, resolve, sameType, typeExpressionOf } from "./resolve/index.ts";
 export {
   type AnyNode,
   children,
@@ -14,3 +16,5 @@ export {
   mapStatements,
   walk,
 } from "./traverse.ts";
+export type * from "./types.ts";
+export type * from "./values.ts";
