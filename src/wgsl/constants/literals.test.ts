@@ -70,6 +70,8 @@ describe("a literal", () => {
     ["0x.p1", "not a literal"],
     [".", "not a literal"],
     ["1fu", "not a literal"],
+    [`${"1".repeat(100_000)}e`, "not a literal"],
+    [`0x${"f".repeat(100_000)}p`, "not a literal"],
     ["", "not a literal"],
   ])("is refused when its type cannot hold it (%#)", (text, reason) => {
     expect(typed(text)).toBe(reason);

@@ -13,9 +13,9 @@ import { type Folded, folded, noValue } from "./folded.ts";
 import { bool, floatInRange, integer } from "./scalars.ts";
 
 const integerPattern = /^(0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)([iu]?)$/;
-const decimalFloatPattern = /^(?=.*[.eEfh])((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fh]?)$/;
+const decimalFloatPattern = /^(?=.*[.eEfh])((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)([fh]?)$/;
 const hexFloatPattern =
-  /^0[xX](?=\.?[0-9a-fA-F])([0-9a-fA-F]*)\.?([0-9a-fA-F]*)(?:[pP]([+-]?[0-9]+)([fh]?))?$/;
+  /^0[xX](?=\.?[0-9a-fA-F])([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?(?:[pP]([+-]?[0-9]+)([fh]?))?$/;
 
 /** The value of a literal token (specification section "Literals"). */
 export function parseLiteral(text: string): Folded {
@@ -26,7 +26,7 @@ export function parseLiteral(text: string): Folded {
     const decimal = decimalFloatPattern.exec(text);
     if (decimal !== null) return floatInRange(floatTypeOf(decimal[2]!), Number(decimal[1]));
     const hex = hexFloatPattern.exec(text);
-    if (hex !== null) return hexFloatLiteral(hex[1]!, hex[2]!, hex[3] ?? "0", hex[4] ?? "");
+    if (hex !== null) return hexFloatLiteral(hex[1]!, hex[2] ?? "", hex[3] ?? "0", hex[4] ?? "");
     return noValue("not a literal");
   });
 }

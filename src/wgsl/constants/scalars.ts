@@ -65,7 +65,7 @@ export function scalar(value: Value | undefined): ScalarValue {
   return value;
 }
 
-/** The number of a float, i32 or u32 value. */
+/** The value of a numeric scalar, as a number. */
 export function numberOf(value: Value | undefined): number {
   return Number(scalar(value).value);
 }
