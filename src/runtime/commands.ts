@@ -3,16 +3,22 @@ import { original, shadow } from "./nativeObjects.ts";
 import type { Pipelines, ReportBinding } from "./pipelines.ts";
 import type { Access, Resource, Resources } from "./resources.ts";
 
-/** What a command buffer does, as far as verification needs to know. */
+/** What a command buffer does: what verification needs to know of it, and how to encode it again. */
 export interface CommandRecord extends Access {
   /** Dispatches of each protected kernel. */
   readonly dispatches: Map<Kernel, number>;
+  /** The commands, to be encoded again in this order. */
+  readonly steps: ((encoder: GPUCommandEncoder) => void)[];
+  /** Why the commands cannot be encoded again, if so. */
+  obstacle?: string;
 }
 
 /** A native method with several signatures, called with whatever the program passed. */
 type AnyArguments = (...args: unknown[]) => undefined;
 
-/** Follows command encoders: binds reports before dispatches and records what each command buffer reaches. */
+type PassStep = (pass: GPUComputePassEncoder) => void;
+
+/** Follows command encoders: binds reports before dispatches and records what each command buffer does. */
 export class Commands {
   readonly #pipelines: Pipelines;
   readonly #resources: Resources;
@@ -23,50 +29,37 @@ export class Commands {
     this.#resources = resources;
   }
 
-  recordOf(commands: GPUCommandBuffer): CommandRecord | undefined {
-    return this.#records.get(commands);
+  /** The record of commands that are being submitted, which happens once. */
+  takeRecord(commands: GPUCommandBuffer): CommandRecord | undefined {
+    const record = this.#records.get(commands);
+    this.#records.delete(commands);
+    return record;
   }
 
   follow(encoder: GPUCommandEncoder): void {
-    const record: CommandRecord = { touched: new Set(), written: new Set(), dispatches: new Map() };
+    const record: CommandRecord = {
+      touched: new Set(),
+      written: new Set(),
+      dispatches: new Map(),
+      steps: [],
+    };
     const beginComputePass = original(encoder, "beginComputePass");
-    const copyBufferToBuffer = original(encoder, "copyBufferToBuffer") as AnyArguments;
-    const copyBufferToTexture = original(encoder, "copyBufferToTexture");
-    const copyTextureToBuffer = original(encoder, "copyTextureToBuffer");
-    const copyTextureToTexture = original(encoder, "copyTextureToTexture");
-    const clearBuffer = original(encoder, "clearBuffer");
-    const resolveQuerySet = original(encoder, "resolveQuerySet");
     const finish = original(encoder, "finish");
+    followTransfers(encoder, record);
+    followGraphics(encoder, record);
     shadow(encoder, {
       beginComputePass: (descriptor) => {
         const pass = beginComputePass(descriptor);
-        this.#followPass(pass, record);
+        const steps: PassStep[] = [];
+        this.#followPass(pass, record, steps);
+        const { timestampWrites, ...rest } = descriptor ?? {};
+        const copy = { ...rest, ...(timestampWrites && { timestampWrites: { ...timestampWrites } }) };
+        record.steps.push((again) => {
+          const passAgain = again.beginComputePass(copy);
+          for (const step of steps) step(passAgain);
+          passAgain.end();
+        });
         return pass;
-      },
-      copyBufferToBuffer: (source: GPUBuffer, ...rest: unknown[]) => {
-        const destination = (typeof rest[0] === "object" ? rest[0] : rest[1]) as GPUBuffer;
-        copyBufferToBuffer(source, ...rest);
-        transfer(record, source, destination);
-      },
-      copyBufferToTexture: (source, destination, size) => {
-        copyBufferToTexture(source, destination, size);
-        transfer(record, source.buffer, destination.texture);
-      },
-      copyTextureToBuffer: (source, destination, size) => {
-        copyTextureToBuffer(source, destination, size);
-        transfer(record, source.texture, destination.buffer);
-      },
-      copyTextureToTexture: (source, destination, size) => {
-        copyTextureToTexture(source, destination, size);
-        transfer(record, source.texture, destination.texture);
-      },
-      clearBuffer: (buffer, offset, size) => {
-        clearBuffer(buffer, offset, size);
-        transfer(record, buffer, buffer);
-      },
-      resolveQuerySet: (querySet, first, count, destination, offset) => {
-        resolveQuerySet(querySet, first, count, destination, offset);
-        transfer(record, destination, destination);
       },
       finish: (descriptor) => {
         const commands = finish(descriptor);
@@ -76,7 +69,7 @@ export class Commands {
     });
   }
 
-  #followPass(pass: GPUComputePassEncoder, record: CommandRecord): void {
+  #followPass(pass: GPUComputePassEncoder, record: CommandRecord, steps: PassStep[]): void {
     const setPipeline = original(pass, "setPipeline");
     const setBindGroup = original(pass, "setBindGroup") as AnyArguments;
     const dispatchWorkgroups = original(pass, "dispatchWorkgroups");
@@ -89,16 +82,20 @@ export class Commands {
     let pipeline: GPUComputePipeline | undefined;
     let bound: ReportBinding | undefined;
 
+    const bind = (...args: readonly unknown[]) => {
+      setBindGroup(...args);
+      steps.push((again) => (again.setBindGroup as AnyArguments)(...args));
+    };
     const beforeDispatch = () => {
       const report = pipeline && this.#pipelines.reportBinding(pipeline);
       if (bound && bound.group !== report?.group) {
         // The next kernel may use the program's own group at this index.
         const own = groups.get(bound.group);
-        if (own) setBindGroup(...own);
+        if (own) bind(...own);
         bound = undefined;
       }
       if (report) {
-        if (bound !== report) setBindGroup(report.group, report.bindGroup);
+        if (bound !== report) bind(report.group, report.bindGroup);
         bound = report;
         record.dispatches.set(report.kernel, (record.dispatches.get(report.kernel) ?? 0) + 1);
       }
@@ -112,27 +109,82 @@ export class Commands {
     shadow(pass, {
       setPipeline: (next: GPUComputePipeline) => {
         setPipeline(next);
+        steps.push((again) => again.setPipeline(next));
         pipeline = next;
       },
       setBindGroup: (index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]) => {
-        setBindGroup(index, group, ...offsets);
-        const copies = offsets.map((offset) =>
-          ArrayBuffer.isView(offset) ? (offset as Uint32Array).slice() : offset,
+        // Copied because the program may change its array afterwards.
+        const copies = offsets.map((each) =>
+          ArrayBuffer.isView(each) ? (each as Uint32Array).slice() : each,
         );
-        groups.set(index, [index, group ?? null, ...copies]);
+        const args = [index, group ?? null, ...copies] as const;
+        bind(...args);
+        groups.set(index, args);
         if (bound?.group === index) bound = undefined;
       },
       dispatchWorkgroups: (x, y, z) => {
         beforeDispatch();
         dispatchWorkgroups(x, y, z);
+        steps.push((again) => again.dispatchWorkgroups(x, y, z));
       },
       dispatchWorkgroupsIndirect: (buffer, offset) => {
         beforeDispatch();
         dispatchWorkgroupsIndirect(buffer, offset);
         record.touched.add(buffer);
+        steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
       },
     });
   }
+}
+
+/** Records what moves data between buffers. */
+function followTransfers(encoder: GPUCommandEncoder, record: CommandRecord): void {
+  const copyBufferToBuffer = original(encoder, "copyBufferToBuffer") as AnyArguments;
+  const clearBuffer = original(encoder, "clearBuffer");
+  const resolveQuerySet = original(encoder, "resolveQuerySet");
+  shadow(encoder, {
+    copyBufferToBuffer: (source: GPUBuffer, ...rest: unknown[]) => {
+      copyBufferToBuffer(source, ...rest);
+      record.steps.push((again) => (again.copyBufferToBuffer as AnyArguments)(source, ...rest));
+      transfer(record, source, (typeof rest[0] === "object" ? rest[0] : rest[1]) as GPUBuffer);
+    },
+    clearBuffer: (buffer, offset, size) => {
+      clearBuffer(buffer, offset, size);
+      record.steps.push((again) => again.clearBuffer(buffer, offset, size));
+      transfer(record, buffer, buffer);
+    },
+    resolveQuerySet: (querySet, first, count, destination, offset) => {
+      resolveQuerySet(querySet, first, count, destination, offset);
+      record.steps.push((again) => again.resolveQuerySet(querySet, first, count, destination, offset));
+      transfer(record, destination, destination);
+    },
+  });
+}
+
+/** Records what is not encoded again: textures have no snapshots. */
+function followGraphics(encoder: GPUCommandEncoder, record: CommandRecord): void {
+  const copyBufferToTexture = original(encoder, "copyBufferToTexture");
+  const copyTextureToBuffer = original(encoder, "copyTextureToBuffer");
+  const copyTextureToTexture = original(encoder, "copyTextureToTexture");
+  const beginRenderPass = original(encoder, "beginRenderPass");
+  shadow(encoder, {
+    copyBufferToTexture: (source, destination, size) => {
+      copyBufferToTexture(source, destination, size);
+      transfer(record, source.buffer, destination.texture);
+    },
+    copyTextureToBuffer: (source, destination, size) => {
+      copyTextureToBuffer(source, destination, size);
+      transfer(record, source.texture, destination.buffer);
+    },
+    copyTextureToTexture: (source, destination, size) => {
+      copyTextureToTexture(source, destination, size);
+      transfer(record, source.texture, destination.texture);
+    },
+    beginRenderPass: (descriptor) => {
+      record.obstacle = "it renders";
+      return beginRenderPass(descriptor);
+    },
+  });
 }
 
 function transfer(record: Access, source: Resource, destination: Resource): void {

@@ -2,8 +2,16 @@ import { type CheckSite, recordCause, reportWords } from "../compiler/contract.t
 import type { Kernel } from "./kernels.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
+/** What became of the data a fault may have reached. */
+export type FaultOutcome = "recovered" | "refused" | "reported";
+
+/** A detection whose outcome is known. */
+export interface Fault extends Detection {
+  readonly outcome: FaultOutcome;
+}
+
 /** One detected fault: the replicas of one invocation disagreed at one place of the program's source. */
-export interface Fault {
+export interface Detection {
   /** The kernel's name: its pipeline's label, else its entry point. */
   readonly kernel: string;
   readonly entryPoint: string;
@@ -25,9 +33,9 @@ export class BelayFaultError extends Error {
   override readonly name = "BelayFaultError";
   readonly code = "BELAY320";
   /** The faults recorded; a report keeps the first few of each kernel. */
-  readonly faults: readonly Fault[];
+  readonly faults: readonly Detection[];
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly Detection[]) {
     const first = faults[0];
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
     super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}`);
@@ -36,7 +44,7 @@ export class BelayFaultError extends Error {
 }
 
 /** A fault in one line: kernel, place, invocation and both values. */
-export function describeFault(fault: Fault): string {
+export function describeFault(fault: Detection): string {
   const { kernel, site, workgroup, localIndex, values } = fault;
   const place = site ? `${site.name}, line ${site.line}, column ${site.column}` : "an unknown place";
   const who = `workgroup (${workgroup.join(", ")}), local index ${localIndex}`;
@@ -49,15 +57,15 @@ export function describeFault(fault: Fault): string {
 interface Side {
   readonly key: string;
   readonly replica: number;
-  readonly fault: Omit<Fault, "values">;
+  readonly fault: Omit<Detection, "values">;
   readonly value: string;
 }
 
 /** Reads a kernel's report: records of the same place and invocation are the two sides of one fault. */
-export function readFaults(kernel: Kernel, words: Uint32Array): Fault[] {
+export function readFaults(kernel: Kernel, words: Uint32Array): Detection[] {
   const count = Math.min(words[reportWords.detections]!, reportWords.recordCapacity);
   const waiting = new Map<string, Side>();
-  const faults: Fault[] = [];
+  const faults: Detection[] = [];
   const settle = (side: Side, other?: Side) => {
     const sides = side.replica === 0 ? [side, other] : [other, side];
     faults.push({ ...side.fault, values: [sides[0]?.value ?? null, sides[1]?.value ?? null] });

@@ -124,7 +124,7 @@ describe("a hardened device", () => {
 
 describe("a detected fault", () => {
   it("refuses the data it may have reached, and names place, invocation and values", async () => {
-    const device = await newHardened({ injectFaults: true });
+    const device = await newHardened({ injectFaults: true, onFault: "throw" });
     device.belay.arm(fault);
     const listener = vi.fn<(fault: Fault) => void>();
     device.belay.on("fault", listener);
@@ -144,7 +144,7 @@ describe("a detected fault", () => {
   });
 
   it("stays with what is copied or computed from the data, until the host replaces it", async () => {
-    const device = await newHardened({ injectFaults: true });
+    const device = await newHardened({ injectFaults: true, onFault: "throw" });
     device.belay.arm(fault);
     const { data, readBack } = submitInPlace(device);
     device.belay.disarm();
@@ -174,7 +174,7 @@ describe("a detected fault", () => {
   });
 
   it("is detected once: the next epoch starts clean", async () => {
-    const device = await newHardened({ injectFaults: true });
+    const device = await newHardened({ injectFaults: true, onFault: "throw" });
     device.belay.arm(fault);
     await expect(runInPlace(device)).rejects.toThrow("square");
     device.belay.disarm();

@@ -1,8 +1,9 @@
 import type { FaultSite, Protect } from "../compiler/contract.ts";
 import { Commands } from "./commands.ts";
 import type { KernelCoverage } from "./coverage.ts";
-import { BelayFaultError, type Fault } from "./fault.ts";
+import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector } from "./injector.ts";
+import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
 import { flags, front } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
@@ -27,6 +28,8 @@ export interface Report {
   readonly kernels: readonly KernelReport[];
   /** Read-backs of the kernels' reports. */
   readonly checks: number;
+  /** How often work was put back and run again. */
+  readonly replays: number;
   /** Detected faults, the latest ones; each kernel's `detections` counts all. */
   readonly faults: readonly Fault[];
 }
@@ -43,7 +46,7 @@ export interface Belay {
   /** Calls the listener for every fault detected, once. What it throws is written to the console. */
   on(event: "fault", listener: FaultListener): void;
   off(event: "fault", listener: FaultListener): void;
-  /** Waits until all work submitted so far is verified; rejects with the faults of the latest check under `"throw"`. */
+  /** Waits until all work submitted so far is verified; rejects when the latest check had to refuse data. */
   verify(): Promise<void>;
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
   report(): Promise<Report>;
@@ -57,6 +60,9 @@ export interface Belay {
 
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 
+/** Events after which an epoch is checked even if the program waits for nothing. */
+const MAX_OPEN_EVENTS = 256;
+
 /** Faults kept for the report; older ones make room. */
 const KEPT_FAULTS = 1000;
 
@@ -68,23 +74,28 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const arena = new ReportArena(device);
   const injector = new Injector(arena);
   const kernels = new Kernels(device, resolved, protect, arena, (kernel) => injector.kernelMade(kernel));
-  const verifier = new Verifier(arena, (fault) => {
-    faults.push(fault);
-    if (faults.length > KEPT_FAULTS) faults.shift();
-    for (const listener of [...listeners]) callListener(listener, fault);
+  const recovers = resolved.onFault === "recover";
+  const journal: Journal = new Journal(device, recovers, () => void verifier.verify());
+  const verifier = new Verifier(arena, journal, resolved, {
+    onFault: (fault) => {
+      faults.push(fault);
+      if (faults.length > KEPT_FAULTS) faults.shift();
+      for (const listener of [...listeners]) callListener(listener, fault);
+    },
+    // An injected fault is transient: it does not strike again.
+    onReplay: () => injector.disarm(kernels),
   });
   const resources = new Resources();
   const pipelines = new Pipelines(device, kernels, resolved.strict);
   const commands = new Commands(pipelines, resources);
-  const throws = resolved.onFault === "throw";
+  const refuses = resolved.onFault !== "report";
 
   const belay: Belay = {
     on: (_event, listener) => void listeners.add(listener),
     off: (_event, listener) => void listeners.delete(listener),
     verify: async () => {
-      const { faults: found, lost } = await verifier.verify();
-      if (lost) throw lost;
-      if (throws && found.length > 0) throw new BelayFaultError(found);
+      const { refused, lost } = await verifier.verify();
+      if (lost ?? refused) throw lost ?? refused;
     },
     report: async () => {
       await verifier.verify();
@@ -93,7 +104,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         dispatches: kernel?.dispatches ?? 0,
         detections: kernel?.detections ?? 0,
       }));
-      return { kernels: reports, checks: verifier.checks, faults: [...faults] };
+      return { kernels: reports, checks: verifier.checks, replays: verifier.replays, faults: [...faults] };
     },
     faultSites: () =>
       [...kernels.choices].flatMap(({ kernel }) =>
@@ -116,19 +127,16 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const queue = front(device.queue, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers];
+      journal.submitting(submitted.map((each) => commands.takeRecord(each)));
       device.queue.submit(submitted);
-      for (const commandBuffer of submitted) {
-        const record = commands.recordOf(commandBuffer);
-        if (record) verifier.submitted(record);
-      }
+      // Keeps the journal of a program that never reads anything back short.
+      if (journal.openEvents >= MAX_OPEN_EVENTS) void verifier.verify();
     },
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
+      const [buffer, offset, data, start, size] = args;
+      const bytes = bytesOf(data, start, size);
+      if (bytes) journal.writing(buffer, offset, bytes);
       device.queue.writeBuffer(...args);
-      const [buffer, offset, data, dataOffset = 0, size] = args;
-      const unit =
-        ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;
-      const bytes = size === undefined ? data.byteLength - dataOffset * unit : size * unit;
-      if (offset === 0 && bytes === buffer.size) verifier.replaced(buffer);
     },
     onSubmittedWorkDone: async (): Promise<undefined> => {
       const checking = verifier.verify();
@@ -141,8 +149,9 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     belay,
     queue,
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
-      const buffer = device.createBuffer(descriptor);
-      if (descriptor.usage & flags.bufferMapRead) holdBack(buffer, verifier, throws);
+      const buffer = journal.createBuffer(descriptor);
+      const mappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
+      if (mappable) holdBack(buffer, verifier, journal, refuses);
       return buffer;
     },
     createTexture: (descriptor: GPUTextureDescriptor): GPUTexture => {
@@ -184,6 +193,18 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
       return encoder;
     },
   }) as HardenedDevice;
+}
+
+/**
+ * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array, else bytes.
+ * Undefined when WebGPU is going to throw for it.
+ */
+function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
+  const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;
+  const [buffer, offset] = ArrayBuffer.isView(data) ? [data.buffer, data.byteOffset] : [data, 0];
+  const length = size === undefined ? data.byteLength - start * unit : size * unit;
+  const fits = start >= 0 && length >= 0 && start * unit + length <= data.byteLength && length % 4 === 0;
+  return fits ? new Uint8Array(buffer, offset + start * unit, length) : undefined;
 }
 
 function callListener(listener: FaultListener, fault: Fault): void {

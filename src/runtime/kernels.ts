@@ -129,7 +129,7 @@ export class Kernels {
     if (!usable || !result.layout) return { coverage };
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
-    );
+    ).made;
     const kernel: Kernel = {
       name,
       entryPoint: summary.name,

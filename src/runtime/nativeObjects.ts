@@ -7,6 +7,7 @@
 /** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
 export const flags = {
   bufferMapRead: 0x1,
+  bufferMapWrite: 0x2,
   bufferCopySrc: 0x4,
   bufferCopyDst: 0x8,
   bufferStorage: 0x80,
@@ -47,12 +48,23 @@ export function front<T extends object, M extends object>(native: T, members: M)
   }) as T & M;
 }
 
-/** Makes a native object; an error in doing so is not shown to the program, which did not ask for that object. */
-export function makeSilently<T>(device: GPUDevice, make: () => T): T {
-  device.pushErrorScope("validation");
+/**
+ * Makes what the program did not ask for: an error in doing so is not shown to the program, but returned.
+ * A lost device has no errors.
+ */
+export function makeSilently<T>(
+  device: GPUDevice,
+  make: () => T,
+): { readonly made: T; readonly failed: Promise<GPUError | null> } {
+  const filters = ["validation", "out-of-memory"] as const;
+  for (const filter of filters) device.pushErrorScope(filter);
+  let errors: Promise<GPUError | null>[] = [];
   try {
-    return make();
+    return {
+      made: make(),
+      failed: Promise.resolve().then(async () => (await Promise.all(errors)).find(Boolean) ?? null),
+    };
   } finally {
-    device.popErrorScope().catch(() => {});
+    errors = filters.map(() => device.popErrorScope().catch(() => null));
   }
 }

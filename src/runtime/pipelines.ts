@@ -159,7 +159,7 @@ export class Pipelines {
     const { group, binding } = kernel.protection.layout!;
     const { page, offset, bytes } = kernel.slot;
     // An invalid pipeline has been reported to the program already; what follows from it is not its concern.
-    const bindGroup = makeSilently(this.#device, () =>
+    const { made: bindGroup } = makeSilently(this.#device, () =>
       this.#device.createBindGroup({
         label: "belay: report",
         layout: pipeline.getBindGroupLayout(group),

@@ -1,7 +1,7 @@
 import type { Channel, Check, Redundancy } from "../compiler/contract.ts";
 
 /** What the program gets to see of a detected fault. */
-export type OnFault = "throw" | "report";
+export type OnFault = "recover" | "throw" | "report";
 
 /** How a device is hardened. Every field has a default. */
 export interface Policy {
@@ -12,10 +12,14 @@ export interface Policy {
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
   /**
-   * `"throw"` (default): reading data that a detected fault may have reached is refused with a `BelayFaultError`.
+   * `"recover"` (default): what is not verified is put back and run again, and only then released; where that is not
+   * possible or does not help, as `"throw"`.
+   * `"throw"`: reading data that a detected fault may have reached is refused with a `BelayFaultError`.
    * `"report"`: faults are events and entries in the report, and data is released all the same.
    */
   readonly onFault?: OnFault;
+  /** How often work is run again before it is given up. Default 3. */
+  readonly retries?: number;
   /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
   readonly strict?: boolean;
   /** Instruments kernels so that `device.belay.arm` can inject faults. Default false. */
@@ -24,11 +28,11 @@ export interface Policy {
 
 export type ResolvedPolicy = Required<Policy>;
 
-const choices: { readonly [K in keyof Policy]-?: readonly ResolvedPolicy[K][] } = {
+const choices: { readonly [K in Exclude<keyof Policy, "retries">]-?: readonly ResolvedPolicy[K][] } = {
   redundancy: ["none", "intra+lds", "intra-lds"],
   check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
-  onFault: ["throw", "report"],
+  onFault: ["recover", "throw", "report"],
   strict: [true, false],
   injectFaults: [true, false],
 };
@@ -37,24 +41,28 @@ const defaults: ResolvedPolicy = {
   redundancy: "intra+lds",
   check: "signature",
   channel: "auto",
-  onFault: "throw",
+  onFault: "recover",
+  retries: 3,
   strict: false,
   injectFaults: false,
 };
 
 /** Fills in the defaults. Throws a `TypeError` for a field or a value that does not exist. */
 export function resolvePolicy(policy: Policy = {}): ResolvedPolicy {
-  for (const [field, value] of Object.entries(policy)) {
-    const allowed: readonly unknown[] | undefined = choices[field as keyof Policy];
-    if (!allowed) {
-      throw new TypeError(`the policy has no field "${field}"; it has ${Object.keys(choices).join(", ")}`);
-    }
-    if (value !== undefined && !allowed.includes(value)) {
-      throw new TypeError(
-        `the policy's ${field} cannot be ${JSON.stringify(value)}; use ${allowed.map((v) => JSON.stringify(v)).join(", ")}`,
-      );
-    }
-  }
   const given = Object.entries(policy).filter(([, value]) => value !== undefined);
+  for (const [field, value] of given) {
+    const problem = problemOf(field, value);
+    if (problem) throw new TypeError(`the policy's ${field} cannot be ${JSON.stringify(value)}: ${problem}`);
+  }
   return { ...defaults, ...Object.fromEntries(given) };
+}
+
+function problemOf(field: string, value: unknown): string | undefined {
+  if (field === "retries") {
+    return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
+  }
+  if (!Object.hasOwn(choices, field)) return `a policy has ${Object.keys(defaults).join(", ")}`;
+  const allowed: readonly unknown[] = choices[field as keyof typeof choices];
+  if (allowed.includes(value)) return undefined;
+  return `it is one of ${allowed.map((choice) => JSON.stringify(choice)).join(", ")}`;
 }

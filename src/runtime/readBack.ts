@@ -1,28 +1,38 @@
+import type { Journal } from "./journal.ts";
 import { flags, original, shadow } from "./nativeObjects.ts";
-import type { Verifier } from "./verifier.ts";
+import type { PendingMapping, Verifier } from "./verifier.ts";
+
+/** A mapping the program waits for. */
+interface Hold extends PendingMapping {
+  /** The native mapping; begun anew when work that uses the buffer runs again. */
+  mapping: Promise<undefined>;
+  cancelled: boolean;
+}
 
 /**
- * Holds a buffer's contents back from `mapAsync` for reading until they are verified. Until then the buffer looks as
+ * Holds a mappable buffer back from `mapAsync` until all work that may use it is verified. Until then the buffer looks as
  * if its mapping were still pending. Rejects, unmapped again, when a fault may have reached the contents.
  *
  * `refuse`: whether tainted contents are refused (otherwise they are released, the fault having been reported).
  */
-export function holdBack(buffer: GPUBuffer, verifier: Verifier, refuse: boolean): void {
+export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal, refuse: boolean): void {
   const mapAsync = original(buffer, "mapAsync");
   const getMappedRange = original(buffer, "getMappedRange");
   const unmap = original(buffer, "unmap");
   const destroy = original(buffer, "destroy");
   const nativePrototype: GPUBuffer = Object.getPrototypeOf(buffer);
   const nativeState = (): GPUBufferMapState => Reflect.get(nativePrototype, "mapState", buffer);
-  let held: { cancelled: boolean } | undefined;
+  let held: Hold | undefined;
 
-  const release = async (mapping: Promise<undefined>, hold: { cancelled: boolean }): Promise<undefined> => {
+  const release = async (hold: Hold): Promise<undefined> => {
     const checking = verifier.verify();
     try {
-      await mapping;
       const { lost } = await checking;
+      // Nothing unverified uses the buffer any more, so this mapping stays.
+      verifier.settled(hold);
+      await hold.mapping;
       if (hold.cancelled)
-        throw new DOMException("the buffer was unmapped before its mapping was ready", "AbortError");
+        throw new DOMException("the buffer was unmapped while its mapping was pending", "AbortError");
       const error = lost ?? (refuse ? verifier.taintOf(buffer) : undefined);
       if (error) {
         unmap();
@@ -33,17 +43,32 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, refuse: boolean)
     }
   };
   const cancel = () => {
-    if (held) held.cancelled = true;
+    if (!held) return;
+    held.cancelled = true;
+    verifier.settled(held);
     held = undefined;
   };
 
   shadow(buffer, {
     // The native mapping is begun at once, so that its own errors come as they would without Belay.
     mapAsync: (mode, offset, size) => {
+      journal.using(buffer);
       const mapping = mapAsync(mode, offset, size);
-      if (held || (mode & flags.mapRead) === 0 || nativeState() !== "pending") return mapping;
-      held = { cancelled: false };
-      return release(mapping, held);
+      const holds = (mode & flags.mapRead) !== 0 || journal.recoverable;
+      if (held || !holds || nativeState() !== "pending") return mapping;
+      const hold: Hold = {
+        mapping,
+        cancelled: false,
+        suspend: unmap,
+        resume: () => {
+          hold.mapping = mapAsync(mode, offset, size);
+          hold.mapping.catch(() => {});
+        },
+      };
+      mapping.catch(() => {});
+      held = hold;
+      verifier.pending(hold);
+      return release(hold);
     },
     getMappedRange: (offset, size) => {
       if (held) throw new DOMException("the buffer's mapping is still pending", "OperationError");
@@ -55,6 +80,7 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, refuse: boolean)
     },
     destroy: () => {
       cancel();
+      unmap();
       destroy();
     },
     get mapState() {

@@ -1,7 +1,8 @@
 import { reportWords } from "../compiler/contract.ts";
-import type { CommandRecord } from "./commands.ts";
-import { BelayFaultError, type Fault, readFaults } from "./fault.ts";
+import { BelayFaultError, type Detection, type Fault, type FaultOutcome, readFaults } from "./fault.ts";
+import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
+import type { OnFault } from "./policy.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
 
@@ -17,31 +18,60 @@ export class UnverifiedError extends Error {
   }
 }
 
-/** Something that happened on the queue: commands ran, or the host replaced all of a resource's contents. */
-type QueueEvent = CommandRecord | { readonly replaced: Resource };
-
-/** What came of checking an epoch: all work submitted between two checks. */
-interface Outcome {
-  readonly faults: readonly Fault[];
+/** What came of checking an epoch. */
+export interface Outcome {
+  /** Set when data of the epoch is refused for a fault. */
+  readonly refused?: BelayFaultError;
   readonly lost?: UnverifiedError;
 }
 
+/** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
+export interface PendingMapping {
+  suspend(): void;
+  resume(): void;
+}
+
+export interface VerifierHooks {
+  /** Called once per fault, as soon as its outcome is known. */
+  onFault(fault: Fault): void;
+  /** Called before work runs again: a fault that was armed to happen once must not happen again. */
+  onReplay(): void;
+}
+
+/** Detections of one check, by kernel. */
+type Detections = ReadonlyMap<Kernel, readonly Detection[]>;
+
 /**
- * Checks submitted work, one epoch at a time and in order, and knows which resources a detected fault may have reached:
+ * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
+ * back and run again. Where that is not wanted or does not help, it marks the resources that the fault may have reached:
  * what the faulty kernel's command buffer writes, and from there whatever is computed or copied from it, until the
  * host replaces the contents.
  */
 export class Verifier {
   readonly #arena: ReportArena;
-  readonly #onFault: (fault: Fault) => void;
+  readonly #journal: Journal;
+  readonly #onFault: OnFault;
+  readonly #retries: number;
+  readonly #hooks: VerifierHooks;
   readonly #tainted = new WeakMap<Resource, BelayFaultError>();
-  #epoch: QueueEvent[] = [];
-  #checked: Promise<Outcome> = Promise.resolve({ faults: [] });
+  readonly #mappings = new Set<PendingMapping>();
+  /** Epochs whose outcome an earlier epoch's recovery has settled. */
+  readonly #settled = new WeakMap<Epoch, Outcome>();
+  #checked: Promise<Outcome> = Promise.resolve({});
   #checks = 0;
+  #replays = 0;
 
-  constructor(arena: ReportArena, onFault: (fault: Fault) => void) {
+  constructor(
+    arena: ReportArena,
+    journal: Journal,
+    policy: { readonly onFault: OnFault; readonly retries: number },
+    hooks: VerifierHooks,
+  ) {
     this.#arena = arena;
-    this.#onFault = onFault;
+    this.#journal = journal;
+    this.#onFault = policy.onFault;
+    this.#retries = policy.retries;
+    this.#hooks = hooks;
   }
 
   /** Read-backs of the reports so far. */
@@ -49,22 +79,14 @@ export class Verifier {
     return this.#checks;
   }
 
-  submitted(record: CommandRecord): void {
-    this.#epoch.push(record);
-    for (const [kernel, count] of record.dispatches) kernel.dispatches += count;
+  /** How often work was put back and run again. */
+  get replays(): number {
+    return this.#replays;
   }
 
-  replaced(resource: Resource): void {
-    this.#epoch.push({ replaced: resource });
-  }
-
-  /** Resolves when everything submitted so far has been checked. Never rejects. */
+  /** Resolves when everything submitted so far has been checked, and run again if need be. Never rejects. */
   verify(): Promise<Outcome> {
-    if (this.#epoch.length > 0) {
-      const epoch = this.#epoch;
-      this.#epoch = [];
-      this.#checked = this.#check(epoch, this.#checked);
-    }
+    if (this.#journal.openEvents > 0) this.#checked = this.#check(this.#journal.close(), this.#checked);
     return this.#checked;
   }
 
@@ -73,56 +95,122 @@ export class Verifier {
     return this.#tainted.get(resource);
   }
 
-  async #check(epoch: readonly QueueEvent[], previous: Promise<Outcome>): Promise<Outcome> {
-    const kernels = new Set(
-      epoch.flatMap((event) => ("dispatches" in event ? [...event.dispatches.keys()] : [])),
-    );
+  pending(mapping: PendingMapping): void {
+    this.#mappings.add(mapping);
+  }
+
+  settled(mapping: PendingMapping): void {
+    this.#mappings.delete(mapping);
+  }
+
+  async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
     try {
       // Begun before anything is awaited, so that the snapshot stands in the queue right behind the epoch.
-      const taking = kernels.size > 0 ? this.#takeSnapshot(kernels) : undefined;
+      const taking = this.#takeSnapshot([epoch]);
       const [{ lost }, snapshot] = await Promise.all([previous, taking]);
-      if (lost) return { faults: [], lost };
-      const errors = snapshot ? this.#readErrors(kernels, snapshot) : new Map<Kernel, BelayFaultError>();
-      this.#spread(epoch, errors);
-      return { faults: [...errors.values()].flatMap(({ faults }) => faults) };
+      if (lost) return { lost };
+      return this.#settled.get(epoch) ?? (await this.#judge(epoch, this.#read([epoch], snapshot)));
     } catch (error) {
-      return { faults: [], lost: new UnverifiedError(error) };
+      return { lost: new UnverifiedError(error) };
     }
   }
 
-  #takeSnapshot(kernels: Iterable<Kernel>): Promise<ReportSnapshot> {
+  async #judge(epoch: Epoch, detections: Detections): Promise<Outcome> {
+    const seen = [...detections.values()].flat();
+    if (detections.size > 0 && this.#onFault === "recover") {
+      const { epochs, last, spoiled } = await this.#recover(epoch, detections, seen);
+      if (last.size === 0) return this.#settle(epochs, last, seen, "recovered");
+      const outcome = this.#settle(epochs, last, seen, "refused");
+      if (spoiled) this.#taintAll(epochs, new BelayFaultError(seen));
+      return outcome;
+    }
+    return this.#settle([epoch], detections, seen, this.#onFault === "report" ? "reported" : "refused");
+  }
+
+  /** Runs everything unverified again until a check is clean, a bounded number of times. */
+  async #recover(epoch: Epoch, detections: Detections, seen: Detection[]) {
+    let epochs: readonly Epoch[] = [epoch];
+    let last = detections;
+    for (let attempt = 0; attempt < this.#retries && last.size > 0; attempt++) {
+      if (this.#journal.obstacle !== undefined) break;
+      // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
+      epochs = this.#journal.closeAll();
+      this.#replays++;
+      for (const mapping of this.#mappings) mapping.suspend();
+      for (const { slot } of kernelsOf(epochs)) this.#arena.write(slot, reportWords.detections, [0]);
+      this.#hooks.onReplay();
+      const accepted = this.#journal.replay(epochs);
+      const taking = this.#takeSnapshot(epochs);
+      for (const mapping of this.#mappings) mapping.resume();
+      const [snapshot, ran] = await Promise.all([taking, accepted]);
+      if (!ran) return { epochs, last, spoiled: true };
+      last = this.#read(epochs, snapshot);
+      seen.push(...[...last.values()].flat());
+    }
+    return { epochs, last, spoiled: false };
+  }
+
+  /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
+  #settle(
+    epochs: readonly Epoch[],
+    detections: Detections,
+    seen: readonly Detection[],
+    outcome: FaultOutcome,
+  ): Outcome {
+    const errors = new Map([...detections].map(([kernel, faults]) => [kernel, new BelayFaultError(faults)]));
+    for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
+    this.#journal.forget(epochs);
+    for (const fault of seen) this.#hooks.onFault({ ...fault, outcome });
+    const refused = outcome === "refused" ? [...errors.values()][0] : undefined;
+    const result: Outcome = refused ? { refused } : {};
+    for (const epoch of epochs) this.#settled.set(epoch, result);
+    return result;
+  }
+
+  #takeSnapshot(epochs: readonly Epoch[]): Promise<ReportSnapshot> | undefined {
+    const kernels = kernelsOf(epochs);
+    if (kernels.size === 0) return undefined;
     this.#checks++;
     return this.#arena.takeSnapshot([...kernels].map(({ slot }) => slot));
   }
 
-  #readErrors(kernels: Iterable<Kernel>, snapshot: ReportSnapshot): Map<Kernel, BelayFaultError> {
-    const errors = new Map<Kernel, BelayFaultError>();
-    for (const kernel of kernels) {
+  #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Detections {
+    const detections = new Map<Kernel, readonly Detection[]>();
+    if (!snapshot) return detections;
+    for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
       kernel.strikes = words[reportWords.strikes]!;
-      const detections = words[reportWords.detections]!;
-      if (detections === 0) continue;
-      kernel.detections += detections;
-      const faults = readFaults(kernel, words);
-      errors.set(kernel, new BelayFaultError(faults));
-      for (const fault of faults) this.#onFault(fault);
+      const count = words[reportWords.detections]!;
+      kernel.detections += count;
+      if (count > 0) detections.set(kernel, readFaults(kernel, words));
     }
-    return errors;
+    return detections;
   }
 
-  #spread(epoch: readonly QueueEvent[], errors: ReadonlyMap<Kernel, BelayFaultError>): void {
-    for (const event of epoch) {
-      if ("replaced" in event) {
-        this.#tainted.delete(event.replaced);
-        continue;
-      }
-      const source =
-        firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
-        firstOf(event.touched, (resource) => this.#tainted.get(resource));
-      if (!source) continue;
-      for (const resource of event.written) this.#tainted.set(resource, source);
+  /** Running again failed halfway: nothing these epochs wrote can be relied on. */
+  #taintAll(epochs: readonly Epoch[], error: BelayFaultError): void {
+    for (const event of epochs.flatMap(({ events }) => events)) {
+      const written = "buffer" in event ? [event.buffer] : event.written;
+      for (const resource of written) this.#tainted.set(resource, error);
     }
   }
+
+  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel, BelayFaultError>): void {
+    if ("buffer" in event) {
+      if (event.whole) this.#tainted.delete(event.buffer);
+      return;
+    }
+    const source =
+      firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
+      firstOf(event.touched, (resource) => this.#tainted.get(resource));
+    if (!source) return;
+    for (const resource of event.written) this.#tainted.set(resource, source);
+  }
+}
+
+function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
+  const events = epochs.flatMap((epoch) => epoch.events);
+  return new Set(events.flatMap((event) => ("dispatches" in event ? [...event.dispatches.keys()] : [])));
 }
 
 function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined): R | undefined {
