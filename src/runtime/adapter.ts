@@ -36,6 +36,7 @@ export interface OpenGpuOptions {
 
 export interface OpenedGpu extends Disposable {
   readonly gpu: GPU;
+  /** Good for one device, as WebGPU has it; `gpu.requestAdapter()` gives the same one for the next. */
   readonly adapter: GPUAdapter;
   readonly choice: AdapterChoice;
   /** Lets go of WebGPU. Destroy devices first: nothing made from the adapter may be used afterwards. */

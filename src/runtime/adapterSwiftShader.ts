@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { createReadStream, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  createReadStream,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
@@ -53,7 +62,7 @@ function listFolder(folder: string): string[] {
 
 /**
  * Unpacks the SwiftShader inside the npm package `@sparticuz/chromium` once per version, and returns its folder.
- * Safe under concurrent processes: each unpacks beside the target, and the first rename wins.
+ * Safe under concurrent processes: each unpacks beside the target, and the first rename wins. For Linux only.
  */
 export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Promise<string> {
   const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
@@ -73,7 +82,7 @@ export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Pro
       extract(fresh, {
         ignore: (path) => path !== fresh && !wanted.has(basename(path)),
         // The archive names its packager as owner; the files belong to whoever unpacks them.
-        map: (header) => ({ ...header, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }),
+        map: (header) => ({ ...header, uid: process.getuid!(), gid: process.getgid!() }),
       }),
     );
     await rename(fresh, target);
@@ -84,20 +93,24 @@ export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Pro
   return target;
 }
 
-/** `$XDG_CACHE_HOME/belay-gpu` or `~/.cache/belay-gpu`, and a private temporary folder where there is no home. */
+/** The first place that can be written to: the user's cache, else a private temporary folder. */
 function defaultCacheFolder(): string {
-  const home = homedir();
-  if (process.env.XDG_CACHE_HOME) return join(process.env.XDG_CACHE_HOME, "belay-gpu");
-  if (existsSync(home) && home !== "/") return join(home, ".cache", "belay-gpu");
-  return join(tmpdir(), `belay-gpu-${process.getuid?.() ?? "user"}`);
+  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+  const folder = join(cache, "belay-gpu");
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return join(tmpdir(), `belay-gpu-${process.getuid!()}`);
+  }
 }
 
 /** Native code is loaded from here, so nobody else may be able to write to it. */
 function claimFolder(folder: string): void {
-  mkdirSync(dirname(folder), { recursive: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { uid, mode } = lstatSync(folder);
-  if (process.getuid && (uid !== process.getuid() || (mode & 0o022) !== 0)) {
+  if (uid !== process.getuid!() || (mode & 0o022) !== 0) {
     throw new Error(`${folder} is writable by others, so no driver is loaded from it`);
   }
 }
