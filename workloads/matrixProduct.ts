@@ -1,6 +1,6 @@
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Program, runOnce, type Verdict } from "./program.ts";
-import { createRandom, randomIntegers } from "./random.ts";
+import { randomIntegers, randomWord } from "./random.ts";
 
 /** Tiles of 16 x 16 elements through workgroup memory; each invocation computes two elements of a tile. */
 const MULTIPLY = /* wgsl */ `
@@ -125,9 +125,8 @@ function verifyProduct(
   { rows, columns, inner, magnitude }: { rows: number; columns: number; inner: number; magnitude: number },
   seed: number,
 ): Verdict {
-  const next = createRandom(seed);
   const largest = Math.min(2 ** 20, Math.floor(2 ** 53 / (columns * inner * magnitude ** 2)));
-  const vector = Float64Array.from({ length: columns }, () => 1 + (next() % largest));
+  const vector = Float64Array.from({ length: columns }, (_, i) => 1 + (randomWord(seed, i) % largest));
   const image = applyMatrix(b, vector, inner);
   const expected = applyMatrix(a, image, rows);
   const actual = applyMatrix(product, vector, rows);
