@@ -11,6 +11,7 @@ export const enableExtensions: ReadonlySet<string> = new Set([
   "chromium_experimental_barycentric_coord",
   "chromium_experimental_framebuffer_fetch",
   "chromium_experimental_pixel_local",
+  "chromium_experimental_primitive_id",
   "chromium_experimental_push_constant",
   "chromium_experimental_resource_table",
   "chromium_experimental_subgroup_matrix",

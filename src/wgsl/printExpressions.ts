@@ -48,7 +48,7 @@ function printBinary({ operator, left, right }: BinaryExpression): string {
 /** `<a, b>`, or nothing for no arguments. */
 export function printTemplateArguments(args: readonly Expression[]): string {
   if (args.length === 0) return "";
-  const endsList = (arg: Expression) => arg.kind === "binary" && /[<>]|&&|\|\|/.test(arg.operator);
+  const endsList = (arg: Expression) => arg.kind === "binary" && /[<>=]|&&|\|\|/.test(arg.operator);
   return `<${args.map((arg) => parenthesizedIf(endsList(arg), arg)).join(", ")}>`;
 }
 
