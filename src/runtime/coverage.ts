@@ -53,6 +53,8 @@ export const leftAlone = {
     ),
   refusedByDriver: (message: string) =>
     warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+  compilerFailed: (message: string) =>
+    warning("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
   notRequested: () => warning("BELAY326", 'the policy\'s redundancy is "none"'),
 };
 

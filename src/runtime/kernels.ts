@@ -114,11 +114,11 @@ export class Kernels {
         : undefined;
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
     const instrumented = !failed && summary && result.layout;
-    // With injection on, every entry point is instrumented, redundant or not.
-    const usable = instrumented && (summary.redundancy !== "none" || this.#policy.injectFaults);
+    // Without redundancy, injecting faults is what a report buffer is for.
+    const usable = instrumented && (summary.redundancy !== "none" || this.#policy.redundancy === "none");
     const name = this.#name(request, summary?.name);
     const reasons = [...result.diagnostics];
-    if (!failed && !summary) reasons.push(leftAlone.unknownEntryPoint());
+    if (reasons.length === 0 && !summary) reasons.push(leftAlone.unknownEntryPoint());
     if (!failed && this.#policy.redundancy === "none") reasons.push(leftAlone.notRequested());
     const coverage: KernelCoverage = {
       kernel: name,
@@ -154,7 +154,7 @@ export class Kernels {
         features: this.#device.features,
         limits: this.#limits,
       };
-      protection = { result: this.#protect(source, options) };
+      protection = { result: protectOrLeave(this.#protect, source, options) };
       this.#protections.set(key, protection);
     }
     return protection;
@@ -166,6 +166,16 @@ export class Kernels {
     let name = base;
     for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
     return name;
+  }
+}
+
+/** A defect of the compiler must not take the program along. */
+function protectOrLeave(protect: Protect, source: string, options: ProtectOptions): ProtectResult {
+  try {
+    return protect(source, options);
+  } catch (error) {
+    const diagnostics = [leftAlone.compilerFailed(error instanceof Error ? error.message : String(error))];
+    return { code: source, diagnostics, layout: null, entryPoints: [], checks: [], faultSites: [] };
   }
 }
 

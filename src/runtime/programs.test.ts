@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { standInProtect } from "../../test/standInCompiler.ts";
 import { testDevices } from "../../test/testDevices.ts";
+import { protect } from "../compiler/protect.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Workload } from "./workload.ts";
 
@@ -170,13 +171,16 @@ const workloads: Record<string, Workload> = {
 };
 
 describe.each(Object.entries(workloads))("%s", (_, workload) => {
-  it("gives the same bytes hardened as plain", async () => {
+  it.each([
+    ["a stand-in", standInProtect],
+    ["the compiler", protect],
+  ])("gives the same bytes hardened as plain, with %s", async (_, compiler) => {
     const plain = await newDevice();
     const expected = await workload(plain);
     expect(
       Object.values(expected).some((view) => new Uint32Array(view.buffer).some((word) => word !== 0)),
     ).toBe(true);
-    const device = hardenWith(standInProtect, await newDevice());
+    const device = hardenWith(compiler, await newDevice());
     expect(await workload(device)).toEqual(expected);
     const { kernels, faults } = await device.belay.report();
     expect(faults).toEqual([]);

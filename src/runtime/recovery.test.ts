@@ -138,6 +138,29 @@ describe("recovery", () => {
     device.destroy();
   });
 
+  it("runs everything unverified again at once, whatever else has been detected meanwhile", async () => {
+    const device = await harden();
+    const program = new Program(device);
+    program.write(0, 0, filled(1));
+    const readings: Promise<number[]>[] = [];
+    for (const kernel of ["triple", "increment", "triple"] as const) {
+      device.belay.arm(faultIn(kernel));
+      program.run(kernel, 0);
+      // The last one is not checked by anybody when the first is detected.
+      if (readings.length < 2) readings.push(program.read(0));
+    }
+    expect(await Promise.all(readings)).toEqual([filled(3), filled(4)]);
+    expect(await program.read(0)).toEqual(filled(12));
+    const report = await device.belay.report();
+    expect(report.replays).toBe(1);
+    expect(report.faults.map(({ kernel, outcome }) => `${kernel} ${outcome}`)).toEqual([
+      "triple recovered",
+      "triple recovered",
+      "increment recovered",
+    ]);
+    device.destroy();
+  });
+
   it("can still run work on a buffer that the program has destroyed", async () => {
     const device = await harden();
     const program = new Program(device);

@@ -56,7 +56,7 @@ export class Verifier {
   readonly #tainted = new WeakMap<Resource, BelayFaultError>();
   readonly #mappings = new Set<PendingMapping>();
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
-  readonly #settled = new WeakMap<Epoch, Outcome>();
+  readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
   #checked: Promise<Outcome> = Promise.resolve({});
   #checks = 0;
   #replays = 0;
@@ -109,7 +109,12 @@ export class Verifier {
       const taking = this.#takeSnapshot([epoch]);
       const [{ lost }, snapshot] = await Promise.all([previous, taking]);
       if (lost) return { lost };
-      return this.#settled.get(epoch) ?? (await this.#judge(epoch, this.#read([epoch], snapshot)));
+      const detections = this.#read([epoch], snapshot);
+      const settled = this.#settled.get(epoch);
+      if (!settled) return await this.#judge(epoch, detections);
+      // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
+      this.#announce([...detections.values()].flat(), settled.outcome);
+      return settled.result;
     } catch (error) {
       return { lost: new UnverifiedError(error) };
     }
@@ -137,12 +142,13 @@ export class Verifier {
       epochs = this.#journal.closeAll();
       this.#replays++;
       for (const mapping of this.#mappings) mapping.suspend();
-      for (const { slot } of kernelsOf(epochs)) this.#arena.write(slot, reportWords.detections, [0]);
+      const discarding = this.#takeSnapshot(epochs);
       this.#hooks.onReplay();
       const accepted = this.#journal.replay(epochs);
       const taking = this.#takeSnapshot(epochs);
       for (const mapping of this.#mappings) mapping.resume();
-      const [snapshot, ran] = await Promise.all([taking, accepted]);
+      const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
+      seen.push(...[...this.#read(epochs, discarded).values()].flat());
       if (!ran) return { epochs, last, spoiled: true };
       last = this.#read(epochs, snapshot);
       seen.push(...[...last.values()].flat());
@@ -160,11 +166,15 @@ export class Verifier {
     const errors = new Map([...detections].map(([kernel, faults]) => [kernel, new BelayFaultError(faults)]));
     for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
     this.#journal.forget(epochs);
-    for (const fault of seen) this.#hooks.onFault({ ...fault, outcome });
+    this.#announce(seen, outcome);
     const refused = outcome === "refused" ? [...errors.values()][0] : undefined;
     const result: Outcome = refused ? { refused } : {};
-    for (const epoch of epochs) this.#settled.set(epoch, result);
+    for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;
+  }
+
+  #announce(seen: readonly Detection[], outcome: FaultOutcome): void {
+    for (const fault of seen) this.#hooks.onFault({ ...fault, outcome });
   }
 
   #takeSnapshot(epochs: readonly Epoch[]): Promise<ReportSnapshot> | undefined {

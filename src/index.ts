@@ -1,0 +1,31 @@
+/** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
+export type {
+  Channel,
+  Check,
+  CheckSite,
+  EntryPointSummary,
+  FaultSite,
+  KernelLimits,
+  ProtectOptions,
+  ProtectResult,
+  Redundancy,
+  ReportLayout,
+} from "./compiler/contract.ts";
+export { protect } from "./compiler/protect.ts";
+export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
+export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";
+export { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./runtime/fault.ts";
+export { harden } from "./runtime/harden.ts";
+export type {
+  Belay,
+  FaultListener,
+  HardenedDevice,
+  KernelFaultSites,
+  KernelReport,
+  Report,
+} from "./runtime/hardenedDevice.ts";
+export type { ArmedFault } from "./runtime/injector.ts";
+export type { OnFault, Policy } from "./runtime/policy.ts";
+export type { SourcePosition } from "./runtime/sourcePosition.ts";
+export { UnverifiedError } from "./runtime/verifier.ts";
+export type { Workload } from "./runtime/workload.ts";

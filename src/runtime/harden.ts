@@ -1,0 +1,13 @@
+import { protect } from "../compiler/protect.ts";
+import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
+import type { Policy } from "./policy.ts";
+
+/**
+ * Hardens a WebGPU device: programs that use the returned device, unmodified, run protected kernels, and see results only
+ * after those are verified. The device that is passed in stays as it is.
+ *
+ * Rejects with a `TypeError` for a policy that makes no sense.
+ */
+export async function harden(device: GPUDevice, policy?: Policy): Promise<HardenedDevice> {
+  return hardenWith(protect, device, policy);
+}
