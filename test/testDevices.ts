@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
+import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
 
-/** Opens the GPU for a test file; a WebGPU error that no error scope of the test expects fails the test. */
-export function testDevices(): { newDevice: () => Promise<GPUDevice> } {
+/** Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no error scope of the test expects fails the test. */
+export function testDevices({ full = false } = {}): { newDevice: () => Promise<GPUDevice> } {
   let opened: OpenedGpu;
   const errors: string[] = [];
   beforeAll(async () => {
@@ -13,7 +14,7 @@ export function testDevices(): { newDevice: () => Promise<GPUDevice> } {
   return {
     newDevice: async () => {
       const adapter = await opened.gpu.requestAdapter();
-      const device = await adapter!.requestDevice();
+      const device = await (full ? requestFullDevice(adapter!) : adapter!.requestDevice());
       device.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
       return device;
     },

@@ -121,7 +121,7 @@ export class Comparison {
   /** A condition, true for the one replica that executes what must happen once. */
   leads(): Expression {
     const alone = this.#options.channel === "subgroup" ? `!${this.#together()}()` : this.#alone();
-    return quote().expression`${this.#names.the("replica")} == 0u || ${alone}`;
+    return quote().expression`(${this.#names.the("replica")} == 0u) | ${alone}`;
   }
 
   /** The leading replica's words, for both. */
@@ -179,7 +179,7 @@ export class Comparison {
       (name) => `
       fn ${name}(site: u32, value: ${type}) -> ${type} {
         let theirs = subgroupShuffleXor(value, 1u);
-        return select(value, theirs, ${this.#names.the("replica")} == 1u && ${this.#together()}());
+        return select(value, theirs, (${this.#names.the("replica")} == 1u) & ${this.#together()}());
       }`,
     );
   }
