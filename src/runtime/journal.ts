@@ -3,7 +3,7 @@ import { flags, makeSilently, original, shadow } from "./nativeObjects.ts";
 import type { Resource } from "./resources.ts";
 
 /** The host wrote into a buffer. */
-export interface HostWrite {
+interface HostWrite {
   readonly buffer: GPUBuffer;
   readonly offset: number;
   readonly data: Uint8Array;
