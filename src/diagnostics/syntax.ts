@@ -37,8 +37,8 @@ export const syntaxError = {
   reservedPrefix: (text: string, span: Span) =>
     error("BELAY004", `${quoted(text)} starts with two underscores, which names must not`, span),
 
-  expected: (wanted: string, found: string, span: Span, help?: string) =>
-    error("BELAY005", `expected ${wanted}, found ${found}`, span, help),
+  expected: (wanted: string, found: string, span: Span) =>
+    error("BELAY005", `expected ${wanted}, found ${found}`, span),
 
   mixedOperators: (left: string, right: string, span: Span) =>
     error(

@@ -97,12 +97,18 @@ export class Cursor {
     throw abandoned;
   }
 
-  /** Fails because something else than `wanted` stands here. A missing end mark is shown where it is missing. */
-  failExpecting(wanted: string, help?: string): never {
+  /** Reports that something else than `wanted` stands here; a missing semicolon is shown where it is missing. */
+  reportExpecting(wanted: string): void {
     const { end } = this.spanFrom(0);
     const span = wanted.startsWith("`;`") ? { start: end, end } : this.spanOfToken();
     const found = this.at("end") ? "the end of the source" : quoted(this.textOf(this.token));
-    return this.fail(syntaxError.expected(wanted, found, span, help));
+    this.report(syntaxError.expected(wanted, found, span));
+  }
+
+  /** Reports the same and abandons the construct. */
+  failExpecting(wanted: string): never {
+    this.reportExpecting(wanted);
+    throw abandoned;
   }
 
   /** Parses one level deeper. */

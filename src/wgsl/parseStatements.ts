@@ -76,7 +76,9 @@ function parseBraced<T>(cursor: Cursor, where: string, parse: () => T): T {
   return cursor.nest("statements", () => {
     cursor.expect("{", where);
     const content = parse();
-    cursor.expect("}", "at the end of the block");
+    if (!cursor.at("}")) cursor.reportExpecting("`}` at the end of the block");
+    while (!cursor.at("}", "end", ...moduleKeywords)) cursor.skip();
+    cursor.accept("}");
     return content;
   });
 }
@@ -99,7 +101,10 @@ function parseStatement(cursor: Cursor): Statement {
     cursor.report(syntaxError.misplacedAttribute("this kind of statement", attributes[0]!.span));
   }
   const statement = parseSimpleStatement(cursor);
-  cursor.expect(";", "after the statement");
+  if (!cursor.accept(";")) {
+    cursor.reportExpecting("`;` after the statement");
+    skipStatement(cursor);
+  }
   return statement;
 }
 
@@ -141,12 +146,13 @@ function parseSimpleStatement(cursor: Cursor): Statement {
       cursor.take();
       return { kind: "constAssert", condition: parseExpression(cursor), span: cursor.spanFrom(start) };
     case "break":
-      if (cursor.next.kind === "if") {
-        cursor.fail(
-          syntaxError.misplaced("`break if`", "at the end of a `continuing` block", cursor.spanOfToken()),
+      cursor.take();
+      if (cursor.accept("if")) {
+        parseExpression(cursor);
+        cursor.report(
+          syntaxError.misplaced("`break if`", "at the end of a `continuing` block", cursor.spanFrom(start)),
         );
       }
-      cursor.take();
       return { kind, span: cursor.spanFrom(start) };
     case "continue":
     case "discard":
@@ -224,15 +230,16 @@ function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | CallStateme
   }
   if (!cursor.at("identifier", "(", "*", "&", "&&")) cursor.failExpecting("a statement");
   const target = parseTarget(cursor);
+  const targetSpan = cursor.spanFrom(first.start);
   const { kind: operator } = cursor.token;
   if (isAssignmentOperator(operator)) {
-    checkAssignable(cursor, target);
+    checkAssignable(cursor, target, targetSpan);
     cursor.take();
     const value = parseExpression(cursor);
     return { kind: "assign", span: cursor.spanFrom(first.start), operator, target, value };
   }
   if (operator === "++" || operator === "--") {
-    checkAssignable(cursor, target);
+    checkAssignable(cursor, target, targetSpan);
     cursor.take();
     return { kind: "increment", span: cursor.spanFrom(first.start), operator, target };
   }
@@ -243,7 +250,7 @@ function parseUpdateOrCall(cursor: Cursor): Assignment | Increment | CallStateme
 }
 
 /** Reports what the grammar of `lhs_expression` does not allow. */
-function checkAssignable(cursor: Cursor, target: Expression): void {
+function checkAssignable(cursor: Cursor, target: Expression, span: Span): void {
   let place = target;
   for (;;) {
     if (place.kind === "index" || place.kind === "memberAccess") place = place.base;
@@ -252,7 +259,7 @@ function checkAssignable(cursor: Cursor, target: Expression): void {
     else break;
   }
   const isRoot = place.kind === "call" || (place.kind === "identifier" && place.templateArgs === null);
-  if (!isRoot) cursor.report(syntaxError.notAssignable(target.span));
+  if (!isRoot) cursor.report(syntaxError.notAssignable(span));
 }
 
 function parseIf(cursor: Cursor, attributes: readonly Attribute[], start: number): IfStatement {
