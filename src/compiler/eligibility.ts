@@ -4,8 +4,8 @@ import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
-import { banks } from "../transforms/comparison.ts";
 import { copyStride } from "../transforms/replicateWorkgroupMemory.ts";
+import { slotBytes } from "../transforms/workgroupChannel.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -20,9 +20,6 @@ export interface EligibilityOptions {
   /** The bind group for the report buffer; undefined when none is free. */
   readonly group: number | undefined;
 }
-
-/** Bytes of channel slots that an invocation needs: in each bank a word for each of its two replicas. */
-const slotBytes = banks * 4 * 2;
 
 /**
  * Why `entryPoint` must be left alone: empty when it can be protected.

@@ -13,7 +13,12 @@ beforeAll(async () => {
 
 const configurations: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
   (["store", "signature"] as const).flatMap((check) =>
-    (["subgroup", "workgroup"] as const).map((channel) => ({ redundancy, check, channel, features: ["subgroups"] })),
+    (["subgroup", "workgroup"] as const).map((channel) => ({
+      redundancy,
+      check,
+      channel,
+      features: ["subgroups"],
+    })),
   ),
 );
 
@@ -26,7 +31,8 @@ describe.each(configurations)("$redundancy, $check, $channel", (options) => {
     const guarded = await runKernel(device, result, kernel);
     expect(guarded.report[reportWords.detections]).toBe(0);
     for (const binding of Object.keys(plain.buffers).map(Number)) {
-      if (kernel.unordered?.includes(binding)) guarded.buffers[binding]!.sort(), plain.buffers[binding]!.sort();
+      if (kernel.unordered?.includes(binding))
+        for (const { buffers } of [plain, guarded]) buffers[binding]!.sort();
       expect(guarded.buffers[binding]).toEqual(plain.buffers[binding]);
     }
   });

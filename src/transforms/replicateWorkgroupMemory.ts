@@ -21,7 +21,6 @@ import type {
   Declaration,
   Expression,
   GlobalVariable,
-  LetStatement,
   Module,
   Statement,
 } from "../wgsl/ast.ts";

@@ -121,7 +121,11 @@ class PointerResolver {
     const args = call.args.flatMap((argument, i) => {
       const place = this.#isSharedPointer(callee.parameters[i]!) ? pointee(argument) : undefined;
       const indices: Expression[] = [];
-      shapes.push(place ? mapIndices(place, (index) => (indices.push(index), index)) : null);
+      const collect = (index: Expression) => {
+        indices.push(index);
+        return index;
+      };
+      shapes.push(place ? mapIndices(place, collect) : null);
       // A negative index and its u32 conversion are out of bounds alike.
       return place ? indices.map((index) => quote(index.span).expression`u32(${index})`) : [argument];
     });

@@ -1,0 +1,35 @@
+import type { Declaration } from "../wgsl/ast.ts";
+import { quote } from "../wgsl/quote.ts";
+import type { Names } from "./names.ts";
+
+/** The functions and variables that generated code calls for, each emitted once, when something first refers to it. */
+export class Library {
+  readonly names: Names;
+  readonly #emitted = new Set<string>();
+  #pending: Declaration[] = [];
+
+  constructor(names: Names) {
+    this.names = names;
+  }
+
+  /** Emits the declaration of a thing unless it exists, and returns the name it has. */
+  once(thing: string, wgsl: (name: string) => string): string {
+    const name = this.names.the(thing);
+    if (!this.#emitted.has(name)) {
+      this.#emitted.add(name);
+      this.emit(wgsl(name));
+    }
+    return name;
+  }
+
+  emit(wgsl: string): void {
+    this.#pending.push(...quote().declarations`${wgsl}`);
+  }
+
+  /** The declarations since the last call, to be added to the module. */
+  takeDeclarations(): Declaration[] {
+    const declarations = this.#pending;
+    this.#pending = [];
+    return declarations;
+  }
+}

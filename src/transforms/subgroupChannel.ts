@@ -1,0 +1,51 @@
+import { agreementName, agreementParameters, type Channel, recordedValue } from "./channel.ts";
+import type { Library } from "./library.ts";
+import { recordCause } from "./reportBuffer.ts";
+import { type Words, wordType } from "./valueWords.ts";
+
+/**
+ * Register exchange: the replicas are neighbouring lanes of a subgroup. A ballot tells whether the partner is there,
+ * as what a lane reads from an inactive one is not defined.
+ * Source: Wadden et al. 2014, section 8.
+ */
+export function subgroupChannel(library: Library): Channel {
+  const { names } = library;
+  const together = () =>
+    library.once(
+      "together",
+      (name) => `
+      fn ${name}() -> bool { return any((subgroupBallot(true) & ${names.the("partner")}) != vec4<u32>()); }`,
+    );
+
+  return {
+    shareNeedsAgreement: false,
+    // Every lane must take part in the ballot, so no operator beside it may short-circuit.
+    isAlone: () => `!${together()}()`,
+    agree(comparesAddress, words) {
+      const compared = [...(comparesAddress ? ["address"] : []), ...(words ? ["value"] : [])];
+      const equal = compared.map((word) => `all(${word} == their_${word})`);
+      return library.once(
+        agreementName(comparesAddress, words),
+        (name) => `
+        fn ${name}(${agreementParameters(words)}) -> bool {
+          ${compared.map((word) => `let their_${word} = subgroupShuffleXor(${word}, 1u);`).join("\n")}
+          let together = ${together()}();
+          if (${["together", ...equal].join(" && ")}) { return true; }
+          let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);
+          ${names.the("record")}(site, cause, address, ${recordedValue(words?.count ?? 0)});
+          return false;
+        }`,
+      );
+    },
+    share(count: Words["count"]) {
+      return library.once(
+        `share${count}`,
+        (name) => `
+        fn ${name}(site: u32, value: ${wordType(count)}) -> ${wordType(count)} {
+          let theirs = subgroupShuffleXor(value, 1u);
+          return select(value, theirs, (${names.the("replica")} == 1u) & ${together()}());
+        }`,
+      );
+    },
+  };
+}

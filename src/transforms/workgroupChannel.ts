@@ -1,0 +1,97 @@
+import { agreementName, agreementParameters, type Channel, components, recordedValue } from "./channel.ts";
+import type { Library } from "./library.ts";
+import { recordCause } from "./reportBuffer.ts";
+import { foldText, type Words, wordType } from "./valueWords.ts";
+
+/** How often a replica looks for its partner's word before it gives up. */
+const patience = 65536;
+
+/**
+ * A replica can be three turns ahead of a partner who still reads the oldest bank: it leaves an agreement, shares two
+ * words without waiting, and enters the next agreement.
+ */
+const banks = 4;
+
+/** Bytes of workgroup memory that an invocation's slots take: in each bank a word for each of its two replicas. */
+export const slotBytes = banks * 4 * 2;
+
+/**
+ * A bounded handshake in workgroup memory: each replica publishes a word and waits until its partner's word equals its
+ * own. The word carries a turn number, so equality is the handshake and no fence or barrier is needed; banks of slots
+ * alternate, so that nobody overwrites what the partner still waits for. Running out of patience is a detection, after
+ * which neither replica waits again.
+ *
+ * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest, when several entry
+ * points share the slots).
+ */
+export function workgroupChannel(library: Library, lanes: string): Channel {
+  const { names } = library;
+  const alone = () => library.once("alone", (name) => `var<private> ${name}: bool;`);
+  const turn = () => library.once("turn", (name) => `var<private> ${name}: u32;`);
+  const slots = () =>
+    library.once("slots", (name) => `var<workgroup> ${name}: array<atomic<u32>, ${banks}u * (${lanes})>;`);
+  const bank = () => `${turn()} % ${banks}u * (${lanes})`;
+
+  /** The leader writes its word under two keys: two slots that decode to one word prove that both are of this turn. */
+  const shareOne = () =>
+    library.once(
+      "share1",
+      (name) => `
+      fn ${name}(site: u32, value: u32) -> u32 {
+        if (${alone()}) { return value; }
+        ${turn()} += 1u;
+        let key = ${foldText(library, "site", [turn()])};
+        let first = ${bank()} + (${names.the("lane")} & ~1u);
+        if (${names.the("replica")} == 0u) {
+          atomicStore(&${slots()}[first], value ^ key);
+          atomicStore(&${slots()}[first + 1u], value ^ ~(key >> 1u));
+          return value;
+        }
+        for (var i = 0u; i < ${patience}u; i++) {
+          let received = atomicLoad(&${slots()}[first]) ^ key;
+          if (atomicLoad(&${slots()}[first + 1u]) == (received ^ ~(key >> 1u))) { return received; }
+        }
+        ${alone()} = true;
+        ${names.the("record")}(site, ${recordCause.partnerAbsent}u, 0u, vec4<u32>(value));
+        return value;
+      }`,
+    );
+
+  return {
+    // An agreement keeps the replicas within a turn of each other; sharing alone lets the leader run ahead.
+    shareNeedsAgreement: true,
+    isAlone: alone,
+    agree(comparesAddress, words) {
+      const count = words?.count ?? 0;
+      const compared = [...(comparesAddress ? ["address"] : []), ...components(count)];
+      return library.once(
+        agreementName(comparesAddress, words),
+        (name) => `
+        fn ${name}(${agreementParameters(words)}) -> bool {
+          if (${alone()}) { return false; }
+          ${turn()} += 1u;
+          let word = ${foldText(library, `site ^ (${turn()} << 8u)`, compared)};
+          let mine = ${bank()} + ${names.the("lane")};
+          atomicStore(&${slots()}[mine], word);
+          for (var i = 0u; i < ${patience}u; i++) {
+            if (atomicLoad(&${slots()}[mine ^ 1u]) == word) { return true; }
+          }
+          ${alone()} = true;
+          ${names.the("record")}(site, ${recordCause.mismatch}u, address, ${recordedValue(count)});
+          return false;
+        }`,
+      );
+    },
+    share(count: Words["count"]) {
+      const one = shareOne();
+      if (count === 1) return one;
+      const type = wordType(count);
+      const shared = components(count).map((component) => `${one}(site, ${component})`);
+      return library.once(
+        `share${count}`,
+        (name) => `
+        fn ${name}(site: u32, value: ${type}) -> ${type} { return ${type}(${shared.join(", ")}); }`,
+      );
+    },
+  };
+}
