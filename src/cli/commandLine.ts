@@ -1,13 +1,16 @@
 import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
+import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { exitStatus } from "./failure.ts";
 import { type Io, printThrown } from "./io.ts";
+import { protectCommand } from "./protect.ts";
+import { runCommand } from "./run.ts";
 
 /** A command: registers its flags and help, and reports its exit status when it has run. */
 export type CommandFactory = (io: Io, finish: (status: number) => void) => Command;
 
-const commands: readonly CommandFactory[] = [doctorCommand];
+const commands: readonly CommandFactory[] = [protectCommand, runCommand, demoCommand, doctorCommand];
 
 /** Runs one command line and returns its exit status. Whatever goes wrong ends in a message on `io.stderr`. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {

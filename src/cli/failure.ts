@@ -32,7 +32,7 @@ export const exitStatus = {
   usage: 2,
 } as const;
 
-/** What a thrown value says, without its stack. */
+/** What a thrown value says, without its stack. GPU errors are no `Error`s, but have a message. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  return (thrown as { message?: string } | undefined)?.message ?? String(thrown);
 }

@@ -1,0 +1,115 @@
+import { join, resolve } from "node:path";
+import Table from "cli-table3";
+import { Command, Option } from "commander";
+import ora from "ora";
+import { catalog } from "../../workloads/index.ts";
+import { renderPage } from "../report/page.ts";
+import { renderPicture } from "../report/picture.ts";
+import type { Report, TableSection } from "../report/report.ts";
+import { openGpu } from "../runtime/adapter.ts";
+import { describeFault } from "../runtime/fault.ts";
+import {
+  type Demonstration,
+  type DemoResult,
+  demonstrate,
+  type ProgramSize,
+  succeeded,
+} from "./demonstrate.ts";
+import { describeDemo } from "./demoReport.ts";
+import { exitStatus } from "./failure.ts";
+import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { addPolicyOptions, type PolicyFlags, policyOf } from "./options.ts";
+import { writeAtomically } from "./output.ts";
+
+interface Flags extends PolicyFlags {
+  readonly size: ProgramSize;
+  readonly out: string;
+  readonly picture?: string;
+  readonly json: boolean;
+}
+
+/** `belay demo`: every program of the catalog unprotected, protected, and with an injected fault. */
+export function demoCommand(io: Io, finish: (status: number) => void): Command {
+  const command = new Command("demo")
+    .summary("protect real programs, inject faults, and show what was caught")
+    .description(
+      "Runs each program unprotected, protected, and protected with one injected fault, and writes a report.\nThe exit status is 1 when results differ or a fault is not caught.",
+    );
+  // Compared before every store, a fault shows the two values that the program would have seen.
+  return addPolicyOptions(command, "store")
+    .addOption(
+      new Option("--size <size>", "small runs anywhere, full keeps a GPU busy")
+        .choices(["small", "full"])
+        .default("small"),
+    )
+    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--picture <file>", "also write the verdict as an SVG image")
+    .option("--json", "print the result as JSON", false)
+    .action(async (flags: Flags) => {
+      const result = await runDemo(policyOf(flags), flags.size, io);
+      const report = describeDemo(result);
+      const page = join(flags.out, "report.html");
+      const json = `${JSON.stringify(result, null, 2)}\n`;
+      await writeAtomically(page, renderPage(report));
+      await writeAtomically(join(flags.out, "result.json"), json);
+      if (flags.picture) await writeAtomically(flags.picture, renderPicture(report));
+
+      io.stdout.write(flags.json ? json : `${renderText(report, result, io)}\nReport: ${resolve(page)}\n`);
+      finish(result.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+async function runDemo(policy: PolicyFlags, size: ProgramSize, io: Io): Promise<DemoResult> {
+  using opened = await openGpu();
+  const progress = ora({
+    stream: io.stderr as NodeJS.WriteStream,
+    isSilent: !isTerminal(io.stderr),
+    discardStdin: false,
+  });
+  const programs: Demonstration[] = [];
+  try {
+    for (const [index, entry] of catalog.entries()) {
+      progress.start(`${entry.name} (${index + 1} of ${catalog.length})`);
+      programs.push(await demonstrate(entry, size, opened, policy));
+    }
+  } finally {
+    progress.stop();
+  }
+  return {
+    ok: programs.every(succeeded),
+    date: new Date().toISOString(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    adapter: opened.choice,
+    policy,
+    size,
+    programs,
+  };
+}
+
+function renderText({ verdict, sections }: Report, { programs }: DemoResult, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const paint = (ok: boolean | undefined) => (ok === undefined ? String : ok ? color.green : color.red);
+  const { columns, rows } = sections.find((section): section is TableSection => section.kind === "table")!;
+  const table = new Table({
+    head: columns.map(({ label }) => label),
+    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows.map((row) => row.map(({ text, ok }) => paint(ok)(text))));
+
+  const faults = programs.flatMap(({ name, injection }) =>
+    injection.fault ? [`  ${color.bold(name)}: ${describeFault(injection.fault)}`] : [],
+  );
+  const problems = programs.flatMap(({ name, difference }) =>
+    difference === undefined ? [] : [`  ${color.bold(name)}: ${color.red(difference)}`],
+  );
+  return [
+    paint(verdict.ok)(color.bold(verdict.headline)),
+    color.dim(verdict.detail),
+    table.toString(),
+    ...(faults.length > 0 ? ["Caught faults", ...faults] : []),
+    ...(problems.length > 0 ? ["Wrong results", ...problems] : []),
+    "",
+  ].join("\n");
+}

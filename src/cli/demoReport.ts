@@ -1,0 +1,166 @@
+import { lineAndColumn } from "../diagnostics/render.ts";
+import type {
+  BarsSection,
+  Cell,
+  FaultsSection,
+  Report,
+  ReportedFault,
+  Section,
+  TableSection,
+} from "../report/report.ts";
+import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
+
+/** Puts a demo's result into a report's terms. */
+export function describeDemo(result: DemoResult): Report {
+  const { programs, adapter, policy } = result;
+  const good = programs.filter(succeeded).length;
+  const headline = result.ok
+    ? `${good} programs protected, ${good} injected faults caught`
+    : `${programs.length - good} of ${programs.length} programs failed`;
+  const detail = `${policy.redundancy} redundancy, ${policy.check} check, ${policy.channel} channel, on ${adapter.description}`;
+  return {
+    title: "belay demo",
+    verdict: { ok: result.ok, headline, detail },
+    sections: [
+      programsSection(programs),
+      timesSection(result),
+      faultsSection(programs),
+      ...coverageSections(programs),
+      {
+        kind: "facts",
+        title: "Machine",
+        facts: [
+          ["Adapter", adapter.description],
+          ["Chosen because", adapter.reason],
+          ["Node.js", result.node],
+          ["Platform", result.platform],
+          ["Date", result.date],
+        ],
+      },
+      {
+        kind: "commands",
+        title: "Reproduce",
+        commands: [
+          "npm ci",
+          `npm start -- --redundancy ${policy.redundancy} --check ${policy.check} --channel ${policy.channel} --size ${result.size}`,
+        ],
+      },
+    ],
+  };
+}
+
+function programsSection(programs: readonly Demonstration[]): TableSection {
+  return {
+    kind: "table",
+    title: "Programs",
+    lead: "Each ran unprotected, protected, and protected with one bit flipped in one replica.",
+    columns: [
+      { label: "Program" },
+      { label: "Kernels protected" },
+      { label: "Results" },
+      { label: "Injected fault" },
+      { label: "Unprotected", align: "end" },
+      { label: "Protected", align: "end" },
+      { label: "Ratio", align: "end" },
+    ],
+    rows: programs.map((program) => {
+      const { name, kernels, difference, milliseconds } = program;
+      const covered = kernels.filter(({ redundancy }) => redundancy !== "none").length;
+      return [
+        { text: name },
+        { text: `${covered} of ${kernels.length}`, ok: covered === kernels.length },
+        { text: difference === undefined ? "agree" : "differ", ok: difference === undefined },
+        faultCell(program),
+        { text: `${milliseconds.unprotected.toFixed(2)} ms` },
+        { text: `${milliseconds.protected.toFixed(2)} ms` },
+        { text: `${(milliseconds.protected / milliseconds.unprotected).toFixed(2)}x` },
+      ];
+    }),
+  };
+}
+
+function faultCell({ injection }: Demonstration): Cell {
+  const { outcome, harmless, source, struck } = injection;
+  const place = source && struck ? ` (line ${lineAndColumn(source, struck.start).line})` : "";
+  switch (outcome) {
+    case "recovered":
+      return { text: `caught, recovered${place}`, ok: true };
+    case "refused":
+      return { text: `caught, refused${place}`, ok: true };
+    case "silent":
+      return { text: `NOT caught${place}`, ok: false };
+    case "none":
+      return { text: `none of ${harmless} changed a result`, ok: false };
+  }
+}
+
+function timesSection({ programs, adapter, size }: DemoResult): BarsSection {
+  const caveat =
+    adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
+  return {
+    kind: "bars",
+    title: "Time",
+    lead: `Median of five runs at size ${size}, from submission until the results may be read, verification included.${caveat}`,
+    axis: "milliseconds",
+    series: ["unprotected", "protected"],
+    bars: programs.flatMap(({ name, milliseconds }) =>
+      (["unprotected", "protected"] as const).map((series) => ({
+        group: name,
+        series,
+        value: milliseconds[series],
+        label: milliseconds[series].toFixed(2),
+      })),
+    ),
+  };
+}
+
+function faultsSection(programs: readonly Demonstration[]): FaultsSection {
+  return {
+    kind: "faults",
+    title: "Injected faults",
+    lead: "Where one bit was flipped in one replica, and how that was noticed before the program saw any result.",
+    faults: programs.flatMap((program) => describeInjection(program) ?? []),
+  };
+}
+
+const outcomes: Record<Injection["outcome"], string> = {
+  recovered: "detected, run again, right results released",
+  refused: "detected, results refused",
+  silent: "not detected, results wrong",
+  none: "no result changed",
+};
+
+function describeInjection({ name, injection }: Demonstration): ReportedFault | undefined {
+  const { armed, source, struck, fault, outcome } = injection;
+  if (!armed || !source || !struck) return undefined;
+  const { line, column } = lineAndColumn(source, struck.start);
+  const site = fault?.site;
+  return {
+    title: `${name}: kernel ${armed.kernel}, line ${line}, column ${column}`,
+    source,
+    span: struck,
+    facts: [
+      ["Struck", `bit ${Math.log2(armed.mask)} in replica ${armed.replica}`],
+      ["Invocation", `workgroup (${armed.workgroup.join(", ")}), local index ${armed.localIndex}`],
+      ["Outcome", outcomes[outcome]],
+      ...(site ? [["Noticed at", `${site.kind} of ${site.name}, line ${site.line}`] as const] : []),
+      ...(fault?.values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"] as const) ?? []),
+    ],
+  };
+}
+
+/** What stayed outside the protection; no section when nothing did. */
+function coverageSections(programs: readonly Demonstration[]): Section[] {
+  const rows = programs.flatMap(({ name, kernels }) =>
+    kernels.flatMap(({ kernel, diagnostics }) =>
+      diagnostics.map(({ code, message, line }) => [
+        { text: `${name}: ${kernel}` },
+        { text: `line ${line}` },
+        { text: `${code} ${message}` },
+      ]),
+    ),
+  );
+  if (rows.length === 0) return [];
+  const columns = [{ label: "Kernel" }, { label: "Place" }, { label: "Why" }];
+  return [{ kind: "table", title: "Outside the protection", columns, rows }];
+}

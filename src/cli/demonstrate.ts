@@ -1,0 +1,161 @@
+import type { CatalogEntry } from "../../workloads/index.ts";
+import type { Program } from "../../workloads/program.ts";
+import type { AdapterChoice, OpenedGpu } from "../runtime/adapter.ts";
+import type { Fault } from "../runtime/fault.ts";
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice, KernelReport } from "../runtime/hardenedDevice.ts";
+import type { ArmedFault } from "../runtime/injector.ts";
+import { newDevice } from "./newDevice.ts";
+import type { PolicyFlags } from "./options.ts";
+import { findDifference, type Outputs, runUnlessRefused, runWorkload } from "./runWorkload.ts";
+
+/** What `belay demo --json` prints, and its report is made from. */
+export interface DemoResult {
+  /** Every program gave the right results, and its injected fault was caught. */
+  readonly ok: boolean;
+  readonly date: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly adapter: AdapterChoice;
+  readonly policy: PolicyFlags;
+  readonly size: ProgramSize;
+  readonly programs: readonly Demonstration[];
+}
+
+export type ProgramSize = "small" | "full";
+
+/** What became of one program: unprotected, protected, and protected with a fault. */
+export interface Demonstration {
+  readonly name: string;
+  readonly kernels: readonly KernelReport[];
+  /** Why the protected results are wrong; absent when they are right. */
+  readonly difference?: string;
+  readonly injection: Injection;
+  readonly milliseconds: { readonly unprotected: number; readonly protected: number };
+}
+
+export interface Injection {
+  /**
+   * What became of the results: put right before the program saw them, held back, wrong and nobody noticed, or never
+   * changed by any fault that was tried.
+   */
+  readonly outcome: "recovered" | "refused" | "silent" | "none";
+  /** Faults tried before that struck nothing, or changed no result. */
+  readonly harmless: number;
+  readonly armed?: ArmedFault;
+  /** The WGSL of the struck kernel, and the struck value's place in it. */
+  readonly source?: string;
+  readonly struck?: { readonly start: number; readonly end: number };
+  readonly fault?: Fault;
+}
+
+/** Right results, and a fault that was caught. */
+export function succeeded({ difference, injection: { outcome } }: Demonstration): boolean {
+  return difference === undefined && (outcome === "recovered" || outcome === "refused");
+}
+
+/** Runs one program in all three ways, each on a device of its own. */
+export async function demonstrate(
+  entry: CatalogEntry,
+  size: ProgramSize,
+  opened: OpenedGpu,
+  policy: PolicyFlags,
+): Promise<Demonstration> {
+  const plain = await newDevice(opened);
+  const program = size === "small" ? entry.small() : entry.full(plain.limits);
+  const expected = await runWorkload(program.workload, plain);
+  const unprotected = await medianTime(program, plain);
+  plain.destroy();
+
+  const native = await newDevice(opened);
+  const device = await harden(native, policy);
+  const difference = judge(program, expected, await runWorkload(program.workload, device));
+  const time = await medianTime(program, device);
+  const { kernels } = await device.belay.report();
+  native.destroy();
+
+  const struckNative = await newDevice(opened);
+  const struckDevice = await harden(struckNative, { ...policy, injectFaults: true });
+  const injection = await injectOne(program, struckDevice, expected);
+  struckNative.destroy();
+
+  return {
+    name: entry.name,
+    kernels,
+    ...(difference !== undefined && { difference }),
+    injection,
+    milliseconds: { unprotected, protected: time },
+  };
+}
+
+/** Whether the protected results are what the program should give, and what the unprotected run gave. */
+function judge(program: Program, expected: Outputs, actual: Outputs): string | undefined {
+  const { ok, message } = program.verify(actual);
+  return ok ? findDifference(expected, actual) : message;
+}
+
+const timedRuns = 5;
+
+/** The median time of one run, from submission until its results may be read. The first run only warms up. */
+async function medianTime(program: Program, device: GPUDevice): Promise<number> {
+  const prepared = program.prepare(device);
+  const times: number[] = [];
+  for (let run = 0; run <= timedRuns; run++) {
+    prepared.reset?.();
+    await device.queue.onSubmittedWorkDone();
+    const start = performance.now();
+    const encoder = device.createCommandEncoder();
+    prepared.encode(encoder);
+    device.queue.submit([encoder.finish()]);
+    await device.queue.onSubmittedWorkDone();
+    if (run > 0) times.push(performance.now() - start);
+  }
+  prepared.destroy();
+  return times.sort((a, b) => a - b)[Math.floor(timedRuns / 2)]!;
+}
+
+/** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
+async function injectOne(program: Program, device: HardenedDevice, expected: Outputs): Promise<Injection> {
+  const faults: Fault[] = [];
+  device.belay.on("fault", (fault) => faults.push(fault));
+  // Kernels and their sites are known once they have run.
+  await runWorkload(program.workload, device);
+  let harmless = 0;
+  for (const { armed, entryPoint, span } of candidates(device)) {
+    device.belay.arm(armed);
+    const place = { armed, source: sourceOf(program, entryPoint), struck: span, harmless };
+    const outputs = await runUnlessRefused(program.workload, device);
+    const isWrong = outputs !== undefined && findDifference(expected, outputs) !== undefined;
+    const [fault] = faults;
+    if (isWrong) return { ...place, outcome: "silent" };
+    if (fault) return { ...place, outcome: outputs ? "recovered" : "refused", fault };
+    harmless++;
+  }
+  return { outcome: "none", harmless };
+}
+
+const maxCandidates = 24;
+
+/** Faults worth trying: a middle bit of each value, last computed first, because late values reach the results. */
+function candidates({ belay }: HardenedDevice) {
+  const places = [
+    { workgroup: [1, 0, 0], localIndex: 5 },
+    { workgroup: [0, 0, 0], localIndex: 0 },
+  ] as const;
+  return belay
+    .faultSites()
+    .flatMap(({ kernel, entryPoint, sites }) =>
+      sites.toReversed().flatMap(({ id, span }) =>
+        places.map((place) => {
+          const armed: ArmedFault = { kernel, site: id, replica: 1, mask: 1 << 20, ...place };
+          return { armed, entryPoint, span };
+        }),
+      ),
+    )
+    .slice(0, maxCandidates);
+}
+
+function sourceOf({ kernelSources }: Program, entryPoint: string): string {
+  const declaration = new RegExp(`\\bfn\\s+${entryPoint}\\b`);
+  return Object.values(kernelSources).find((source) => declaration.test(source)) ?? "";
+}

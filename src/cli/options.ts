@@ -1,0 +1,32 @@
+import { type Command, Option } from "commander";
+import type { Check } from "../compiler/contract.ts";
+import type { Policy } from "../runtime/policy.ts";
+
+/** Flags that several commands share, each defined once. Commander checks their values. */
+
+export const redundancyOption = () =>
+  new Option("--redundancy <flavor>", "how kernels are doubled")
+    .choices(["none", "intra+lds", "intra-lds"])
+    .default("intra+lds");
+
+export const checkOption = (standard: Check = "signature") =>
+  new Option("--check <when>", "compare before every store, or a signature once before the end")
+    .choices(["store", "signature"])
+    .default(standard);
+
+export const channelOption = () =>
+  new Option("--channel <path>", "what replicas exchange values through")
+    .choices(["auto", "subgroup", "workgroup"])
+    .default("auto");
+
+export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel">>;
+
+/** Adds the flags that say how a device is hardened. */
+export function addPolicyOptions(command: Command, check?: Check): Command {
+  return command.addOption(redundancyOption()).addOption(checkOption(check)).addOption(channelOption());
+}
+
+/** The policy's part of a command's flags. */
+export function policyOf({ redundancy, check, channel }: PolicyFlags): PolicyFlags {
+  return { redundancy, check, channel };
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { CommandFailure, messageOf } from "./failure.ts";
+
+/** Writes a whole file or nothing: the text goes beside the target and is renamed over it. */
+export async function writeAtomically(path: string, text: string): Promise<void> {
+  // A link stays a link: what it points to is replaced.
+  const target = await realpath(path).catch(() => path);
+  const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
+  try {
+    await mkdir(dirname(target), { recursive: true });
+    if (await isDevice(target)) return await writeFile(target, text);
+    await writeFile(temporary, text);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw new CommandFailure("BELAY405", `cannot write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Devices and pipes, such as /dev/null, are written through, never replaced. */
+async function isDevice(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && !found.isFile() && !found.isDirectory();
+}

@@ -1,0 +1,91 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Channel, Check, ProtectOptions, ProtectResult, Redundancy } from "../compiler/contract.ts";
+import { protect } from "../compiler/protect.ts";
+import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
+import { exitStatus } from "./failure.ts";
+import { readSource } from "./input.ts";
+import { colorsFor, type Io } from "./io.ts";
+import { channelOption, checkOption, redundancyOption } from "./options.ts";
+import { writeAtomically } from "./output.ts";
+
+interface Flags {
+  readonly redundancy: Redundancy;
+  readonly check: Check;
+  readonly channel: Channel | "auto";
+  readonly feature: string[];
+  readonly constant: Record<string, number>;
+  readonly injectFaults: boolean;
+  readonly strict: boolean;
+  readonly output?: string;
+  readonly json: boolean;
+}
+
+/** `belay protect`: the compiler alone, from text to text. */
+export function protectCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("protect")
+    .summary("print the protected form of a WGSL module")
+    .description(
+      "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
+    )
+    .argument("<file>", "WGSL source, or - for standard input")
+    .addOption(redundancyOption())
+    .addOption(checkOption())
+    .addOption(channelOption())
+    .addOption(
+      new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
+        .argParser((name, all: string[]) => [...all, name])
+        .default([], "none"),
+    )
+    .addOption(
+      new Option("--constant <name=value>", "value of an override; repeatable")
+        .argParser(parseConstant)
+        .default({}, "none"),
+    )
+    .option("--inject-faults", "instrument every value so that a fault can be armed at it", false)
+    .option("--strict", "make every gap in the coverage an error", false)
+    .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error")
+    .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
+    .action(async (file: string, flags: Flags) => {
+      const source = await readSource(file, io);
+      const result = protect(source, toProtectOptions(flags));
+      const failed = result.diagnostics.some(({ severity }) => severity === "error");
+
+      if (!flags.json) printDiagnostics(result, source, file, io);
+      if (flags.json || !failed) {
+        const text = flags.json ? toJson(result, source) : result.code;
+        if (flags.output && !failed) await writeAtomically(flags.output, text);
+        else io.stdout.write(text);
+      }
+      finish(failed ? exitStatus.failed : exitStatus.ok);
+    });
+}
+
+function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: string, io: Io): void {
+  const color = colorsFor(io.stderr).isColorSupported;
+  for (const diagnostic of diagnostics) {
+    io.stderr.write(
+      `${renderDiagnostic(diagnostic, source, { file: file === "-" ? "<stdin>" : file, color })}\n\n`,
+    );
+  }
+}
+
+/** The compiler's result, with the line and column of each diagnostic spelled out. */
+function toJson(result: ProtectResult, source: string): string {
+  const diagnostics = result.diagnostics.map((diagnostic) => ({
+    ...diagnostic,
+    ...lineAndColumn(source, diagnostic.span.start),
+  }));
+  return `${JSON.stringify({ ...result, diagnostics }, null, 2)}\n`;
+}
+
+function toProtectOptions(flags: Flags): ProtectOptions {
+  const { redundancy, check, channel, feature, constant, injectFaults, strict } = flags;
+  return { redundancy, check, channel, features: feature, constants: constant, injectFaults, strict };
+}
+
+function parseConstant(text: string, all: Record<string, number>): Record<string, number> {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const number = value === "true" ? 1 : value === "false" ? 0 : Number(value);
+  if (!name || Number.isNaN(number)) throw new InvalidArgumentError("Expected a form such as size=64.");
+  return { ...all, [name]: number };
+}
