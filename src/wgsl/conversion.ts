@@ -230,6 +230,25 @@ function isConstructibleStruct(type: StructType): boolean {
   return known;
 }
 
+/** Whether the type may be an array's element or a struct's member: its size is known when the shader is created. */
+export function isElement(type: Type): boolean {
+  switch (type.kind) {
+    case "scalar":
+    case "vector":
+    case "matrix":
+    case "atomic":
+      return true;
+    case "array":
+      return typeof type.count === "number";
+    case "struct": {
+      const last = type.members.at(-1)?.type;
+      return last?.kind !== "array" || typeof last.count === "number";
+    }
+    default:
+      return false;
+  }
+}
+
 /** Textures and samplers: values that only name a resource. */
 export function isHandle(type: Type): boolean {
   return type.kind === "texture" || type.kind === "sampler";

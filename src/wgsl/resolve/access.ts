@@ -1,7 +1,10 @@
 /** Indexing, members and swizzles (specification section "Composite Value Decomposition Expressions"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, IndexExpression, MemberExpression } from "../ast.ts";
 import { foldIndex, foldMember } from "../constants/index.ts";
 import { isAbstract, isInteger, vectorType } from "../conversion.ts";
+import { describeType } from "../typeNames.ts";
 import type { ReferenceType, Type } from "../types.ts";
 import {
   type Context,
@@ -11,7 +14,6 @@ import {
   latestStage,
   referenceInto,
 } from "./context.ts";
-import { noMember, notIndexable, outOfBounds, wrongType } from "./errors.ts";
 import { checkExpression, evaluated, runtime } from "./expressions.ts";
 import { similarName } from "./suggest.ts";
 
@@ -27,7 +29,9 @@ export function checkIndex(cx: Context, expression: IndexExpression): Expression
   const indexStage = checkExpression(cx, index).stage;
   const indexType = cx.materialize(index);
   if (indexType !== errorType && !isInteger(indexType)) {
-    cx.report(wrongType(index.span, "an index of type i32 or u32", indexType));
+    cx.report(
+      resolutionError.wrongType("an index of type `i32` or `u32`", describeType(indexType), index.span),
+    );
   }
   if (baseFacts.type === errorType) return errorFacts;
   const view = viewed(baseFacts.type);
@@ -36,7 +40,7 @@ export function checkIndex(cx: Context, expression: IndexExpression): Expression
   const composite = view ? view.store : (cx.converted.get(base) ?? baseFacts).type;
   const parts = partsOf(composite);
   if (!parts) {
-    cx.report(notIndexable(base.span, composite));
+    cx.report(resolutionError.notIndexable(describeType(composite), base.span));
     return errorFacts;
   }
   const at = constantIndex(cx, index, parts.count);
@@ -71,7 +75,7 @@ function constantIndex(
   if (!value || !("value" in value) || typeof value.value === "boolean") return undefined;
   const at = Number(value.value);
   if (at >= 0 && at < (count ?? Number.POSITIVE_INFINITY)) return at;
-  cx.report(outOfBounds(index.span, at, count));
+  cx.report(resolutionError.outOfBounds(at, count, index.span));
   return "out of bounds";
 }
 
@@ -84,7 +88,9 @@ export function checkMember(cx: Context, expression: MemberExpression): Expressi
   const type = memberType(composite, member);
   if (!type) {
     const names = composite.kind === "struct" ? composite.members.map(({ name }) => name) : [];
-    cx.report(noMember(expression.span, member, composite, similarName(member, names)));
+    cx.report(
+      resolutionError.noMember(member, describeType(composite), similarName(member, names), expression.span),
+    );
     return errorFacts;
   }
   // A swizzle of several components is a value: it loads the vector.

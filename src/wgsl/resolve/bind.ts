@@ -1,5 +1,7 @@
 /** Binds every identifier to its declaration and finds which module-scope declarations use which others. */
+
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   Attribute,
   Block,
@@ -11,8 +13,7 @@ import type {
   Statement,
 } from "../ast.ts";
 import type { Target } from "../program.ts";
-import { redeclared, unresolved } from "./errors.ts";
-import { predeclared, predeclaredNames } from "./predeclared.ts";
+import { predeclared, predeclaredNames, unsupportedNames } from "./predeclared.ts";
 import { similarName } from "./suggest.ts";
 
 export interface Bindings {
@@ -55,7 +56,8 @@ class Binder {
 
   #declare(declaration: Named, span: Span): void {
     const scope = this.#scopes.at(-1)!;
-    if (scope.has(declaration.name)) this.#diagnostics.push(redeclared(span, declaration.name));
+    if (scope.has(declaration.name))
+      this.#diagnostics.push(resolutionError.redeclared(declaration.name, span));
     else scope.set(declaration.name, declaration);
   }
 
@@ -237,7 +239,7 @@ class Binder {
       this.#targets.set(identifier, target);
       if (this.#moduleScope.get(identifier.name) === target) this.#used.add(target as Declaration);
     } else {
-      this.#diagnostics.push(unresolved(identifier.span, identifier.name, this.#similar(identifier.name)));
+      this.#diagnostics.push(this.#unknown(identifier));
     }
     this.#expressions(identifier.templateArgs ?? []);
   }
@@ -248,6 +250,12 @@ class Binder {
       if (target) return target;
     }
     return predeclared(name);
+  }
+
+  #unknown({ name, span }: Identifier): Diagnostic {
+    const extension = unsupportedNames.get(name);
+    if (extension) return resolutionError.unsupported(name, extension, span);
+    return resolutionError.unresolved(name, this.#similar(name), span);
   }
 
   /** Looking for similar names costs time: only the first errors get a suggestion. */

@@ -1,12 +1,14 @@
 /** Calls of user-defined and predeclared functions (specification sections "Function Calls", "Built-in Functions"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, FunctionDeclaration } from "../ast.ts";
 import { convert, foldBuiltin } from "../constants/index.ts";
 import { concretize, elementScalar, withElement } from "../conversion.ts";
+import { describeType } from "../typeNames.ts";
 import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
 import { checkConstructor, checkInferredConstructor } from "./constructors.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType } from "./context.ts";
-import { badTemplate, cannotConvert, wrongCount, wrongKind } from "./errors.ts";
 import { applyOverload, checkExpression, evaluated, runtime } from "./expressions.ts";
 import { checkType, isInferring } from "./typeExpressions.ts";
 
@@ -30,19 +32,20 @@ export function checkCall(cx: Context, call: CallExpression): ExpressionFacts {
           : checkConstructor(cx, call, checkType(cx, callee));
       }
   }
-  cx.report(wrongKind(callee.span, callee.name, "a function or a type"));
+  cx.report(resolutionError.wrongKind(callee.name, "a function or a type", callee.span));
   return errorFacts;
 }
 
 function userCall(cx: Context, call: CallExpression, fn: FunctionDeclaration): ExpressionFacts {
   const { callee, args } = call;
-  if (callee.templateArgs)
-    cx.report(badTemplate(callee.span, `function '${fn.name}' takes no template list`));
+  if (callee.templateArgs) cx.report(resolutionError.noTemplate(fn.name, callee.span));
   if (fn.attributes.some(({ name }) => name === "compute" || name === "vertex" || name === "fragment")) {
-    cx.report(wrongKind(callee.span, fn.name, "a function that can be called: it is an entry point"));
+    cx.report(
+      resolutionError.wrongKind(fn.name, "a function that can be called: it is an entry point", callee.span),
+    );
   }
   if (args.length !== fn.parameters.length) {
-    cx.report(wrongCount(call.span, `'${fn.name}'`, `${fn.parameters.length} arguments`, args.length));
+    cx.report(resolutionError.argumentCount(fn.name, fn.parameters.length, args.length, call.span));
   }
   fn.parameters.slice(0, args.length).forEach((parameter, i) => {
     cx.convert(args[i]!, cx.declared.get(parameter) ?? errorType);
@@ -54,7 +57,7 @@ function predeclaredCall(cx: Context, call: CallExpression): ExpressionFacts {
   const { callee, args } = call;
   if (callee.name === "bitcast") return bitcast(cx, call);
   if (callee.templateArgs) {
-    cx.report(badTemplate(callee.span, `function '${callee.name}' takes no template list`));
+    cx.report(resolutionError.noTemplate(callee.name, callee.span));
   }
   return applyOverload(cx, call, callee.name, args, (values, type) => foldBuiltin(callee.name, values, type));
 }
@@ -65,12 +68,19 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   const [targetType] = callee.templateArgs ?? [];
   const [operand] = args;
   if (targetType?.kind !== "identifier" || callee.templateArgs?.length !== 1) {
-    cx.report(badTemplate(callee.span, "'bitcast' takes one type as its template list"));
+    cx.report(
+      resolutionError.templateCount(
+        "bitcast",
+        "one type as its template list",
+        callee.templateArgs?.length ?? 0,
+        callee.span,
+      ),
+    );
     return errorFacts;
   }
   const type = checkType(cx, targetType);
   if (!operand || args.length !== 1) {
-    cx.report(wrongCount(call.span, "'bitcast'", "1 argument", args.length));
+    cx.report(resolutionError.argumentCount("bitcast", 1, args.length, call.span));
     return errorFacts;
   }
   const from = cx.loaded(operand).type;
@@ -78,7 +88,7 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   const source = bitcastOperandType(from, type, cx.loaded(operand).value);
   const bits = bitsOf(source);
   if (bits === undefined || bits !== bitsOf(type)) {
-    cx.report(cannotConvert(call.span, from, type));
+    cx.report(resolutionError.cannotConvert(describeType(from), describeType(type), call.span));
     return errorFacts;
   }
   cx.convert(operand, source);

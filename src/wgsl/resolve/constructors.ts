@@ -1,4 +1,6 @@
 /** Value constructors (specification section "Constructor Built-in Functions"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, Expression } from "../ast.ts";
 import { foldConstructor } from "../constants/index.ts";
 import {
@@ -9,10 +11,10 @@ import {
   matrixType,
   vectorType,
 } from "../conversion.ts";
+import { describeType } from "../typeNames.ts";
 import type { ArrayType, MatrixType, ScalarType, Type, VectorType } from "../types.ts";
 import { abstractFloatType, abstractIntType } from "../types.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
-import { cannotConstruct, invalidType, noOverload, wrongCount } from "./errors.ts";
 import { evaluated } from "./expressions.ts";
 
 /** Checks `T(args)` for a type that is written in full; the arguments are checked already. */
@@ -20,7 +22,7 @@ export function checkConstructor(cx: Context, call: CallExpression, type: Type):
   const { args, callee } = call;
   if (type === errorType) return errorFacts;
   if (!isConstructible(type)) {
-    cx.report(invalidType(callee.span, type, "constructed"));
+    cx.report(resolutionError.invalidType(describeType(type), "constructed", callee.span));
     return { type, stage: "const", value: undefined };
   }
   const types = args.map((arg) => cx.loaded(arg).type);
@@ -45,14 +47,12 @@ function convertArguments(cx: Context, call: CallExpression, type: Type, types: 
       cx.convertAll(args, parameters);
       return true;
     }
-    cx.report(
-      wrongCount(call.span, `'${call.callee.name}'`, `${countOf(type)} arguments or none`, args.length),
-    );
+    cx.report(resolutionError.argumentCount(call.callee.name, countOf(type), args.length, call.span));
     return false;
   }
   const parameters = numericParameters(type, types);
   if (!parameters || !types.every((from, i) => Number.isFinite(conversionRank(from, parameters[i]!)))) {
-    cx.report(cannotConstruct(call.span, type, types));
+    cx.report(resolutionError.cannotConstruct(describeType(type), types.map(describeType), call.span));
     return false;
   }
   cx.convertAll(args, parameters);
@@ -117,7 +117,7 @@ export function checkInferredConstructor(cx: Context, call: CallExpression): Exp
   if (types.includes(errorType)) return errorFacts;
   const type = inferredType(call.callee.name, types);
   if (!type) {
-    cx.report(noOverload(call.span, call.callee.name, types, []));
+    cx.report(resolutionError.noOverload(call.callee.name, types.map(describeType), [], call.span));
     return errorFacts;
   }
   return checkConstructor(cx, call, type);

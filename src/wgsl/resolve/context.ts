@@ -1,5 +1,7 @@
 /** What the resolver's parts share: the tables they fill, and the load and conversion rules. */
+
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   ConstDeclaration,
   Expression,
@@ -10,9 +12,9 @@ import type {
 import { convert, type Folded } from "../constants/index.ts";
 import { concretize, conversionRank, isAbstract, sameType } from "../conversion.ts";
 import type { EvaluationStage, Target, VariableDeclaration } from "../program.ts";
+import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type StructType, type Type, type VoidType, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
-import { cannotConvert, notEvaluable } from "./errors.ts";
 
 /** What is known about a value expression. */
 export interface ExpressionFacts {
@@ -26,8 +28,6 @@ export interface ExpressionFacts {
 export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
 
-/** A hostile program may have an error per token: later ones are dropped. */
-const maxDiagnostics = 200;
 /** Elements that all constant values of a module may have together; past it constants stay unknown. */
 const valueBudget = 4_000_000;
 
@@ -54,7 +54,7 @@ export class Context {
   }
 
   report(diagnostic: Diagnostic): void {
-    if (this.diagnostics.length < maxDiagnostics) this.diagnostics.push(diagnostic);
+    this.diagnostics.push(diagnostic);
   }
 
   get hasErrors(): boolean {
@@ -66,7 +66,7 @@ export class Context {
     if (!this.evaluating || !this.#affords(type)) return undefined;
     const folded = evaluation();
     if (!folded || folded.ok) return folded?.value;
-    this.report(notEvaluable(at.span, folded.reason));
+    this.report(resolutionError.notEvaluable(folded.reason, at.span));
     return undefined;
   }
 
@@ -88,7 +88,9 @@ export class Context {
     const facts = this.loaded(expression);
     if (facts.type === errorType || type === errorType) return;
     if (!Number.isFinite(conversionRank(facts.type, type))) {
-      this.report(cannotConvert(expression.span, facts.type, type));
+      this.report(
+        resolutionError.cannotConvert(describeType(facts.type), describeType(type), expression.span),
+      );
       return;
     }
     const { value } = facts;

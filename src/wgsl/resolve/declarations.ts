@@ -1,10 +1,12 @@
 /** Checks module-scope declarations, in an order in which each comes after those it uses. */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Attribute, Declaration, FunctionDeclaration, StructDeclaration, StructMember } from "../ast.ts";
-import { isConstructible, isHandle, isInteger } from "../conversion.ts";
+import { isConstructible, isElement, isHandle, isInteger } from "../conversion.ts";
+import { describeType } from "../typeNames.ts";
 import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
-import { badAttribute, invalidType, redeclared, unknownBuiltinValue, wrongType } from "./errors.ts";
 import { checkExpression } from "./expressions.ts";
 import { checkBody, checkConstAssert } from "./statements.ts";
 import { similarName } from "./suggest.ts";
@@ -45,10 +47,12 @@ function checkStruct(cx: Context, declaration: StructDeclaration): void {
   declaration.members.forEach((member, i) => {
     checkAttributes(cx, member.attributes);
     const type = checkType(cx, member.type);
-    if (names.has(member.name)) cx.report(redeclared(member.nameSpan, member.name));
+    if (names.has(member.name)) cx.report(resolutionError.redeclared(member.name, member.nameSpan));
     names.add(member.name);
-    if (type !== errorType && !isMember(type, i === declaration.members.length - 1)) {
-      cx.report(invalidType(member.type.span, type, `the type of member '${member.name}'`));
+    const isLast = i === declaration.members.length - 1;
+    const isRuntimeArray = type.kind === "array" && type.count === "runtime";
+    if (type !== errorType && !isElement(type) && !(isLast && isRuntimeArray)) {
+      cx.report(resolutionError.invalidType(describeType(type), "the type of a member", member.type.span));
     }
     members.push(memberType(cx, member, type));
   });
@@ -73,37 +77,22 @@ function bytesOf(cx: Context, attributes: readonly Attribute[], name: string): n
   return value && "value" in value ? Number(value.value) : undefined;
 }
 
-/** A member has a plain type; only the last one may be a runtime-sized array. */
-function isMember(type: Type, isLast: boolean): boolean {
-  switch (type.kind) {
-    case "scalar":
-    case "vector":
-    case "matrix":
-    case "atomic":
-      return true;
-    case "array":
-      return typeof type.count === "number" || (type.count === "runtime" && isLast);
-    case "struct":
-      return type.members.every((member) => isMember(member.type, false));
-    default:
-      return false;
-  }
-}
-
 function checkFunction(cx: Context, fn: FunctionDeclaration): void {
   checkAttributes(cx, fn.attributes);
   for (const parameter of fn.parameters) {
     checkAttributes(cx, parameter.attributes);
     const type = checkType(cx, parameter.type);
     if (type !== errorType && !isConstructible(type) && type.kind !== "pointer" && !isHandle(type)) {
-      cx.report(invalidType(parameter.type.span, type, "the type of a parameter"));
+      cx.report(
+        resolutionError.invalidType(describeType(type), "the type of a parameter", parameter.type.span),
+      );
     }
     cx.declared.set(parameter, type);
   }
   checkAttributes(cx, fn.returnAttributes);
   const returnType = fn.returnType ? checkType(cx, fn.returnType) : voidType;
   if (fn.returnType && returnType !== errorType && !isConstructible(returnType)) {
-    cx.report(invalidType(fn.returnType.span, returnType, "returned"));
+    cx.report(resolutionError.invalidType(describeType(returnType), "returned", fn.returnType.span));
   }
   cx.returns.set(fn, returnType);
   checkBody(cx, fn.body, returnType);
@@ -142,15 +131,17 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
     const { name, args } = attribute;
     if (name === "builtin") checkBuiltinValue(cx, attribute);
     if (!numericAttributes.has(name) && !pipelineAttributes.has(name)) continue;
-    if (args.length === 0) cx.report(badAttribute(attribute.span, `attribute '${name}' needs an argument`));
+    if (args.length === 0) cx.report(resolutionError.badAttribute(name, "an argument", attribute.span));
     for (const arg of args) {
       checkExpression(cx, arg);
       const type = cx.materialize(arg);
       if (type !== errorType && !isInteger(type)) {
-        cx.report(wrongType(arg.span, "an argument of type i32 or u32", type));
+        cx.report(
+          resolutionError.wrongType("an argument of type `i32` or `u32`", describeType(type), arg.span),
+        );
       }
       const stages = pipelineAttributes.has(name) ? (["const", "override"] as const) : (["const"] as const);
-      requireStage(cx, arg, `the argument of '${name}'`, stages);
+      requireStage(cx, arg, `the argument of \`@${name}\``, stages);
     }
   }
 }
@@ -158,8 +149,10 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
 function checkBuiltinValue(cx: Context, { args, span }: Attribute): void {
   const [value] = args;
   if (value?.kind !== "identifier") {
-    cx.report(badAttribute(span, "attribute 'builtin' takes the name of a built-in value"));
+    cx.report(resolutionError.badAttribute("builtin", "the name of a built-in value", span));
   } else if (!builtinValues.includes(value.name)) {
-    cx.report(unknownBuiltinValue(value.span, value.name, similarName(value.name, builtinValues)));
+    cx.report(
+      resolutionError.unknownBuiltinValue(value.name, similarName(value.name, builtinValues), value.span),
+    );
   }
 }

@@ -1,7 +1,10 @@
 /** The type, evaluation stage and constant value of each value expression (specification section "Expressions"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { BinaryExpression, Expression, Identifier, Literal, UnaryExpression } from "../ast.ts";
 import { foldBinary, type foldBuiltin, foldUnary, parseLiteral } from "../constants/index.ts";
 import type { EvaluationStage } from "../program.ts";
+import { describeType } from "../typeNames.ts";
 import type { Type } from "../types.ts";
 import {
   abstractFloatType,
@@ -16,7 +19,6 @@ import type { Value } from "../values.ts";
 import { checkIndex, checkMember, isVectorComponent } from "./access.ts";
 import { checkCall } from "./calls.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
-import { badTemplate, noOverload, notAPlace, notEvaluable, wrongKind, wrongType } from "./errors.ts";
 import { selectOverload } from "./overloads.ts";
 import { signaturesOf } from "./signatures.ts";
 
@@ -51,7 +53,7 @@ export const runtime = (type: Type): ExpressionFacts => ({ type, stage: "runtime
 function literal(cx: Context, { text, span }: Literal): ExpressionFacts {
   const folded = parseLiteral(text);
   if (folded.ok) return { type: folded.value.type, stage: "const", value: folded.value };
-  cx.report(notEvaluable(span, folded.reason));
+  cx.report(resolutionError.notEvaluable(folded.reason, span));
   return { type: literalType(text), stage: "const", value: undefined };
 }
 
@@ -77,11 +79,11 @@ function identifier(cx: Context, expression: Identifier): ExpressionFacts {
     case "globalVariable":
       break;
     default:
-      cx.report(wrongKind(expression.span, expression.name, "a value"));
+      cx.report(resolutionError.wrongKind(expression.name, "a value", expression.span));
       return errorFacts;
   }
   if (expression.templateArgs) {
-    cx.report(badTemplate(expression.span, `'${expression.name}' takes no template list`));
+    cx.report(resolutionError.noTemplate(expression.name, expression.span));
     return errorFacts;
   }
   const type = cx.places.get(target) ?? cx.declared.get(target) ?? errorType;
@@ -96,10 +98,10 @@ function unary(cx: Context, expression: UnaryExpression): ExpressionFacts {
     if (type === errorType) return errorFacts;
     if (type.kind !== "reference" || type.space === "handle" || isVectorComponent(cx, operand)) {
       cx.report(
-        notAPlace(
-          operand.span,
+        resolutionError.notAPlace(
           "pointed to",
           "only variables and their members and elements have an address",
+          operand.span,
         ),
       );
       return errorFacts;
@@ -109,7 +111,7 @@ function unary(cx: Context, expression: UnaryExpression): ExpressionFacts {
   if (operator === "*") {
     if (type === errorType) return errorFacts;
     if (type.kind !== "pointer") {
-      cx.report(wrongType(operand.span, "a pointer", cx.loaded(operand).type));
+      cx.report(resolutionError.wrongType("a pointer", describeType(cx.loaded(operand).type), operand.span));
       return errorFacts;
     }
     return runtime({ ...type, kind: "reference" });
@@ -157,14 +159,10 @@ export function applyOverload(
   const stage = latestStage(args.map((arg) => cx.stageOf(arg)));
   const overload = selectOverload(name, types, stage === "const");
   if (!overload) {
-    cx.report(
-      noOverload(
-        at.span,
-        name,
-        types,
-        signaturesOf(name).map((signature) => signature.text),
-      ),
-    );
+    const candidates = signaturesOf(name).filter(({ parameters }) => parameters.length === args.length);
+    const shown = candidates.length > 0 ? candidates : signaturesOf(name);
+    const texts = shown.map(({ text }) => text);
+    cx.report(resolutionError.noOverload(name, types.map(describeType), texts, at.span));
     return errorFacts;
   }
   cx.convertAll(args, overload.parameters);
@@ -197,5 +195,5 @@ export function checkCondition(cx: Context, expression: Expression): void {
   const { type } = cx.loaded(expression);
   if (type === errorType) return;
   if (type === boolType) cx.convert(expression, boolType);
-  else cx.report(wrongType(expression.span, "a bool", type));
+  else cx.report(resolutionError.wrongType("a `bool`", describeType(type), expression.span));
 }

@@ -1,7 +1,8 @@
 /** Orders module-scope declarations so that each comes after those it uses, and finds recursion. */
+
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Declaration } from "../ast.ts";
-import { recursive } from "./errors.ts";
 
 export interface DeclarationOrder {
   readonly declarations: readonly Declaration[];
@@ -46,5 +47,5 @@ export function orderDeclarations(
 function recursion(cycle: readonly Declaration[]): Diagnostic {
   const names = cycle.map((declaration) => ("name" in declaration ? declaration.name : "const_assert"));
   const first = cycle[0]!;
-  return recursive("nameSpan" in first ? first.nameSpan : first.span, names);
+  return resolutionError.recursive(names, "nameSpan" in first ? first.nameSpan : first.span);
 }

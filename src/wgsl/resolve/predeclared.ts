@@ -94,3 +94,24 @@ export function predeclared(name: string): Builtin | undefined {
 export function predeclaredNames(): Iterable<string> {
   return builtins.keys();
 }
+
+const buffers = "buffer_view";
+const bindingArrays = "sized_binding_array";
+const subgroupMatrices = "chromium_experimental_subgroup_matrix";
+/** Names that some implementations predeclare and that are refused here, with the extension each belongs to. */
+export const unsupportedNames: ReadonlyMap<string, string> = new Map([
+  ["buffer", buffers],
+  ["bufferView", buffers],
+  ["bufferArrayView", buffers],
+  ["bufferLength", buffers],
+  ["binding_array", bindingArrays],
+  ["subgroup_matrix_left", subgroupMatrices],
+  ["subgroup_matrix_right", subgroupMatrices],
+  ["subgroup_matrix_result", subgroupMatrices],
+  ["subgroupMatrixLoad", subgroupMatrices],
+  ["subgroupMatrixStore", subgroupMatrices],
+  ["subgroupMatrixMultiply", subgroupMatrices],
+  ["subgroupMatrixMultiplyAccumulate", subgroupMatrices],
+  ["texel_buffer", "texel_buffers"],
+  ["print", "chromium_print"],
+]);

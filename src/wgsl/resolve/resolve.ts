@@ -6,6 +6,9 @@ import { Context } from "./context.ts";
 import { checkDeclaration } from "./declarations.ts";
 import { orderDeclarations } from "./order.ts";
 
+/** A program that is no WGSL at all may have an error per token. */
+const maxDiagnostics = 100;
+
 /**
  * Finds what every name in a module means, and the type, evaluation stage and constant value of every expression
  * (specification sections "Declaration and Scope", "Types", "Expressions").
@@ -23,7 +26,7 @@ export function resolve(module: Module): Program {
 function programOf(module: Module, cx: Context): Program {
   return {
     module,
-    diagnostics: cx.diagnostics.toSorted((a, b) => a.span.start - b.span.start),
+    diagnostics: cx.diagnostics.toSorted((a, b) => a.span.start - b.span.start).slice(0, maxDiagnostics),
     typeOf: (expression) => known(cx.facts.get(expression)?.type, expression),
     valueTypeOf: (expression) => {
       const type = known((cx.converted.get(expression) ?? cx.facts.get(expression))?.type, expression);

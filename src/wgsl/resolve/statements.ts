@@ -1,4 +1,6 @@
 /** Checks statements (specification section "Statements"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   Assignment,
   BinaryOperator,
@@ -12,17 +14,9 @@ import type {
 } from "../ast.ts";
 import { foldBinary } from "../constants/index.ts";
 import { commonType, concretize, isConstructible, isHandle, isInteger, sameType } from "../conversion.ts";
+import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type Type, voidType } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
-import {
-  assertionFailed,
-  badReturn,
-  cannotConvert,
-  invalidType,
-  misplaced,
-  notAPlace,
-  wrongType,
-} from "./errors.ts";
 import { applyOverload, checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
 
@@ -98,10 +92,12 @@ function checkStatement(cx: Context, statement: Statement, around: Surroundings)
       checkStatements(cx, statement.body.statements, { ...around, canBreak: true, canContinue: true });
       break;
     case "break":
-      if (!around.canBreak) cx.report(misplaced(statement.span, "'break'", "a loop or a switch"));
+      if (!around.canBreak)
+        cx.report(resolutionError.misplaced("`break`", "a loop or a switch", statement.span));
       break;
     case "continue":
-      if (!around.canContinue) cx.report(misplaced(statement.span, "'continue'", "the body of a loop"));
+      if (!around.canContinue)
+        cx.report(resolutionError.misplaced("`continue`", "the body of a loop", statement.span));
       break;
     case "return":
       checkReturn(cx, statement, around.returnType);
@@ -113,7 +109,8 @@ export function checkConstAssert(cx: Context, { condition }: ConstAssert): void 
   checkCondition(cx, condition);
   if (!requireStage(cx, condition, "the condition of a const_assert", ["const"])) return;
   const value = cx.valueOf(condition);
-  if (value && "value" in value && value.value === false) cx.report(assertionFailed(condition.span));
+  if (value && "value" in value && value.value === false)
+    cx.report(resolutionError.assertionFailed(condition.span));
 }
 
 /** The reference that a statement writes to; reports an expression that cannot be written. */
@@ -123,19 +120,14 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
   const swizzled = swizzledVector(cx, target);
   const place = type.kind === "reference" ? type : swizzled && { ...swizzled, store: type };
   if (!place) {
-    cx.report(
-      notAPlace(
-        target.span,
-        "assigned",
-        type.kind === "pointer" ? "write '*' before the pointer" : "declare it as 'var'",
-      ),
-    );
+    const help = type.kind === "pointer" ? "write `*` before the pointer" : "declare it as `var`";
+    cx.report(resolutionError.notAPlace("assigned", help, target.span));
   } else if (place.access === "read") {
     cx.report(
-      notAPlace(target.span, "assigned", `the variable is read-only in address space '${place.space}'`),
+      resolutionError.notAPlace("assigned", "declare it with the access mode `read_write`", target.span),
     );
   } else if (!isConstructible(place.store)) {
-    cx.report(invalidType(target.span, place.store, "assigned"));
+    cx.report(resolutionError.invalidType(describeType(place.store), "assigned", target.span));
   } else {
     return place;
   }
@@ -174,7 +166,7 @@ function checkAssignment(cx: Context, statement: Assignment): void {
     foldBinary(binary, a!, b!, type),
   );
   if (type !== errorType && !sameType(type, place.store)) {
-    cx.report(cannotConvert(value.span, type, place.store));
+    cx.report(resolutionError.cannotConvert(describeType(type), describeType(place.store), value.span));
   }
 }
 
@@ -183,25 +175,31 @@ function checkPhonyValue(cx: Context, value: Expression): void {
   const { type } = cx.loaded(value);
   if (type === errorType) return;
   if (isConstructible(type) || type.kind === "pointer" || isHandle(type)) cx.convert(value, type);
-  else cx.report(invalidType(value.span, type, "assigned"));
+  else cx.report(resolutionError.invalidType(describeType(type), "assigned", value.span));
 }
 
 function checkIncrement(cx: Context, statement: Increment): void {
   const place = checkTarget(cx, statement.target);
   if (place && !isInteger(place.store)) {
-    cx.report(wrongType(statement.target.span, "a place of type i32 or u32", place.store));
+    cx.report(
+      resolutionError.wrongType(
+        "a place of type `i32` or `u32`",
+        describeType(place.store),
+        statement.target.span,
+      ),
+    );
   }
 }
 
 function checkReturn(cx: Context, statement: ReturnStatement, returnType: Type): void {
   const { value, span } = statement;
   if (!value) {
-    if (returnType.kind !== "void") cx.report(badReturn(span, "this function returns a value"));
+    if (returnType.kind !== "void") cx.report(resolutionError.noValueReturned(span));
     return;
   }
   checkExpression(cx, value);
   if (returnType === errorType) return;
-  if (returnType === voidType) cx.report(badReturn(value.span, "this function returns no value"));
+  if (returnType === voidType) cx.report(resolutionError.valueReturned(value.span));
   else cx.convert(value, returnType);
 }
 
@@ -219,10 +217,10 @@ function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundin
     if (type && isInteger(type)) for (const selector of selectors) cx.convert(selector, concretize(type));
     else
       cx.report(
-        wrongType(
-          statement.selector.span,
+        resolutionError.wrongType(
           "one integer type for the selector and its cases",
-          type ?? types[0]!,
+          describeType(type ?? types[0]!),
+          statement.selector.span,
         ),
       );
   }

@@ -15,18 +15,21 @@ export function similarName(name: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** Insertions, deletions and replacements between two names, ignoring case. */
+/** Insertions, deletions, replacements and swaps of neighbours between two names, ignoring case. */
 function editDistance(a: string, b: string): number {
   const from = a.toLowerCase();
   const to = b.toLowerCase();
-  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  const rows = [Array.from({ length: to.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= from.length; i++) {
-    const next = [i];
+    const row = [i];
+    const above = rows[i - 1]!;
     for (let j = 1; j <= to.length; j++) {
-      const replaced = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+      const replaced = above[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const swapped =
+        from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1] ? rows[i - 2]![j - 2]! + 1 : replaced;
+      row.push(Math.min(replaced, swapped, above[j]! + 1, row[j - 1]! + 1));
     }
-    row = next;
+    rows.push(row);
   }
-  return row[to.length]!;
+  return rows.at(-1)!.at(-1)!;
 }

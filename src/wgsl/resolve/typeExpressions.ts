@@ -1,11 +1,13 @@
 /** The types that type expressions denote (specification section "Types"). */
+
 import type { Span } from "../../diagnostics/diagnostic.ts";
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, Identifier, TypeExpression } from "../ast.ts";
-import { isHandle, isInteger, matrixType, scalarTypes, vectorType } from "../conversion.ts";
+import { isElement, isHandle, isInteger, matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import { printExpression } from "../printer.ts";
+import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, ScalarName, ScalarType, Type } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
-import { badTemplate, invalidType, notConstant, tooLarge, wrongKind, wrongType } from "./errors.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces, plainTypes, texelFormats } from "./predeclared.ts";
 import { similarName } from "./suggest.ts";
@@ -18,7 +20,7 @@ const typeDepths = new WeakMap<Type, number>();
 export function checkType(cx: Context, expression: TypeExpression): Type {
   let type = denotedType(cx, expression);
   if (type !== errorType && depthOf(type) > maxTypeDepth) {
-    cx.report(tooLarge(expression.span, `this type is nested more than ${maxTypeDepth} levels deep`));
+    cx.report(resolutionError.tooLarge(`types nest deeper than ${maxTypeDepth} levels`, expression.span));
     type = errorType;
   }
   cx.denoted.set(expression, type);
@@ -43,13 +45,13 @@ function denotedType(cx: Context, expression: TypeExpression): Type {
     case "builtin":
       if (target.category === "type") return predeclaredType(cx, expression);
   }
-  cx.report(wrongKind(expression.span, expression.name, "a type"));
+  cx.report(resolutionError.wrongKind(expression.name, "a type", expression.span));
   return errorType;
 }
 
 function refuseTemplate(cx: Context, expression: TypeExpression): Type | undefined {
   if (expression.templateArgs === null) return undefined;
-  cx.report(badTemplate(expression.span, `type '${expression.name}' takes no template list`));
+  cx.report(resolutionError.noTemplate(expression.name, expression.span));
   return errorType;
 }
 
@@ -76,7 +78,7 @@ function predeclaredType(cx: Context, expression: TypeExpression): Type {
     const expected = fewest === most ? `${fewest}` : `${fewest} or ${most}`;
     for (const arg of args) checkTemplateArgument(cx, arg);
     cx.report(
-      badTemplate(expression.span, `'${name}' takes ${expected} template arguments, found ${args.length}`),
+      resolutionError.templateCount(name, `${expected} template arguments`, args.length, expression.span),
     );
     return errorType;
   }
@@ -135,14 +137,15 @@ class TypeGenerator {
     const arg = this.#args[index]!;
     if (arg.kind === "identifier") return checkType(this.#cx, arg);
     checkExpression(this.#cx, arg);
-    this.#cx.report(badTemplate(arg.span, "expected a type"));
+    this.#cx.report(resolutionError.badTemplateArgument("a type", undefined, arg.span));
     return errorType;
   }
 
   #scalar(index: number, use: string, allowed: readonly ScalarName[]): ScalarType | undefined {
     const type = this.#type(index);
     if (type.kind === "scalar" && allowed.includes(type.name)) return scalarTypes[type.name];
-    if (type !== errorType) this.#cx.report(invalidType(this.#args[index]!.span, type, use));
+    if (type !== errorType)
+      this.#cx.report(resolutionError.invalidType(describeType(type), use, this.#args[index]!.span));
     return undefined;
   }
 
@@ -156,7 +159,7 @@ class TypeGenerator {
     const access = this.#args.length > 2 ? this.#enumerant(2, accessModes, "an access mode") : undefined;
     if (!space || store === errorType || (this.#args.length > 2 && !access)) return errorType;
     if (store.kind === "pointer" || isHandle(store)) {
-      this.#cx.report(invalidType(this.#args[1]!.span, store, "pointed to"));
+      this.#cx.report(resolutionError.invalidType(describeType(store), "pointed to", this.#args[1]!.span));
       return errorType;
     }
     return {
@@ -172,8 +175,10 @@ class TypeGenerator {
     const countExpression = this.#args[1];
     const count = countExpression ? arrayCount(this.#cx, countExpression) : "runtime";
     if (element === errorType || count === undefined) return errorType;
-    if (!isArrayElement(element)) {
-      this.#cx.report(invalidType(this.#args[0]!.span, element, "an array element"));
+    if (!isElement(element)) {
+      this.#cx.report(
+        resolutionError.invalidType(describeType(element), "an array element", this.#args[0]!.span),
+      );
       return errorType;
     }
     if (count !== "override" || !countExpression) return { kind: "array", element, count };
@@ -190,7 +195,7 @@ export function checkEnumerant(
 ): string | undefined {
   if (expression.kind !== "identifier") {
     checkExpression(cx, expression);
-    cx.report(badTemplate(expression.span, `expected ${what}`));
+    cx.report(resolutionError.badTemplateArgument(what, undefined, expression.span));
     return undefined;
   }
   const target = cx.targets.get(expression);
@@ -198,8 +203,10 @@ export function checkEnumerant(
     return expression.name;
   }
   const similar = similarName(expression.name, words);
-  const help = similar && similar !== expression.name ? `did you mean '${similar}'?` : undefined;
-  if (target) cx.report(badTemplate(expression.span, `'${expression.name}' is not ${what}`, help));
+  if (target) {
+    const help = similar === expression.name ? undefined : similar;
+    cx.report(resolutionError.badTemplateArgument(what, help, expression.span));
+  }
   return undefined;
 }
 
@@ -217,45 +224,35 @@ function arrayCount(cx: Context, expression: Expression): number | "override" | 
   cx.evaluating = wasEvaluating;
   if (type === errorType) return undefined;
   if (!isInteger(concrete)) {
-    cx.report(wrongType(expression.span, "an element count of type i32 or u32", concrete));
+    cx.report(
+      resolutionError.wrongType(
+        "an element count of type `i32` or `u32`",
+        describeType(concrete),
+        expression.span,
+      ),
+    );
     return undefined;
   }
   if (stage === "override") return "override";
   if (stage === "runtime") {
     cx.report(
-      notConstant(
-        expression.span,
+      resolutionError.notConstant(
         "an array's element count",
         "a const-expression or an override-expression",
+        expression.span,
       ),
     );
     return undefined;
   }
   const value = cx.valueOf(expression);
   if (!value || !("value" in value)) {
-    if (!cx.hasErrors) cx.report(tooLarge(expression.span, "this element count is too costly to evaluate"));
+    if (!cx.hasErrors)
+      cx.report(resolutionError.tooLarge("this element count is too costly to evaluate", expression.span));
     return undefined;
   }
   if (Number(value.value) >= 1) return Number(value.value);
-  cx.report(badTemplate(expression.span, `an array's element count must be positive, found ${value.value}`));
+  cx.report(resolutionError.badTemplateArgument("a positive element count", undefined, expression.span));
   return undefined;
-}
-
-/** Array elements have a size that is known when a pipeline is created. */
-function isArrayElement(type: Type): boolean {
-  switch (type.kind) {
-    case "scalar":
-    case "vector":
-    case "matrix":
-    case "atomic":
-      return true;
-    case "array":
-      return typeof type.count === "number";
-    case "struct":
-      return !type.members.some((member) => member.type.kind === "array" && member.type.count === "runtime");
-    default:
-      return false;
-  }
 }
 
 function depthOf(type: Type): number {

@@ -1,4 +1,6 @@
 /** Declarations of values and variables (specification section "Variable and Value Declarations"). */
+
+import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   ConstDeclaration,
   GlobalVariable,
@@ -8,9 +10,9 @@ import type {
 } from "../ast.ts";
 import { isConstructible, isHandle } from "../conversion.ts";
 import type { EvaluationStage } from "../program.ts";
+import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, Type } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
-import { badVariable, invalidType, notConstant } from "./errors.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces } from "./predeclared.ts";
 import { checkEnumerant, checkType, defaultAccess } from "./typeExpressions.ts";
@@ -20,11 +22,11 @@ export function checkConst(cx: Context, declaration: ConstDeclaration): void {
   const { initializer } = declaration;
   const written = declaration.type ? checkType(cx, declaration.type) : undefined;
   checkExpression(cx, initializer);
-  requireStage(cx, declaration.initializer, "the initializer of a 'const'", ["const"]);
+  requireStage(cx, declaration.initializer, "the initializer of a `const`", ["const"]);
   const type = written ?? cx.loaded(initializer).type;
   if (written) cx.convert(initializer, written);
   if (type !== errorType && !isConstructible(type)) {
-    cx.report(invalidType(initializer.span, type, "the type of a 'const'"));
+    cx.report(resolutionError.invalidType(describeType(type), "the type of a `const`", initializer.span));
   }
   cx.declared.set(declaration, type);
   const value = cx.valueOf(initializer);
@@ -36,16 +38,16 @@ export function checkOverride(cx: Context, declaration: OverrideDeclaration): vo
   let type = declaration.type ? checkType(cx, declaration.type) : errorType;
   if (initializer) {
     checkExpression(cx, initializer);
-    requireStage(cx, initializer, "the initializer of an 'override'", ["const", "override"]);
+    requireStage(cx, initializer, "the initializer of an `override`", ["const", "override"]);
     if (declaration.type) cx.convert(initializer, type);
     else type = cx.materialize(initializer);
   } else if (!declaration.type) {
-    cx.report(
-      badVariable(declaration.nameSpan, `override '${declaration.name}' needs a type or an initializer`),
-    );
+    cx.report(resolutionError.untyped(declaration.name, declaration.nameSpan));
   }
   if (type !== errorType && type.kind !== "scalar") {
-    cx.report(invalidType(declaration.nameSpan, type, "the type of an 'override'", "use a scalar type"));
+    cx.report(
+      resolutionError.invalidType(describeType(type), "the type of an `override`", declaration.nameSpan),
+    );
   }
   cx.declared.set(declaration, type);
 }
@@ -56,7 +58,9 @@ export function checkLet(cx: Context, statement: LetStatement): void {
   if (written) cx.convert(statement.initializer, written);
   const type = written ?? cx.materialize(statement.initializer);
   if (type !== errorType && !isConstructible(type) && type.kind !== "pointer" && !isHandle(type)) {
-    cx.report(invalidType(statement.initializer.span, type, "the type of a 'let'"));
+    cx.report(
+      resolutionError.invalidType(describeType(type), "the type of a `let`", statement.initializer.span),
+    );
   }
   cx.declared.set(statement, type);
 }
@@ -64,11 +68,17 @@ export function checkLet(cx: Context, statement: LetStatement): void {
 /** A function-scope `var`. */
 export function checkVar(cx: Context, statement: VarStatement): void {
   for (const qualifier of statement.qualifiers) {
-    checkEnumerant(cx, qualifier, new Set(["function"]), "the address space 'function'");
+    checkEnumerant(cx, qualifier, new Set(["function"]), "the address space `function`");
   }
   const store = storeType(cx, statement);
   if (store !== errorType && !isConstructible(store)) {
-    cx.report(invalidType(statement.nameSpan, store, "the type of a variable in a function"));
+    cx.report(
+      resolutionError.invalidType(
+        describeType(store),
+        "the type of a variable in a function",
+        statement.nameSpan,
+      ),
+    );
   }
   place(cx, statement, "function", store, "read_write");
 }
@@ -90,15 +100,9 @@ export function checkGlobalVariable(cx: Context, declaration: GlobalVariable): v
     return;
   }
   if (!space && !isHandle(store)) {
-    cx.report(
-      badVariable(
-        declaration.nameSpan,
-        `variable '${declaration.name}' needs an address space`,
-        "write 'var<private>' or 'var<workgroup>'",
-      ),
-    );
+    cx.report(resolutionError.noAddressSpace(declaration.name, declaration.nameSpan));
   } else if (space === "function") {
-    cx.report(badVariable(declaration.nameSpan, "address space 'function' is for variables in functions"));
+    cx.report(resolutionError.wrongAddressSpace("function", "in functions", declaration.nameSpan));
   }
   const actualSpace = (space ?? (isHandle(store) ? "handle" : "private")) as AddressSpace;
   place(
@@ -115,9 +119,7 @@ function storeType(cx: Context, declaration: VarStatement | GlobalVariable): Typ
   const written = typeExpression ? checkType(cx, typeExpression) : undefined;
   if (!initializer) {
     if (!written) {
-      cx.report(
-        badVariable(declaration.nameSpan, `variable '${declaration.name}' needs a type or an initializer`),
-      );
+      cx.report(resolutionError.untyped(declaration.name, declaration.nameSpan));
     }
     return written ?? errorType;
   }
@@ -149,6 +151,6 @@ export function requireStage(
   const needed = stages.includes("override")
     ? "a const-expression or an override-expression"
     : "a const-expression";
-  cx.report(notConstant(expression.span, what, needed));
+  cx.report(resolutionError.notConstant(what, needed, expression.span));
   return false;
 }

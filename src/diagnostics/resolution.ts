@@ -1,0 +1,127 @@
+/** Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each. Types come as text. */
+import type { Diagnostic, Span } from "./diagnostic.ts";
+import { quoted } from "./syntax.ts";
+
+interface Explanation {
+  readonly notes?: readonly string[];
+  readonly help?: string | undefined;
+}
+
+function error(
+  code: string,
+  message: string,
+  span: Span,
+  { notes = [], help }: Explanation = {},
+): Diagnostic {
+  return { code, severity: "error", message, span, notes, ...(help === undefined ? {} : { help }) };
+}
+
+const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
+const list = (types: readonly string[]) => quoted(`(${types.join(", ")})`);
+const plural = (count: number | string, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A note per candidate; more than these tell the reader nothing. */
+const maxCandidates = 8;
+
+export const resolutionError = {
+  unresolved: (name: string, similar: string | undefined, span: Span) =>
+    error("BELAY100", `${quoted(name)} is not declared`, span, didYouMean(similar)),
+
+  redeclared: (name: string, span: Span) =>
+    error("BELAY101", `${quoted(name)} is already declared in this scope`, span, {
+      help: "rename one of the declarations",
+    }),
+
+  recursive: (names: readonly string[], span: Span) =>
+    error("BELAY102", `${quoted(names[0]!)} depends on itself`, span, {
+      notes: [`the cycle is ${[...names, names[0]].join(" -> ")}`],
+    }),
+
+  /** A name is used as something that it is not: `expected` is "a type", "a value", "a function"... */
+  wrongKind: (name: string, expected: string, span: Span) =>
+    error("BELAY103", `${quoted(name)} is not ${expected}`, span),
+
+  templateCount: (name: string, expected: string, actual: number, span: Span) =>
+    error("BELAY104", `${quoted(name)} takes ${expected}, found ${actual}`, span),
+
+  noTemplate: (name: string, span: Span) => error("BELAY104", `${quoted(name)} takes no template list`, span),
+
+  badTemplateArgument: (expected: string, similar: string | undefined, span: Span) =>
+    error("BELAY104", `expected ${expected} in this template list`, span, didYouMean(similar)),
+
+  cannotConvert: (from: string, to: string, span: Span) =>
+    error("BELAY105", `cannot convert ${quoted(from)} to ${quoted(to)}`, span),
+
+  wrongType: (expected: string, actual: string, span: Span) =>
+    error("BELAY105", `expected ${expected}, found ${quoted(actual)}`, span),
+
+  noOverload: (name: string, types: readonly string[], candidates: readonly string[], span: Span) =>
+    error("BELAY106", `no overload of ${quoted(name)} takes ${list(types)}`, span, {
+      notes: candidates.slice(0, maxCandidates).map((candidate) => `candidate: ${candidate}`),
+    }),
+
+  cannotConstruct: (type: string, types: readonly string[], span: Span) =>
+    error("BELAY106", `cannot make ${quoted(type)} from ${list(types)}`, span),
+
+  argumentCount: (name: string, expected: number, actual: number, span: Span) =>
+    error("BELAY107", `${quoted(name)} takes ${plural(expected, "argument")}, found ${actual}`, span),
+
+  invalidType: (type: string, use: string, span: Span) =>
+    error("BELAY108", `${quoted(type)} cannot be ${use}`, span),
+
+  notAPlace: (use: string, help: string, span: Span) =>
+    error("BELAY109", `this is not a place that can be ${use}`, span, { help }),
+
+  noMember: (member: string, type: string, similar: string | undefined, span: Span) =>
+    error("BELAY110", `${quoted(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
+
+  notIndexable: (type: string, span: Span) => error("BELAY111", `${quoted(type)} cannot be indexed`, span),
+
+  outOfBounds: (index: number, count: number | undefined, span: Span) =>
+    error(
+      "BELAY111",
+      `index ${index} is out of bounds${count === undefined ? "" : ` of ${count} elements`}`,
+      span,
+    ),
+
+  notEvaluable: (reason: string, span: Span) =>
+    error("BELAY112", `this constant expression cannot be evaluated: ${reason}`, span),
+
+  notConstant: (what: string, needed: string, span: Span) =>
+    error("BELAY113", `${what} must be ${needed}`, span),
+
+  badAttribute: (name: string, expected: string, span: Span) =>
+    error("BELAY114", `attribute ${quoted(`@${name}`)} takes ${expected}`, span),
+
+  unknownBuiltinValue: (name: string, similar: string | undefined, span: Span) =>
+    error("BELAY114", `${quoted(name)} is not a built-in value`, span, didYouMean(similar)),
+
+  valueReturned: (span: Span) => error("BELAY115", "this function returns no value", span),
+
+  noValueReturned: (span: Span) => error("BELAY115", "this function returns a value", span),
+
+  untyped: (name: string, span: Span) =>
+    error("BELAY116", `${quoted(name)} needs a type or an initializer`, span),
+
+  noAddressSpace: (name: string, span: Span) =>
+    error("BELAY116", `variable ${quoted(name)} needs an address space`, span, {
+      help: "write `var<private>` or `var<workgroup>`",
+    }),
+
+  wrongAddressSpace: (space: string, where: string, span: Span) =>
+    error("BELAY116", `address space ${quoted(space)} is for variables ${where}`, span),
+
+  assertionFailed: (span: Span) => error("BELAY117", "this assertion is false", span),
+
+  misplaced: (what: string, where: string, span: Span) =>
+    error("BELAY118", `${what} stands only in ${where}`, span),
+
+  tooLarge: (message: string, span: Span) => error("BELAY119", message, span),
+
+  unsupported: (name: string, extension: string, span: Span) =>
+    error(
+      "BELAY120",
+      `${quoted(name)} belongs to the extension ${quoted(extension)}, which is not supported`,
+      span,
+    ),
+};
