@@ -83,16 +83,17 @@ function isStrikeable(type: Type): type is ScalarType | VectorType {
 function whetherStruck(names: Names): string {
   const report = names.the("report");
   const workgroup = names.the("workgroup");
+  // One test without short circuits and one exit: drivers inline this at every site, and compile branches slowly.
   return `fn ${names.the("is_struck")}(site: u32) -> bool {
-    if (${report}.armed_site != site || ${report}.armed_replica != ${names.the("replica")}
-      || ${report}.armed_local != ${names.the("local")} || ${report}.armed_workgroup_x != ${workgroup}.x
-      || ${report}.armed_workgroup_y != ${workgroup}.y || ${report}.armed_workgroup_z != ${workgroup}.z) {
-      return false;
+    var struck = false;
+    if ((${report}.armed_site == site) & (${report}.armed_replica == ${names.the("replica")})
+      & (${report}.armed_local == ${names.the("local")}) & (${report}.armed_workgroup_x == ${workgroup}.x)
+      & (${report}.armed_workgroup_y == ${workgroup}.y) & (${report}.armed_workgroup_z == ${workgroup}.z)) {
+      struck = ${names.the("occurrence")} == ${report}.armed_occurrence;
+      ${names.the("occurrence")} += 1u;
+      if (struck) { atomicAdd(&${report}.strikes, 1u); }
     }
-    ${names.the("occurrence")} += 1u;
-    if (${names.the("occurrence")} - 1u != ${report}.armed_occurrence) { return false; }
-    atomicAdd(&${report}.strikes, 1u);
-    return true;
+    return struck;
   }`;
 }
 
@@ -104,9 +105,8 @@ function strikeFunction(names: Names, name: string, type: string, components: nu
       ? `words ^= ${report}.armed_mask;`
       : `words[min(${report}.armed_component, ${components - 1}u)] ^= ${report}.armed_mask;`;
   const wgsl = `fn ${name}(site: u32, value: ${type}) -> ${type} {
-    if (!${names.the("is_struck")}(site)) { return value; }
     var words = bitcast<${words}>(value);
-    ${flip}
+    if (${names.the("is_struck")}(site)) { ${flip} }
     return bitcast<${type}>(words);
   }`;
   return quote().declarations`${wgsl}`;
