@@ -36,22 +36,22 @@ const declarationStarts: readonly TokenKind[] = [
 export function parseModuleItems(cursor: Cursor): { directives: Directive[]; declarations: Declaration[] } {
   const directives: Directive[] = [];
   const declarations: Declaration[] = [];
+  let directivesAreOver = false;
+  const parseItem = () => {
+    if (!cursor.at(...directiveKeywords)) {
+      directivesAreOver = true;
+      declarations.push(parseDeclaration(cursor));
+      return;
+    }
+    const directive = parseDirective(cursor);
+    directives.push(directive);
+    if (directivesAreOver) {
+      cursor.report(syntaxError.misplaced("a directive", "before all declarations", directive.span));
+    }
+  };
   while (!cursor.at("end")) {
-    if (cursor.accept(";")) continue;
-    cursor.attempt(
-      () => {
-        if (!cursor.at(...directiveKeywords)) {
-          declarations.push(parseDeclaration(cursor));
-          return;
-        }
-        const directive = parseDirective(cursor);
-        directives.push(directive);
-        if (declarations.length > 0) {
-          cursor.report(syntaxError.misplaced("a directive", "before all declarations", directive.span));
-        }
-      },
-      () => skipDeclaration(cursor),
-    );
+    if (cursor.accept(";")) directivesAreOver = true;
+    else cursor.attempt(parseItem, () => skipDeclaration(cursor));
   }
   return { directives, declarations };
 }

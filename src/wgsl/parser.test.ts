@@ -133,6 +133,7 @@ describe("errors", () => {
     ["requires f16;", ["BELAY010 9-12 `f16` is not known to `requires`"]],
     ["diagnostic(fatal, a);", ["BELAY012 11-16 `fatal` is not a severity"]],
     ["const a = 1; enable f16;", ["BELAY009 13-24 a directive stands only before all declarations"]],
+    ["; enable f16;", ["BELAY009 2-13 a directive stands only before all declarations"]],
     ["import foo;", ["BELAY004 0-6 `import` is a reserved word"]],
     ["include foo;", ["BELAY011 0-7 `include` starts neither a directive nor a declaration"]],
     [
