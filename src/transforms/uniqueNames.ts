@@ -5,13 +5,13 @@
  * After:   var<workgroup> tile: u32;   fn f(min_1: u32) { let tile_1 = min_1; }
  *
  * Requires: nothing.   Ensures: valid module; a name of the module or the language means just that everywhere.
- * Rejects:  entry points and overrides that hide a name of the language (the host knows them by name): BELAY206.
+ * Rejects:  entry points and overrides that hide a name that generated code uses (the host knows them by name): BELAY206.
  * Order:    first; later transforms move expressions and call built-in functions.
  */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { hidesBuiltin } from "../diagnostics/protection.ts";
 import type { Declaration, FunctionDeclaration, Module } from "../wgsl/ast.ts";
-import type { Program, Target } from "../wgsl/program.ts";
+import type { Builtin, Program, Target } from "../wgsl/program.ts";
 import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, mapChildren, walk } from "../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
@@ -23,14 +23,28 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
   for (const declaration of program.module.declarations) {
     if (declaration.kind === "constAssert") continue;
     moduleNames.add(declaration.name);
-    if (!predeclared(declaration.name)) continue;
-    if (isKnownToHost(declaration)) diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
-    else renamed.set(declaration, names.fresh(declaration.name));
+    const hidden = predeclared(declaration.name);
+    if (!hidden) continue;
+    if (isKnownToHost(declaration)) {
+      if (isGenerated(hidden)) diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
+    } else renamed.set(declaration, names.fresh(declaration.name));
   }
   for (const declaration of program.module.declarations) {
     if (declaration.kind === "function") renameLocals(declaration, moduleNames, names, renamed);
   }
   return { module: renamed.size === 0 ? program.module : rename(program, renamed), diagnostics };
+}
+
+/** The built-in functions that transforms call. */
+const generatedCalls: ReadonlySet<string> = new Set([
+  ...["all", "any", "bitcast", "max", "min", "select"],
+  ...["atomicAdd", "atomicLoad", "atomicStore", "workgroupUniformLoad"],
+  ...["subgroupBallot", "subgroupShuffleXor"],
+]);
+
+/** Any type may be spelled in generated code. */
+function isGenerated({ category, name }: Builtin): boolean {
+  return category !== "function" || generatedCalls.has(name);
 }
 
 function isKnownToHost(declaration: Declaration): boolean {
