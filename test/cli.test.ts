@@ -1,0 +1,249 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { runCommandLine } from "../src/cli/commandLine.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+function file(name: string, content: string | Uint8Array): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Runs one command line in this process. */
+async function belay(args: readonly string[], stdin = "") {
+  const written = { stdout: "", stderr: "" };
+  const sink = (name: keyof typeof written) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        written[name] += chunk;
+        done();
+      },
+    });
+  const io = { stdin: Readable.from([Buffer.from(stdin)]), stdout: sink("stdout"), stderr: sink("stderr") };
+  const status = await runCommandLine(args, io);
+  return { status, ...written };
+}
+
+const kernel = `@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(64)
+fn double(@builtin(global_invocation_id) id: vec3u) {
+  data[id.x] = data[id.x] * 2u;
+}
+`;
+
+describe("belay", () => {
+  it("lists its commands", async () => {
+    const { status, stdout } = await belay(["--help"]);
+    expect(status).toBe(0);
+    for (const name of ["protect", "run", "demo", "doctor"]) expect(stdout).toContain(name);
+  });
+
+  it.each([
+    [["protec", "k.wgsl"], "unknown command 'protec'"],
+    [["protect"], "missing required argument 'file'"],
+    [["protect", "k.wgsl", "--redundancy", "triple"], "Allowed choices are none, intra+lds, intra-lds"],
+    [["protect", "k.wgsl", "--chek", "store"], "Did you mean --check?"],
+    [["protect", "k.wgsl", "--constant", "size"], "Expected a form such as size=64."],
+    [["protect", "k.wgsl", "more.wgsl"], "too many arguments"],
+  ])("refuses %j", async (args, message) => {
+    const { status, stdout, stderr } = await belay(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain("error[BELAY400]");
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("belay protect", () => {
+  it("prints the protected module, and says nothing else", async () => {
+    const { status, stdout, stderr } = await belay(["protect", file("double.wgsl", kernel)]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("fn double(");
+    expect(stdout).not.toBe(kernel);
+  });
+
+  it("reads standard input", async () => {
+    const fromFile = await belay(["protect", file("double.wgsl", kernel)]);
+    expect(await belay(["protect", "-"], kernel)).toEqual(fromFile);
+  });
+
+  it("shows where the source is wrong", async () => {
+    const path = file("wrong.wgsl", kernel.replace("data[id.x] * 2u;", "data[id.x] *;"));
+    const { status, stdout, stderr } = await belay(["protect", path]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(/BELAY0\d\d/);
+    expect(stderr).toContain("wrong.wgsl:4");
+  });
+
+  it("prints everything it knows as JSON", async () => {
+    const { stdout } = await belay(["protect", file("double.wgsl", kernel), "--json", "--inject-faults"]);
+    const result = JSON.parse(stdout);
+    expect(result.entryPoints).toMatchObject([{ name: "double", redundancy: "intra+lds" }]);
+    expect(result.faultSites.length).toBeGreaterThan(0);
+  });
+
+  it("writes a file, and leaves it alone on an error", async () => {
+    const output = join(folder, "made", "out.wgsl");
+    await belay(["protect", file("double.wgsl", kernel), "-o", output]);
+    const before = readFileSync(output, "utf8");
+    expect(before).toContain("fn double(");
+    const { status } = await belay(["protect", file("wrong.wgsl", "fn ("), "-o", output]);
+    expect(status).toBe(1);
+    expect(readFileSync(output, "utf8")).toBe(before);
+    expect(readdirSync(join(folder, "made"))).toEqual(["out.wgsl"]);
+  });
+
+  it.each([
+    ["a missing file", () => join(folder, "missing.wgsl"), "BELAY401", "no such file"],
+    ["a directory", () => folder, "BELAY401", "is a directory"],
+    ["an empty file", () => file("empty.wgsl", ""), "BELAY402", "is empty"],
+    [
+      "a binary file",
+      () => file("shader.spv", new Uint8Array([3, 2, 35, 7, 0, 0])),
+      "BELAY403",
+      "is not UTF-8 text",
+    ],
+    ["a huge file", () => file("huge.wgsl", " ".repeat(10_000_000)), "BELAY404", "is larger than 4 MiB"],
+  ])("refuses %s", async (_name, path, code, message) => {
+    const { status, stdout, stderr } = await belay(["protect", path()]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(message);
+  });
+
+  it("refuses an output it cannot write", async () => {
+    const { status, stderr } = await belay(["protect", file("double.wgsl", kernel), "-o", folder]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY405]");
+  });
+
+  it("shows a stack only when asked to", async () => {
+    const missing = ["protect", join(folder, "missing.wgsl")];
+    expect((await belay(missing)).stderr).not.toMatch(/^ +at /m);
+    vi.stubEnv("BELAY_DEBUG", "1");
+    expect((await belay(missing)).stderr).toMatch(/^ +at /m);
+  });
+});
+
+describe("belay run", () => {
+  /** A module whose workload runs the kernel over 64 numbers, and returns what `results` says. */
+  const workload = (results: string) => `
+const kernel: string = ${JSON.stringify(kernel)};
+let runs = 0;
+export default async function (device: GPUDevice): Promise<Record<string, ArrayBufferView>> {
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const data = device.createBuffer({ size: 256, usage });
+  device.queue.writeBuffer(data, 0, Uint32Array.from({ length: 64 }, (_, i) => i));
+  const readback = device.createBuffer({ size: 256, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+  const module = device.createShaderModule({ code: kernel });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  const entries = [{ binding: 0, resource: { buffer: data } }];
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+  pass.dispatchWorkgroups(1);
+  pass.end();
+  encoder.copyBufferToBuffer(data, 0, readback, 0, 256);
+  device.queue.submit([encoder.finish()]);
+  await readback.mapAsync(GPUMapMode.READ);
+  const doubled = new Uint32Array(readback.getMappedRange().slice(0));
+  runs++;
+  return ${results};
+}`;
+
+  it("says that the runs agree", async () => {
+    const { status, stdout, stderr } = await belay(["run", file("good.ts", workload("{ doubled }"))]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("agree byte for byte");
+    expect(stdout).toMatch(/double +intra\+lds +1 dispatches/);
+  });
+
+  it("says where the runs differ", async () => {
+    const path = file("moody.ts", workload("{ doubled: doubled.map((word) => word + runs) }"));
+    const { status, stdout } = await belay(["run", path, "--json"]);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, difference: "doubled[0] is 2 instead of 1" });
+  });
+
+  it.each([
+    ["a missing module", () => join(folder, "missing.ts"), "BELAY401", "no such file"],
+    [
+      "a module that is not JavaScript",
+      () => file("bad.ts", "export default {{{"),
+      "BELAY406",
+      "cannot load",
+    ],
+    ["a module that throws", () => file("throws.ts", "throw new Error('on load')"), "BELAY406", "on load"],
+    ["no default export", () => file("none.ts", "export const workload = 1;"), "BELAY407", "no workload"],
+    [
+      "a failing workload",
+      () => file("fails.ts", "export default async () => { throw new Error('mine'); }"),
+      "BELAY408",
+      "mine",
+    ],
+    ["no results", () => file("void.ts", "export default async () => {}"), "BELAY408", "gave no results"],
+    [
+      "results of another kind",
+      () => file("text.ts", "export default async () => ({ a: 'b' })"),
+      "BELAY408",
+      'result "a"',
+    ],
+  ])("refuses %s", async (_name, path, code, message) => {
+    const { status, stdout, stderr } = await belay(["run", path()]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("belay doctor", () => {
+  it("finds a working adapter", async () => {
+    const { status, stdout } = await belay(["doctor", "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, memory: { ok: true } });
+    expect(status).toBe(0);
+  });
+});
+
+describe("the belay process", () => {
+  const main = join(import.meta.dirname, "../src/cli/main.ts");
+
+  /** Runs the program as its own process; `closeAt` stops reading its output after that many bytes. */
+  function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY) {
+    return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
+      const child = spawn(process.execPath, ["--import", "jiti/register", main, ...args]);
+      let [stdout, stderr] = ["", ""];
+      child.stdout.on("data", (chunk) => {
+        stdout += chunk;
+        if (stdout.length >= closeAt) child.stdout.destroy();
+      });
+      child.stderr.on("data", (chunk) => {
+        stderr += chunk;
+      });
+      child.on("close", (status) => done({ status, stdout, stderr }));
+      child.stdin.end();
+    });
+  }
+
+  it("ends quietly when nobody reads on", async () => {
+    const functions = Array.from({ length: 5000 }, (_, i) => `fn f${i}() -> u32 { return ${i}u; }\n`).join(
+      "",
+    );
+    const { status, stderr } = await start(["protect", file("long.wgsl", kernel + functions)], 1);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  it("turns a stray rejection into a message", async () => {
+    const stray = "Promise.reject(new Error('stray')); export default () => new Promise(() => {});";
+    const { status, stderr } = await start(["run", file("stray.ts", stray)]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("stray");
+    expect(stderr).not.toMatch(/^ +at /m);
+  });
+});
