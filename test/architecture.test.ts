@@ -85,10 +85,11 @@ describe("imports", () => {
 
 describe("files", () => {
   const source = (file: string) => readFileSync(join(root, file), "utf8");
-  const name = (file: string) => basename(file, ".ts");
-  /** A transform is the function its file is named after; the folder's other files are what transforms share. */
+  /** A transform rewrites the program it is given, and its file is named after it; other files hold what transforms share. */
   const transforms = sources.filter(
-    (file) => folderOf(file) === "transforms" && source(file).includes(`export function ${name(file)}(`),
+    (file) =>
+      folderOf(file) === "transforms" &&
+      new RegExp(`export function ${basename(file, ".ts")}\\(\\s*program: Program`).test(source(file)),
   );
 
   it("of transforms have a test beside them", () => {
