@@ -70,16 +70,19 @@ const childFields: { readonly [K in AnyNode["kind"]]: readonly (keyof NodeOfKind
 /** A field's content: one child, none, or several (the `default` among case selectors is no node). */
 type Field = AnyNode | null | readonly (AnyNode | "default")[];
 
-function fieldsOf(node: AnyNode): readonly (readonly [string, Field])[] {
-  const content = node as unknown as Readonly<Record<string, Field>>;
-  return childFields[node.kind].map((name) => [name, content[name]!] as const);
+function fieldOf(node: AnyNode, name: string): Field {
+  return (node as unknown as Readonly<Record<string, Field>>)[name]!;
 }
 
 /** The direct children of a node, in source order. */
 export function children(node: AnyNode): AnyNode[] {
-  return fieldsOf(node)
-    .flatMap(([, field]) => field)
-    .filter((child) => child !== null && child !== "default");
+  const found: AnyNode[] = [];
+  for (const name of childFields[node.kind]) {
+    const field = fieldOf(node, name);
+    if (isList(field)) found.push(...field.filter((child) => child !== "default"));
+    else if (field !== null) found.push(field);
+  }
+  return found;
 }
 
 /** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
@@ -111,7 +114,8 @@ export function mapChildren<T extends AnyNode>(
   replace: (child: AnyNode) => AnyNode | readonly AnyNode[],
 ): T {
   const changes: Record<string, Field> = {};
-  for (const [name, field] of fieldsOf(node)) {
+  for (const name of childFields[node.kind]) {
+    const field = fieldOf(node, name);
     if (field === null) continue;
     const replaced = isList(field)
       ? field.flatMap((child) => (child === "default" ? child : replace(child)))
