@@ -4,7 +4,7 @@ import { type Html, html } from "./html.ts";
 const context = 2;
 
 /** The line of a source text that holds an offset: its number from 1, and where it starts and ends. */
-export function lineAt(source: string, offset: number): { number: number; start: number; end: number } {
+function lineAt(source: string, offset: number): { number: number; start: number; end: number } {
   const start = source.lastIndexOf("\n", offset - 1) + 1;
   const end = source.indexOf("\n", offset);
   return { number: source.slice(0, start).split("\n").length, start, end: end < 0 ? source.length : end };
