@@ -7,17 +7,14 @@ export const enableExtensions: ReadonlySet<string> = new Set([
   "subgroups",
   "primitive_index",
   "subgroup_size_control",
+  "atomic_vec2u_min_max",
   "chromium_disable_uniformity_analysis",
   "chromium_experimental_barycentric_coord",
   "chromium_experimental_framebuffer_fetch",
   "chromium_experimental_pixel_local",
-  "chromium_experimental_primitive_id",
-  "chromium_experimental_push_constant",
   "chromium_experimental_resource_table",
   "chromium_experimental_subgroup_matrix",
-  "chromium_internal_graphite",
   "chromium_internal_input_attachments",
-  "chromium_internal_relaxed_uniform_layout",
 ]);
 
 export const languageFeatures: ReadonlySet<string> = new Set([
@@ -35,6 +32,8 @@ export const languageFeatures: ReadonlySet<string> = new Set([
   "fragment_depth",
   "buffer_view",
   "swizzle_assignment",
+  "sized_binding_array",
+  "texel_buffers",
   "chromium_print",
   "chromium_testing_experimental",
   "chromium_testing_shipped",

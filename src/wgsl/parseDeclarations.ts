@@ -6,7 +6,6 @@ import type {
   Declaration,
   Directive,
   FunctionDeclaration,
-  GlobalVariable,
   Parameter,
   StructDeclaration,
   StructMember,
@@ -15,8 +14,9 @@ import type { Cursor } from "./cursor.ts";
 import { enableExtensions, languageFeatures, severities } from "./extensions.ts";
 import type { TokenKind } from "./lexer.ts";
 import { parseAttributes } from "./parseAttributes.ts";
-import { parseExpression, parseName, parseTemplateArguments, parseType } from "./parseExpressions.ts";
-import { parseBlock, parseInitializer, parseTypedName, parseValue } from "./parseStatements.ts";
+import { parseExpression, parseName, parseType } from "./parseExpressions.ts";
+import { parseBlock } from "./parseStatements.ts";
+import { parseOptionalValue, parseValue, parseVariable } from "./parseVariables.ts";
 
 const directiveKeywords: readonly TokenKind[] = ["enable", "requires", "diagnostic"];
 
@@ -97,14 +97,17 @@ function parseDeclaration(cursor: Cursor): Declaration {
   switch (cursor.token.kind) {
     case "fn":
       return parseFunction(cursor, attributes, start);
-    case "var":
-      return parseGlobalVariable(cursor, attributes, start);
+    case "var": {
+      cursor.take();
+      const variable = parseVariable(cursor);
+      cursor.expect(";", "after the declaration");
+      return { kind: "globalVariable", span: cursor.spanFrom(start), attributes, ...variable };
+    }
     case "override": {
       cursor.take();
-      const head = parseTypedName(cursor);
-      const initializer = parseInitializer(cursor);
+      const value = parseOptionalValue(cursor);
       cursor.expect(";", "after the declaration");
-      return { kind: "override", span: cursor.spanFrom(start), attributes, ...head, initializer };
+      return { kind: "override", span: cursor.spanFrom(start), attributes, ...value };
     }
     default:
       if (attributes.length > 0) {
@@ -146,26 +149,6 @@ function parsePlainDeclaration(cursor: Cursor, start: number): Declaration {
     default:
       return cursor.failExpecting("a declaration");
   }
-}
-
-function parseGlobalVariable(
-  cursor: Cursor,
-  attributes: readonly Attribute[],
-  start: number,
-): GlobalVariable {
-  cursor.take();
-  const qualifiers = parseTemplateArguments(cursor) ?? [];
-  const head = parseTypedName(cursor);
-  const initializer = parseInitializer(cursor);
-  cursor.expect(";", "after the declaration");
-  return {
-    kind: "globalVariable",
-    span: cursor.spanFrom(start),
-    attributes,
-    ...head,
-    qualifiers,
-    initializer,
-  };
 }
 
 function parseStruct(cursor: Cursor, start: number): StructDeclaration {

@@ -30,24 +30,9 @@ export function parseTarget(cursor: Cursor): Expression {
   return limitHeight(cursor, parseUnary(cursor));
 }
 
-/** Zero or more expressions in parentheses. */
-export function parseArguments(cursor: Cursor): Expression[] {
-  cursor.expect("(", "before the arguments");
-  const isEnd = () => cursor.at(")");
-  const args = isEnd() ? [] : cursor.list(isEnd, () => parseNested(cursor));
-  cursor.expect(")", "after the arguments");
-  return args;
-}
-
-/** The template list that starts here, or null. */
-export function parseTemplateArguments(cursor: Cursor): Expression[] | null {
-  if (!cursor.accept("templateStart")) return null;
-  const args = cursor.list(
-    () => cursor.at("templateEnd"),
-    () => parseNested(cursor),
-  );
-  cursor.expect("templateEnd", "after the template arguments");
-  return args;
+/** The template list of a `var`; none when it has none. */
+export function parseQualifiers(cursor: Cursor): Expression[] {
+  return (parseTemplateArguments(cursor) ?? []).map((each) => limitHeight(cursor, each));
 }
 
 /** A name, such as a declaration needs it. */
@@ -170,4 +155,24 @@ function parseIdentifier(cursor: Cursor, what: string): Identifier {
   const { name, nameSpan } = parseName(cursor, what);
   const templateArgs = parseTemplateArguments(cursor);
   return { kind: "identifier", span: cursor.spanFrom(nameSpan.start), name, templateArgs };
+}
+
+/** The template list that starts here, or null. */
+function parseTemplateArguments(cursor: Cursor): Expression[] | null {
+  if (!cursor.accept("templateStart")) return null;
+  const args = cursor.list(
+    () => cursor.at("templateEnd"),
+    () => parseNested(cursor),
+  );
+  cursor.expect("templateEnd", "after the template arguments");
+  return args;
+}
+
+/** Zero or more expressions in parentheses. */
+function parseArguments(cursor: Cursor): Expression[] {
+  cursor.expect("(", "before the arguments");
+  const isEnd = () => cursor.at(")");
+  const args = isEnd() ? [] : cursor.list(isEnd, () => parseNested(cursor));
+  cursor.expect(")", "after the arguments");
+  return args;
 }

@@ -16,20 +16,14 @@ import type {
   Statement,
   SwitchClause,
   SwitchStatement,
-  TypeExpression,
   VarStatement,
 } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";
 import type { TokenKind } from "./lexer.ts";
 import { isAssignmentOperator } from "./operators.ts";
 import { parseAttributes } from "./parseAttributes.ts";
-import {
-  parseExpression,
-  parseName,
-  parseTarget,
-  parseTemplateArguments,
-  parseType,
-} from "./parseExpressions.ts";
+import { parseExpression, parseTarget } from "./parseExpressions.ts";
+import { parseValue, parseVariable } from "./parseVariables.ts";
 
 /** Keywords that stand only at module scope: a block that meets one has lost its closing brace. */
 const moduleKeywords: readonly TokenKind[] = ["fn", "struct", "override", "alias"];
@@ -175,49 +169,17 @@ function parseSimpleStatement(cursor: Cursor): Statement {
     case "else":
       return cursor.fail(syntaxError.misplaced("`else`", "after the block of an `if`", cursor.spanOfToken()));
     default:
-      return parseVariable(cursor) ?? parseUpdateOrCall(cursor);
+      return parseLocal(cursor) ?? parseUpdateOrCall(cursor);
   }
 }
 
-/** `let`, `var` or `const` in a function, without the semicolon; null when none starts here. */
-function parseVariable(cursor: Cursor): LetStatement | VarStatement | ConstDeclaration | null {
+/** `let`, `var` or `const`, without the semicolon; null when none starts here. */
+function parseLocal(cursor: Cursor): LetStatement | VarStatement | ConstDeclaration | null {
   const { kind, start } = cursor.token;
-  if (kind === "var") {
-    cursor.take();
-    const qualifiers = parseTemplateArguments(cursor) ?? [];
-    const head = parseTypedName(cursor);
-    const initializer = parseInitializer(cursor);
-    return { kind, span: cursor.spanFrom(start), ...head, qualifiers, initializer };
-  }
-  if (kind === "let" || kind === "const") {
-    cursor.take();
-    return { kind, ...parseValue(cursor), span: cursor.spanFrom(start) };
-  }
-  return null;
-}
-
-interface TypedName {
-  readonly name: string;
-  readonly nameSpan: Span;
-  readonly type: TypeExpression | null;
-}
-
-/** A declared name with an optional type. */
-export function parseTypedName(cursor: Cursor): TypedName {
-  const name = parseName(cursor, "a name to declare");
-  return { ...name, type: cursor.accept(":") ? parseType(cursor) : null };
-}
-
-/** `= value`, or null. */
-export function parseInitializer(cursor: Cursor): Expression | null {
-  return cursor.accept("=") ? parseExpression(cursor) : null;
-}
-
-/** What follows `let` and `const`. */
-export function parseValue(cursor: Cursor): TypedName & { initializer: Expression } {
-  const head = parseTypedName(cursor);
-  cursor.expect("=", "and a value, which a `let` or `const` must have");
-  return { ...head, initializer: parseExpression(cursor) };
+  if (kind !== "let" && kind !== "const" && kind !== "var") return null;
+  cursor.take();
+  if (kind === "var") return { kind, ...parseVariable(cursor), span: cursor.spanFrom(start) };
+  return { kind, ...parseValue(cursor), span: cursor.spanFrom(start) };
 }
 
 /** An assignment, an increment or a call, without the semicolon. */
@@ -344,7 +306,7 @@ function parseContinuing(cursor: Cursor): { continuing: Block; breakIf: Expressi
 function parseFor(cursor: Cursor, attributes: readonly Attribute[], start: number): ForStatement {
   cursor.take();
   cursor.expect("(", "after `for`");
-  const initializer = cursor.at(";") ? null : (parseVariable(cursor) ?? parseUpdateOrCall(cursor));
+  const initializer = cursor.at(";") ? null : (parseLocal(cursor) ?? parseUpdateOrCall(cursor));
   cursor.expect(";", "after the initializer");
   const condition = cursor.at(";") ? null : parseExpression(cursor);
   cursor.expect(";", "after the condition");

@@ -219,6 +219,8 @@ describe("no input is too much", () => {
     ["loops", `fn f() { ${nested("loop { continuing {", "} }", 5_000)} }`],
     ["else if", `fn f() { if a {} ${"else if a {} ".repeat(10_000)} }`],
     ["sums", `const a = ${"b + ".repeat(100_000)} 1;`],
+    ["qualifiers", `var<${"b + ".repeat(10_000)} 1> a: i32;`],
+    ["attribute arguments", `@id(${"b + ".repeat(10_000)} 1) override a: i32;`],
     ["accesses", `const a = b${"[0].x".repeat(50_000)};`],
     ["template lists", `var a: ${nested("array<", ">", 10_000)};`],
     ["calls", `const a = ${nested("f(", ")", 10_000)};`],

@@ -1,0 +1,38 @@
+/** What follows `var`, `let`, `const` and `override` (specification section "Variable and Value Declarations"). */
+import type { Span } from "../diagnostics/diagnostic.ts";
+import type { Expression, TypeExpression } from "./ast.ts";
+import type { Cursor } from "./cursor.ts";
+import { parseExpression, parseName, parseQualifiers, parseType } from "./parseExpressions.ts";
+
+interface TypedName {
+  readonly name: string;
+  readonly nameSpan: Span;
+  readonly type: TypeExpression | null;
+}
+
+interface MaybeInitialized extends TypedName {
+  readonly initializer: Expression | null;
+}
+
+/** What follows `var`. */
+export function parseVariable(cursor: Cursor): MaybeInitialized & { readonly qualifiers: Expression[] } {
+  return { qualifiers: parseQualifiers(cursor), ...parseOptionalValue(cursor) };
+}
+
+/** What follows `let` and `const`. */
+export function parseValue(cursor: Cursor): TypedName & { readonly initializer: Expression } {
+  const head = parseTypedName(cursor);
+  cursor.expect("=", "and a value, which a `let` or `const` must have");
+  return { ...head, initializer: parseExpression(cursor) };
+}
+
+/** What follows `override`. */
+export function parseOptionalValue(cursor: Cursor): MaybeInitialized {
+  const head = parseTypedName(cursor);
+  return { ...head, initializer: cursor.accept("=") ? parseExpression(cursor) : null };
+}
+
+function parseTypedName(cursor: Cursor): TypedName {
+  const name = parseName(cursor, "a name to declare");
+  return { ...name, type: cursor.accept(":") ? parseType(cursor) : null };
+}
