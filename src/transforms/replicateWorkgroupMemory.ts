@@ -2,11 +2,11 @@
  * Gives each replica its own copy of every workgroup variable, so that faults in workgroup memory show.
  *
  * Before:  var<workgroup> tile: array<f32, 256>;   tile[i] = x;
- * After:   struct Copy { @size(1088) value: array<f32, 256> }
+ * After:   struct Copy { value: array<f32, 256>, skew: array<u32, 16> }
  *          var<workgroup> tile: array<Copy, 2>;    tile[replica].value[i] = x;
  *
  * The copies are skewed by half of the 32 banks: neighbouring lanes, which are replicas of one invocation, then
- * never meet in a bank. An array whose size an override decides becomes one array with both copies behind each other.
+ * never meet in a bank. The skew is a member, as drivers choose the layout of workgroup memory and ignore `@size`. An array whose size an override decides becomes one array with both copies behind each other.
  * Variables with atomics keep one copy: their operations run once (executeAtomicsOnce). A `workgroupUniformLoad`
  * reads both copies, compares them and goes on with the first.
  *
@@ -53,7 +53,7 @@ export function isReplicated(program: Program, names: Names, variable: GlobalVar
 /** Bytes from one copy of a variable of `size` bytes to the next: small variables need no skew. */
 export function copyStride(size: number): number {
   return size < allBanks
-    ? Math.ceil(size / 16) * 16
+    ? Math.ceil(size / 4) * 4
     : Math.ceil((size - halfBanks) / allBanks) * allBanks + halfBanks;
 }
 
@@ -138,9 +138,9 @@ function structCopies(program: Program, names: Names, variable: GlobalVariable) 
   const type = program.declaredTypeOf(variable);
   const struct = names.fresh("Copy");
   const { declarations } = quote(variable.span);
-  const size = copyStride(sizeOf(type));
+  const skew = (copyStride(sizeOf(type)) - sizeOf(type)) >> 2;
   const copies = declarations`
-    struct ${struct} { @size(${String(size)}) value: ${typeExpressionOf(type)} }
+    struct ${struct} { value: ${typeExpressionOf(type)}${skew > 0 ? `, skew: array<u32, ${skew}>` : ""} }
     var<workgroup> ${variable.name}: array<${struct}, 2>;`;
   return {
     declarations: copies,
