@@ -37,7 +37,7 @@ export function withInferredTypes(program: Program): Module {
       const type = program.typeOf(part);
       const value = program.valueTypeOf(part);
       if (isConstructible(value) && isSpellable(value)) statements.push(probe(value, part));
-      if (type.kind === "reference" && hasAddress(program, part) && type.space !== "handle") {
+      if (type.kind === "reference" && isSpellable(type.store) && hasAddress(program, part)) {
         const operand: Expression = { kind: "unary", operator: "&", operand: part, span };
         statements.push(probe({ ...type, kind: "pointer" }, operand));
       }
@@ -69,7 +69,10 @@ function isValue(program: Program, identifier: Expression): boolean {
   }
 }
 
+/** Resources and components of vectors have none. */
 function hasAddress(program: Program, place: Expression): boolean {
+  const type = program.typeOf(place);
+  if (type.kind === "reference" && type.space === "handle") return false;
   if (place.kind !== "index" && place.kind !== "memberAccess") return true;
   const base = program.typeOf(place.base);
   return !((base.kind === "reference" || base.kind === "pointer") && base.store.kind === "vector");

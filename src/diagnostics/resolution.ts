@@ -17,7 +17,9 @@ function error(
 }
 
 const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
-const list = (types: readonly string[]) => quoted(`(${types.join(", ")})`);
+/** Types are shown whole: their ends tell them apart. */
+const code = (type: string) => `\`${type}\``;
+const list = (types: readonly string[]) => code(`(${types.join(", ")})`);
 const plural = (count: number | string, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A note per candidate; more than these tell the reader nothing. */
@@ -50,10 +52,10 @@ export const resolutionError = {
     error("BELAY104", `expected ${expected} in this template list`, span, didYouMean(similar)),
 
   cannotConvert: (from: string, to: string, span: Span) =>
-    error("BELAY105", `cannot convert ${quoted(from)} to ${quoted(to)}`, span),
+    error("BELAY105", `cannot convert ${code(from)} to ${code(to)}`, span),
 
   wrongType: (expected: string, actual: string, span: Span) =>
-    error("BELAY105", `expected ${expected}, found ${quoted(actual)}`, span),
+    error("BELAY105", `expected ${expected}, found ${code(actual)}`, span),
 
   noOverload: (name: string, types: readonly string[], candidates: readonly string[], span: Span) =>
     error("BELAY106", `no overload of ${quoted(name)} takes ${list(types)}`, span, {
@@ -61,21 +63,21 @@ export const resolutionError = {
     }),
 
   cannotConstruct: (type: string, types: readonly string[], span: Span) =>
-    error("BELAY106", `cannot make ${quoted(type)} from ${list(types)}`, span),
+    error("BELAY106", `cannot make ${code(type)} from ${list(types)}`, span),
 
   argumentCount: (name: string, expected: number, actual: number, span: Span) =>
     error("BELAY107", `${quoted(name)} takes ${plural(expected, "argument")}, found ${actual}`, span),
 
   invalidType: (type: string, use: string, span: Span) =>
-    error("BELAY108", `${quoted(type)} cannot be ${use}`, span),
+    error("BELAY108", `${code(type)} cannot be ${use}`, span),
 
   notAPlace: (use: string, help: string, span: Span) =>
     error("BELAY109", `this is not a place that can be ${use}`, span, { help }),
 
   noMember: (member: string, type: string, similar: string | undefined, span: Span) =>
-    error("BELAY110", `${quoted(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
+    error("BELAY110", `${code(type)} has no member ${quoted(member)}`, span, didYouMean(similar)),
 
-  notIndexable: (type: string, span: Span) => error("BELAY111", `${quoted(type)} cannot be indexed`, span),
+  notIndexable: (type: string, span: Span) => error("BELAY111", `${code(type)} cannot be indexed`, span),
 
   outOfBounds: (index: number, count: number | undefined, span: Span) =>
     error(
@@ -121,7 +123,7 @@ export const resolutionError = {
   unsupported: (name: string, extension: string, span: Span) =>
     error(
       "BELAY120",
-      `${quoted(name)} belongs to the extension ${quoted(extension)}, which is not supported`,
+      `${quoted(name)} belongs to the extension ${code(extension)}, which is not supported`,
       span,
     ),
 };

@@ -23,7 +23,7 @@ export function checkConstructor(cx: Context, call: CallExpression, type: Type):
   if (type === errorType) return errorFacts;
   if (!isConstructible(type)) {
     cx.report(resolutionError.invalidType(describeType(type), "constructed", callee.span));
-    return { type, stage: "const", value: undefined };
+    return errorFacts;
   }
   const types = args.map((arg) => cx.loaded(arg).type);
   if (args.length > 0 && !types.includes(errorType) && !convertArguments(cx, call, type, types)) {
