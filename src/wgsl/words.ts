@@ -1,6 +1,6 @@
 /** Words that cannot be names (specification sections "Keyword Summary" and "Reserved Words"). */
 
-export const keywords = [
+const keywords = [
   "alias",
   "break",
   "case",
