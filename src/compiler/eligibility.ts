@@ -33,13 +33,13 @@ export function obstacles(
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
   const { name, nameSpan } = entryPoint;
-  const obstacle = (code: number, span: Span, reason: string, help?: string) =>
+  const obstacle = (code: string, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(code, span, name, reason, help));
 
   const functions = reachableFrom(program, [entryPoint]);
   for (const { span, what } of subgroupUses(program, functions)) {
     obstacle(
-      203,
+      "BELAY203",
       span,
       `${what} would see the replicas as neighbours`,
       "use a flavor that replicates whole workgroups",
@@ -52,7 +52,7 @@ export function obstacles(
   if (invocations !== undefined && 2 * invocations > most) {
     const help = `use at most ${Math.floor(most / 2)} invocations, or request a device with higher limits`;
     obstacle(
-      204,
+      "BELAY204",
       nameSpan,
       `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${most}`,
       help,
@@ -66,7 +66,7 @@ export function obstacles(
           ? "use intra-lds, which keeps one copy of workgroup memory"
           : undefined;
       obstacle(
-        205,
+        "BELAY205",
         nameSpan,
         `it would need ${bytes} bytes of workgroup memory, and the device allows ${limits.maxComputeWorkgroupStorageSize}`,
         help,
@@ -78,7 +78,7 @@ export function obstacles(
   ).length;
   if (storageBuffers + 1 > limits.maxStorageBuffersPerShaderStage) {
     obstacle(
-      207,
+      "BELAY207",
       nameSpan,
       `it uses all ${limits.maxStorageBuffersPerShaderStage} storage buffers that the device allows`,
       "request a device with a higher maxStorageBuffersPerShaderStage",
@@ -86,7 +86,7 @@ export function obstacles(
   }
   if (group === undefined) {
     obstacle(
-      208,
+      "BELAY208",
       nameSpan,
       `all ${limits.maxBindGroups} bind groups are in use, and the report buffer needs one`,
     );

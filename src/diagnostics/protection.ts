@@ -7,18 +7,18 @@ interface Details {
 }
 
 function finding(
-  code: number,
+  code: string,
   severity: Severity,
   span: Span,
   message: string,
   { notes = [], help }: Details = {},
 ): Diagnostic {
-  return { code: `BELAY${code}`, severity, message, span, notes, ...(help ? { help } : {}) };
+  return { code, severity, message, span, notes, ...(help ? { help } : {}) };
 }
 
 /** The entry point stays as it is; the reason is a fact about the kernel. */
 export const leftAlone = (
-  code: number,
+  code: string,
   span: Span,
   entryPoint: string,
   reason: string,
@@ -27,13 +27,13 @@ export const leftAlone = (
   finding(code, "warning", span, `"${entryPoint}" is left unprotected: ${reason}`, help ? { help } : {});
 
 export const noComputeEntryPoint = (): Diagnostic =>
-  finding(201, "error", { start: 0, end: 0 }, "the module has no compute entry point", {
+  finding("BELAY201", "error", { start: 0, end: 0 }, "the module has no compute entry point", {
     help: "add a function with @compute and @workgroup_size",
   });
 
 export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
   finding(
-    206,
+    "BELAY206",
     "error",
     span,
     `"${name}" hides a name of the language and can't be renamed, as the host refers to it`,
@@ -43,4 +43,4 @@ export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
   );
 
 export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
-  finding(210, "warning", span, `${what} stays outside the sphere of replication: ${why}`);
+  finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);

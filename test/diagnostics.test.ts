@@ -1,0 +1,39 @@
+/** Every code is documented, and every example of the documentation produces its code. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { protect } from "../src/compiler/protect.ts";
+
+const root = join(import.meta.dirname, "..");
+const documentation = readFileSync(join(root, "docs/diagnostics.md"), "utf8");
+
+/** Sections by code. */
+const sections = new Map(
+  documentation
+    .split(/^(?=##)/m)
+    .map((section) => [/^### (BELAY\d{3})$/m.exec(section)?.[1], section] as const)
+    .filter((entry): entry is [string, string] => entry[0] !== undefined),
+);
+
+describe("docs/diagnostics.md", () => {
+  it("explains the codes of the sources, and no others", () => {
+    const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter(
+      (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"),
+    );
+    const used = sources.flatMap(
+      (file) => readFileSync(join(root, "src", file), "utf8").match(/"BELAY\d{3}"/g) ?? [],
+    );
+    expect([...sections.keys()].sort()).toEqual([...new Set(used.map((code) => code.slice(1, -1)))].sort());
+  });
+
+  const examples = [...sections].flatMap(([code, section]) => {
+    const example = /^```wgsl\n(.*?)^```$/ms.exec(section)?.[1];
+    return example === undefined ? [] : [[code, example] as const];
+  });
+
+  it("has examples", () => expect(examples.length).toBeGreaterThan(30));
+
+  it.each(examples)("gives an example of %s", (code, example) => {
+    expect(protect(example).diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+  });
+});
