@@ -50,7 +50,8 @@ export function splitSharedFunctions(
   const declarations = program.module.declarations.flatMap((declaration): Declaration[] => {
     if (declaration.kind !== "function" && declaration.kind !== "globalVariable") return [declaration];
     const name = copies.get(declaration);
-    if (name) return [declaration, { ...renamed(declaration), name }];
+    // The copy shares no node with the original: what a node means is kept by node.
+    if (name) return [declaration, structuredClone({ ...renamed(declaration), name })];
     return [declaration.kind === "function" && outside.has(declaration) ? renamed(declaration) : declaration];
   });
   return { ...program.module, declarations };
