@@ -85,19 +85,25 @@ function memberOffset(type: Type, member: string): number {
   return 0;
 }
 
-/** The module-scope variable at the root of a place or of a pointer to it, and the identifier that names it. */
-export function rootVariable(
-  program: Program,
-  expression: Expression,
-): { variable: GlobalVariable; identifier: Identifier } | undefined {
+/** The identifier at the root of a place or of a pointer to it. */
+export function rootIdentifier(expression: Expression): Identifier | undefined {
   let at = expression;
   while (at.kind !== "identifier") {
     if (at.kind === "index" || at.kind === "memberAccess") at = at.base;
     else if (at.kind === "unary" && (at.operator === "*" || at.operator === "&")) at = at.operand;
     else return undefined;
   }
-  const target = program.targetOf(at);
-  return target?.kind === "globalVariable" ? { variable: target, identifier: at } : undefined;
+  return at;
+}
+
+/** The module-scope variable at the root of a place or of a pointer to it, and the identifier that names it. */
+export function rootVariable(
+  program: Program,
+  expression: Expression,
+): { variable: GlobalVariable; identifier: Identifier } | undefined {
+  const identifier = rootIdentifier(expression);
+  const target = identifier && program.targetOf(identifier);
+  return identifier && target?.kind === "globalVariable" ? { variable: target, identifier } : undefined;
 }
 
 /** True when a statement inside `part` assigns to storage or workgroup memory. */

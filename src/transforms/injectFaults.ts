@@ -4,14 +4,17 @@
  * Before:  let v = f(x);
  * After:   let v = strike_vec2f(7, f(x));
  *
- * A site is the initializer of a `let` or `var`, or an assigned value, of a 32-bit scalar or vector type. Without an
- * armed fault the function returns its argument, so the kernel computes the same bits.
+ * A site is the initializer of a `let` or `var`, or an assigned value, of a 32-bit scalar or vector type; but not of a
+ * variable that a barrier depends on, whose invocations WGSL must know to agree. Without an armed fault the function
+ * returns its argument, so the kernel computes the same bits.
  *
  * Requires: access normal form, declareReport.   Ensures: valid module.
  * Order:    before replicateInvocations: a site is a value of the source, computed by both replicas.
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to values.
  */
 import { isMemoryOperation } from "../analysis/effects.ts";
+import { rootIdentifier } from "../analysis/places.ts";
+import { uniformVariables } from "../analysis/uniformity.ts";
 import type { Declaration, Expression, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
 import { printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -52,10 +55,17 @@ export function injectFaults(
   const isConstant = (value: Expression) =>
     value.kind === "identifier" ? names.isGenerated(value.name) : program.stageOf(value) !== "runtime";
 
+  const uniform = uniformVariables(program);
+  const isUniform = (place: Expression) => {
+    const root = rootIdentifier(place);
+    const target = root && program.targetOf(root);
+    return target !== undefined && uniform.has(target);
+  };
   const statement = (s: Statement, functionName: string): Statement => {
+    if ((s.kind === "let" || s.kind === "var") && uniform.has(s)) return s;
     if (s.kind === "let") return { ...s, initializer: struck(s.initializer, functionName) };
     if (s.kind === "var" && s.initializer) return { ...s, initializer: struck(s.initializer, functionName) };
-    if (s.kind === "assign" && s.operator === "=" && s.target)
+    if (s.kind === "assign" && s.operator === "=" && s.target && !isUniform(s.target))
       return { ...s, value: struck(s.value, functionName) };
     return s;
   };

@@ -1,0 +1,151 @@
+/** Which values must stay the same in all invocations of a workgroup. */
+import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
+import type { Program, Target } from "../wgsl/program.ts";
+import { type AnyNode, children, walk } from "../wgsl/traverse.ts";
+import { functionsOf } from "./callGraph.ts";
+import { builtinFunction } from "./effects.ts";
+import { rootIdentifier } from "./places.ts";
+
+/**
+ * The local variables and parameters that decide whether a barrier or another collective operation is reached, or on what
+ * `workgroupUniformLoad` acts. WGSL refuses a module in which their values could depend on the invocation, so nothing
+ * that does may enter their computation. Some that would do no harm are among them.
+ *
+ * Source: WGSL specification, section "Uniformity".
+ */
+export function uniformVariables(program: Program): ReadonlySet<Target> {
+  const analysis = new Analysis(program);
+  const functions = functionsOf(program);
+  for (let before = -1; before < analysis.size; ) {
+    before = analysis.size;
+    for (const fn of functions) analysis.visit(fn, fn, fn);
+  }
+  return analysis.variables;
+}
+
+/** What follows from a node for the statements around it. */
+interface Reach {
+  /** Something in it has to be reached by all invocations or none. */
+  readonly anchored: boolean;
+  /** The loops and functions that it may leave. */
+  readonly left: ReadonlySet<AnyNode>;
+}
+
+/** Facts that only grow; they hold once a visit of all functions adds none. */
+class Analysis {
+  readonly variables = new Set<Target>();
+  /** Functions whose result is uniform. */
+  readonly #results = new Set<FunctionDeclaration>();
+  /** Loops and functions with an anchor inside. */
+  readonly #anchored = new Set<AnyNode>();
+  readonly #program: Program;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  get size(): number {
+    return this.variables.size + this.#results.size + this.#anchored.size;
+  }
+
+  visit(node: AnyNode, fn: FunctionDeclaration, loop: AnyNode): Reach {
+    const inner = isLoop(node) ? node : loop;
+    const parts = children(node).map((child) => this.visit(child, fn, inner));
+    const left = new Set(parts.flatMap((part) => [...part.left]));
+    if (node.kind === "return") left.add(fn);
+    if (node.kind === "break" || node.kind === "continue") left.add(loop);
+    const anchored = this.#isAnchor(node, fn) || parts.some((part) => part.anchored);
+    if (anchored && (isLoop(node) || node === fn)) this.#anchored.add(node);
+    if (anchored || [...left].some((target) => this.#anchored.has(target))) {
+      for (const condition of conditionsOf(node)) this.#demand(condition);
+    }
+    return { anchored, left };
+  }
+
+  /** Whether invocations must agree on reaching `node` itself; demands what they must agree on for it. */
+  #isAnchor(node: AnyNode, fn: FunctionDeclaration): boolean {
+    switch (node.kind) {
+      case "let":
+      case "var":
+        if (node.initializer && this.#isPointerToUniform(node.initializer)) this.variables.add(node);
+        return this.variables.has(node) && this.#demand(node.initializer);
+      case "assign":
+        return this.#isUniform(node.target) && this.#demand(node.target) && this.#demand(node.value);
+      case "increment":
+        return this.#isUniform(node.target);
+      case "return":
+        return this.#results.has(fn) && this.#demand(node.value);
+      case "call": {
+        const name = builtinFunction(this.#program, node);
+        if (name === "workgroupUniformLoad") for (const arg of node.args) this.#demand(arg);
+        if (name !== undefined) return collective.test(name);
+        const callee = this.#program.targetOf(node.callee);
+        return callee?.kind === "function" && this.#isCallAnchor(node.args, callee);
+      }
+      default:
+        return false;
+    }
+  }
+
+  #isCallAnchor(args: readonly Expression[], callee: FunctionDeclaration): boolean {
+    let anchored = this.#anchored.has(callee);
+    callee.parameters.forEach((parameter, i) => {
+      const arg = args[i]!;
+      if (this.#isPointerToUniform(arg)) this.variables.add(parameter);
+      if (!this.variables.has(parameter)) return;
+      this.#demand(arg);
+      anchored = true;
+    });
+    return anchored;
+  }
+
+  /** Makes all that goes into an expression uniform. Always true. */
+  #demand(expression: Expression | null): true {
+    if (!expression) return true;
+    walk(expression, (node) => {
+      const target = node.kind === "identifier" ? this.#program.targetOf(node) : undefined;
+      if (target?.kind === "function") this.#results.add(target);
+      else if (isVariable(target)) this.variables.add(target);
+    });
+    return true;
+  }
+
+  #isUniform(place: Expression | null): boolean {
+    const root = place ? rootIdentifier(place) : undefined;
+    const target = root && this.#program.targetOf(root);
+    return target !== undefined && this.variables.has(target);
+  }
+
+  #isPointerToUniform(expression: Expression): boolean {
+    return this.#program.typeOf(expression).kind === "pointer" && this.#isUniform(expression);
+  }
+}
+
+const collective = /Barrier$|^workgroupUniformLoad$|^subgroup|^quad/;
+
+function isLoop({ kind }: AnyNode): boolean {
+  return kind === "loop" || kind === "for" || kind === "while";
+}
+
+function conditionsOf(node: AnyNode): readonly (Expression | null)[] {
+  switch (node.kind) {
+    case "if":
+    case "while":
+    case "for":
+      return [node.condition];
+    case "loop":
+      return [node.breakIf];
+    case "switch":
+      return [node.selector];
+    // The right operand of a short circuit is reached when the left one says so.
+    case "binary":
+      return node.operator === "&&" || node.operator === "||" ? [node.left] : [];
+    default:
+      return [];
+  }
+}
+
+/** Variables of a module are read-only, or else uniform for no validator, and need no care. */
+function isVariable(target: Target | undefined): target is Target {
+  return target !== undefined && ["let", "var", "parameter"].includes(target.kind);
+}
