@@ -29,7 +29,7 @@ export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
 
 /** Elements that all constant values of a module may have together; past it constants stay unknown. */
-const valueBudget = 4_000_000;
+const valueBudget = 1_000_000;
 
 export class Context {
   readonly targets: ReadonlyMap<Identifier, Target>;
