@@ -72,10 +72,12 @@ class AtomicExecution {
 
   statement(statement: Statement, functionName: string): Statement | Statement[] {
     if (statement.kind === "callStatement") {
-      const site = this.#compared(statement.call, functionName);
-      return site
-        ? [...site.statements, ...this.#once(quote(statement.span).statements`${statement.call};`)]
-        : statement;
+      const compared = this.#compared(statement.call, functionName);
+      if (!compared) return statement;
+      // Nobody waits for a result, so the second replica need not step in for a first that is not there.
+      const { statements } = quote(statement.span);
+      const first = this.#names.the("replica");
+      return [...compared.statements, ...statements`if (${first} == 0u) { ${statement.call}; }`];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
     const call = statement.initializer;
