@@ -50,7 +50,7 @@ fn belay_enter(site: u32, index: u32) {
     entryPoints: entries.map((entry, i) => ({ name: entry[1]!, redundancy: "intra+lds", checks: [i + 1] })),
     checks: entries.map((entry, i) => {
       const span = { start: entry.index, end: entry.index + entry[0].length };
-      return { id: i + 1, kind: "store", span, name: entry[1]!, scalar: "u32", components: 1 };
+      return { id: i + 1, kind: "store", functionName: "main", span, name: entry[1]!, scalar: "u32", components: 1 };
     }),
     faultSites: entries.map((entry, i) => {
       const span = { start: entry.index, end: entry.index + entry[0].length };
