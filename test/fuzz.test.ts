@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { parse } from "../src/wgsl/parser.ts";
 import { print } from "../src/wgsl/printer.ts";
+import { resolve } from "../src/wgsl/resolve/index.ts";
 import { walk } from "../src/wgsl/traverse.ts";
 
 const seeds = [
@@ -130,7 +131,7 @@ function mutant(number: number): string {
 /** What must hold for every source. */
 function check(source: string): boolean {
   const { module, diagnostics } = parse(source);
-  for (const { span, message } of diagnostics) {
+  for (const { span, message } of [...diagnostics, ...resolve(module).diagnostics]) {
     if (!(0 <= span.start && span.start <= span.end && span.end <= source.length))
       throw new Error(`bad span: ${message}`);
   }
