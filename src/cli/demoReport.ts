@@ -131,7 +131,7 @@ const outcomes: Record<Injection["outcome"], string> = {
 };
 
 function describeInjection({ name, injection }: Demonstration): ReportedFault | undefined {
-  const { armed, source, struck, fault, outcome } = injection;
+  const { armed, source, struck, fault, outcome, harmless } = injection;
   if (!armed || !source || !struck) return undefined;
   const { line, column } = lineAndColumn(source, struck.start);
   const site = fault?.site;
@@ -143,6 +143,7 @@ function describeInjection({ name, injection }: Demonstration): ReportedFault | 
       ["Struck", `bit ${Math.log2(armed.mask)} in replica ${armed.replica}`],
       ["Invocation", `workgroup (${armed.workgroup.join(", ")}), local index ${armed.localIndex}`],
       ["Outcome", outcomes[outcome]],
+      ["Tried before, without effect", harmless === 1 ? "1 fault" : `${harmless} faults`],
       ...(site ? [["Noticed at", `${site.kind} of ${site.name}, line ${site.line}`] as const] : []),
       ...(fault?.values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"] as const) ?? []),
     ],

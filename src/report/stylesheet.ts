@@ -36,7 +36,8 @@ td .bad::before, th .bad::before { content: "✗ " / ""; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-align: start; white-space: nowrap; }
+th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-align: start; }
+tbody th, .end { white-space: nowrap; }
 thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 .end { text-align: end; }
 figure { margin: 0; }
@@ -49,7 +50,7 @@ figure { margin: 0; }
 .series-1 { --key: var(--series-1); }
 .series-2 { --key: var(--series-2); }
 .series-3 { --key: var(--series-3); }
-.faults { display: grid; gap: 1rem; }
+.faults { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 article { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
 pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Consolas, monospace; }
 .excerpt { border: 1px solid var(--line); border-radius: 6px; background: var(--surface); }
