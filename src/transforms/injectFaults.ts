@@ -4,9 +4,9 @@
  * Before:  let v = f(x);
  * After:   let v = strike_vec2f(7, f(x));
  *
- * A site is the initializer of a `let` or `var`, or an assigned value, of a 32-bit scalar or vector type; but not of a
- * variable that a barrier depends on, whose invocations WGSL must know to agree. Without an armed fault the function
- * returns its argument, so the kernel computes the same bits.
+ * A site is the initializer of a `let` or `var`, or what an assignment stores, compound ones included, of a 32-bit
+ * scalar or vector type; but not of a variable that a barrier depends on, whose value WGSL must know to be the same
+ * in all invocations. Without an armed fault the function returns its argument, so the kernel computes the same bits.
  *
  * Requires: access normal form, declareReport.   Ensures: valid module.
  * Order:    before replicateInvocations: a site is a value of the source, computed by both replicas.
@@ -15,7 +15,14 @@
 import { isMemoryOperation } from "../analysis/effects.ts";
 import { rootIdentifier } from "../analysis/places.ts";
 import { uniformVariables } from "../analysis/uniformity.ts";
-import type { Declaration, Expression, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
+import type {
+  BinaryOperator,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  Module,
+  Statement,
+} from "../wgsl/ast.ts";
 import { printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
@@ -39,9 +46,11 @@ export function injectFaults(
   const faultSites: FaultSite[] = [];
   const strikes = new Map<string, Declaration[]>();
 
-  const struck = (value: Expression, functionName: string): Expression => {
-    if (isMemoryOperation(program, value) || isConstant(value)) return value;
-    const type = program.valueTypeOf(value);
+  const struck = (value: Expression, functionName: string): Expression =>
+    isMemoryOperation(program, value) || isConstant(value)
+      ? value
+      : struckValue(value, program.valueTypeOf(value), functionName);
+  const struckValue = (value: Expression, type: Type, functionName: string): Expression => {
     if (!isStrikeable(type)) return value;
     const id = faultSites.length + 1;
     const components = type.kind === "vector" ? type.size : 1;
@@ -65,9 +74,19 @@ export function injectFaults(
     if ((s.kind === "let" || s.kind === "var") && uniform.has(s)) return s;
     if (s.kind === "let") return { ...s, initializer: struck(s.initializer, functionName) };
     if (s.kind === "var" && s.initializer) return { ...s, initializer: struck(s.initializer, functionName) };
-    if (s.kind === "assign" && s.operator === "=" && s.target && !isUniform(s.target))
-      return { ...s, value: struck(s.value, functionName) };
-    return s;
+    if (s.kind !== "assign" || !s.target || isUniform(s.target)) return s;
+    if (s.operator === "=") return { ...s, value: struck(s.value, functionName) };
+    // To a local variable, as the normal form has expanded all others.
+    if (s.target.kind !== "identifier") return s;
+    const operator = s.operator.slice(0, -1) as BinaryOperator;
+    const value: Expression = {
+      kind: "binary",
+      span: s.span,
+      operator,
+      left: { ...s.target },
+      right: s.value,
+    };
+    return { ...s, operator: "=", value: struckValue(value, program.valueTypeOf(s.target), functionName) };
   };
   const module = mapFunctions(program.module, (fn) =>
     options.functions.has(fn) ? { ...fn, body: mapStatements(fn.body, (s) => statement(s, fn.name)) } : fn,
