@@ -236,6 +236,10 @@ class Binder {
   #identifier(identifier: Identifier): void {
     const target = this.#lookUp(identifier.name);
     if (target) {
+      // A transform may use a node twice only where it means the same: what is known of a node is kept by node.
+      const known = this.#targets.get(identifier);
+      if (known && known !== target)
+        throw new Error(`one node stands for two things named ${identifier.name}`);
       this.#targets.set(identifier, target);
       if (this.#moduleScope.get(identifier.name) === target) this.#used.add(target as Declaration);
     } else {

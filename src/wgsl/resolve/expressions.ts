@@ -26,6 +26,7 @@ import { signaturesOf } from "./signatures.ts";
 export function checkExpression(cx: Context, expression: Expression): ExpressionFacts {
   const facts = factsOf(cx, expression);
   cx.facts.set(expression, facts);
+  cx.converted.delete(expression);
   return facts;
 }
 

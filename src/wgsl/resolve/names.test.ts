@@ -97,6 +97,17 @@ test("targets are the declarations", () => {
   ]);
 });
 
+test("a node that stands for two things is a defect of whoever made the tree", () => {
+  const { module } = parse("fn f() { let x = 1; let y = x; }");
+  const [f] = module.declarations;
+  if (f?.kind !== "function") throw new Error("expected a function");
+  const [x, y] = f.body.statements;
+  const other = { ...f, name: "g", body: { ...f.body, statements: [{ ...x! }, y!] } };
+  expect(() => resolve({ ...module, declarations: [f, other] })).toThrow(
+    "one node stands for two things named x",
+  );
+});
+
 test("a predeclared alias is its type", () => {
   expect(typeOf("mat4x3h()")).toBe("mat4x3<f16>");
 });
