@@ -28,7 +28,7 @@ export function declareReport(program: Program, names: Names, layout: ReportLayo
       local: u32,
       replica: u32,
       cause: u32,
-      address: u32,
+      word_offset: u32,
       value: array<u32, 4>,
     }
     struct ${n("Report")} {
@@ -53,7 +53,7 @@ export function declareReport(program: Program, names: Names, layout: ReportLayo
       let at = atomicAdd(&${n("report")}.detections, 1u);
       if (at < ${String(reportWords.recordCapacity)}u) {
         ${n("report")}.records[at] = ${n("Record")}(
-          site, ${n("workgroup")}.x, ${n("workgroup")}.y, ${n("workgroup")}.z, ${n("local")}, ${n("replica")}, cause, address,
+          site, ${n("workgroup")}.x, ${n("workgroup")}.y, ${n("workgroup")}.z, ${n("local")}, ${n("replica")}, cause, address / 4u,
           array<u32, 4>(value.x, value.y, value.z, value.w));
       }
     }`;
