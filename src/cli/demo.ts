@@ -101,8 +101,8 @@ function renderText({ verdict, sections }: Report, { programs }: DemoResult, io:
   const faults = programs.flatMap(({ name, injection }) =>
     injection.fault ? [`  ${color.bold(name)}: ${describeFault(injection.fault)}`] : [],
   );
-  const problems = programs.flatMap(({ name, difference }) =>
-    difference === undefined ? [] : [`  ${color.bold(name)}: ${color.red(difference)}`],
+  const problems = programs.flatMap(({ name, results }) =>
+    results.outcome === "wrong" ? [`  ${color.bold(name)}: ${color.red(results.message)}`] : [],
   );
   return [
     paint(verdict.ok)(color.bold(verdict.headline)),

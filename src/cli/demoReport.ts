@@ -64,12 +64,12 @@ function programsSection(programs: readonly Demonstration[]): TableSection {
       { label: "Ratio", align: "end" },
     ],
     rows: programs.map((program) => {
-      const { name, kernels, difference, milliseconds } = program;
+      const { name, kernels, results, milliseconds } = program;
       const covered = kernels.filter(({ redundancy }) => redundancy !== "none").length;
       return [
         { text: name },
         { text: `${covered} of ${kernels.length}`, ok: covered === kernels.length },
-        { text: difference === undefined ? "agree" : "differ", ok: difference === undefined },
+        { text: results.outcome, ok: results.outcome !== "wrong" },
         faultCell(program),
         { text: `${milliseconds.unprotected.toFixed(2)} ms` },
         { text: `${milliseconds.protected.toFixed(2)} ms` },
@@ -90,7 +90,10 @@ function faultCell({ injection }: Demonstration): Cell {
     case "silent":
       return { text: `NOT caught${place}`, ok: false };
     case "none":
-      return { text: `none of ${harmless} changed a result`, ok: false };
+      return {
+        text: harmless === 0 ? "no place for one" : `none of ${harmless} changed a result`,
+        ok: false,
+      };
   }
 }
 

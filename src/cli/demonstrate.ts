@@ -28,8 +28,11 @@ export type ProgramSize = "small" | "full";
 export interface Demonstration {
   readonly name: string;
   readonly kernels: readonly KernelReport[];
-  /** Why the protected results are wrong; absent when they are right. */
-  readonly difference?: string;
+  /**
+   * Of the protected results: the bits of the unprotected ones, as right but rounded differently (WGSL leaves the
+   * fusing of operations to the driver), or wrong for this reason.
+   */
+  readonly results: { readonly outcome: "identical" | "right" | "wrong"; readonly message: string };
   readonly injection: Injection;
   readonly milliseconds: { readonly unprotected: number; readonly protected: number };
 }
@@ -50,8 +53,8 @@ export interface Injection {
 }
 
 /** Right results, and a fault that was caught. */
-export function succeeded({ difference, injection: { outcome } }: Demonstration): boolean {
-  return difference === undefined && (outcome === "recovered" || outcome === "refused");
+export function succeeded({ results, injection: { outcome } }: Demonstration): boolean {
+  return results.outcome !== "wrong" && (outcome === "recovered" || outcome === "refused");
 }
 
 /** Runs one program in all three ways, each on a device of its own. */
@@ -69,29 +72,29 @@ export async function demonstrate(
 
   const native = await newDevice(opened);
   const device = await harden(native, policy);
-  const difference = judge(program, expected, await runWorkload(program.workload, device));
+  const results = judge(program, expected, await runWorkload(program.workload, device));
   const time = await medianTime(program, device);
   const { kernels } = await device.belay.report();
   native.destroy();
 
   const struckNative = await newDevice(opened);
   const struckDevice = await harden(struckNative, { ...policy, injectFaults: true });
-  const injection = await injectOne(program, struckDevice, expected);
+  const injection = await injectOne(program, struckDevice);
   struckNative.destroy();
 
   return {
     name: entry.name,
     kernels,
-    ...(difference !== undefined && { difference }),
+    results,
     injection,
     milliseconds: { unprotected, protected: time },
   };
 }
 
-/** Whether the protected results are what the program should give, and what the unprotected run gave. */
-function judge(program: Program, expected: Outputs, actual: Outputs): string | undefined {
+function judge(program: Program, expected: Outputs, actual: Outputs): Demonstration["results"] {
   const { ok, message } = program.verify(actual);
-  return ok ? findDifference(expected, actual) : message;
+  if (!ok) return { outcome: "wrong", message };
+  return { outcome: findDifference(expected, actual) === undefined ? "identical" : "right", message };
 }
 
 const timedRuns = 5;
@@ -115,11 +118,11 @@ async function medianTime(program: Program, device: GPUDevice): Promise<number> 
 }
 
 /** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
-async function injectOne(program: Program, device: HardenedDevice, expected: Outputs): Promise<Injection> {
+async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
   const faults: Fault[] = [];
   device.belay.on("fault", (fault) => faults.push(fault));
   // Kernels and their sites are known once they have run.
-  await runWorkload(program.workload, device);
+  const expected = await runWorkload(program.workload, device);
   let harmless = 0;
   for (const { armed, entryPoint, span } of candidates(device)) {
     device.belay.arm(armed);

@@ -67,14 +67,12 @@ export function findDifference(expected: Outputs, actual: Outputs): string | und
   return undefined;
 }
 
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
-}
-
 function firstDifferentByte(before: ArrayBufferView, after: ArrayBufferView): number | undefined {
-  const [a, b] = [bytesOf(before), bytesOf(after)];
-  const index = a.findIndex((byte, i) => byte !== b[i]);
-  return index < 0 ? undefined : index;
+  const [a, b] = [before, after].map((view) =>
+    Buffer.from(view.buffer, view.byteOffset, view.byteLength),
+  ) as [Buffer, Buffer];
+  // Comparing whole buffers is native and quick; the search starts only when it pays.
+  return a.equals(b) ? undefined : a.findIndex((byte, i) => byte !== b[i]);
 }
 
 function describeDifference(
