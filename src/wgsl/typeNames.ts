@@ -1,7 +1,7 @@
 /** Types in words, and types as expressions. */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, TypeExpression } from "./ast.ts";
-import type { Type } from "./types.ts";
+import type { ArrayType, Type } from "./types.ts";
 
 /** The type as WGSL writes it, for messages. Types that programs cannot write are shown as the specification does. */
 export function describeType(type: Type): string {
@@ -48,13 +48,18 @@ export function isSpellable(type: Type): boolean {
     case "struct":
       return type.declaration !== undefined;
     case "pointer":
-      return isSpellable(type.store);
+      // Each time that `array<T, n + 1>` is written it is another type.
+      return isSpellable(type.store) && (type.store.kind !== "array" || !hasUnnamedCount(type.store));
     case "reference":
     case "void":
       return false;
     default:
       return true;
   }
+}
+
+function hasUnnamedCount({ countExpression }: ArrayType): boolean {
+  return countExpression !== undefined && countExpression.kind !== "identifier";
 }
 
 /**
