@@ -7,15 +7,16 @@ import { walk } from "../wgsl/traverse.ts";
  */
 export class Names {
   readonly prefix: string;
+  /** The names in the user's module. */
+  readonly #taken = new Set<string>();
   readonly #uses = new Map<string, number>();
 
   constructor(program: Program) {
-    const taken = new Set<string>();
     walk(program.module, (node) => {
-      if ("name" in node) taken.add(node.name);
+      if ("name" in node) this.#taken.add(node.name);
     });
     let prefix = "belay_";
-    for (let n = 1; [...taken].some((name) => name.startsWith(prefix)); n++) prefix = `belay${n}_`;
+    for (let n = 1; [...this.#taken].some((name) => name.startsWith(prefix)); n++) prefix = `belay${n}_`;
     this.prefix = prefix;
   }
 
@@ -30,6 +31,14 @@ export class Names {
     const use = (this.#uses.get(stem) ?? 0) + 1;
     this.#uses.set(stem, use);
     return `${stem}_${use}`;
+  }
+
+  /** Another name for a thing of the user's module, which stays the user's: the name is not a generated one. */
+  another(base: string): string {
+    let name = base;
+    for (let n = 1; this.#taken.has(name); n++) name = `${base}_${n}`;
+    this.#taken.add(name);
+    return name;
   }
 
   isGenerated(name: string): boolean {

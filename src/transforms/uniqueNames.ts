@@ -27,7 +27,7 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
     if (!hidden) continue;
     if (isKnownToHost(declaration)) {
       if (isGenerated(hidden)) diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
-    } else renamed.set(declaration, names.fresh(declaration.name));
+    } else renamed.set(declaration, names.another(declaration.name));
   }
   for (const declaration of program.module.declarations) {
     if (declaration.kind === "function") renameLocals(declaration, moduleNames, names, renamed);
@@ -62,7 +62,7 @@ function renameLocals(
   walk(fn, (node) => {
     if (node.kind !== "parameter" && node.kind !== "let" && node.kind !== "var" && node.kind !== "const")
       return;
-    if (moduleNames.has(node.name) || predeclared(node.name)) renamed.set(node, names.fresh(node.name));
+    if (moduleNames.has(node.name) || predeclared(node.name)) renamed.set(node, names.another(node.name));
   });
 }
 
