@@ -24,6 +24,10 @@ export function isMemoryOperation(program: Program, expression: Expression): boo
   return name !== undefined && (name.startsWith("atomic") || name === "workgroupUniformLoad");
 }
 
+export function isTextureStore(program: Program, expression: Expression): boolean {
+  return expression.kind === "call" && builtinFunction(program, expression) === "textureStore";
+}
+
 /** True when `part` has a memory operation inside. */
 export function containsMemoryOperation(program: Program, part: Expression | Statement): boolean {
   let found = false;

@@ -1,4 +1,4 @@
-import { builtinFunction, containsMemoryOperation, isMemoryOperation } from "../analysis/effects.ts";
+import { containsMemoryOperation, isMemoryOperation, isTextureStore } from "../analysis/effects.ts";
 import type { Expression, Statement, TypeExpression } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
@@ -11,6 +11,8 @@ import type { Names } from "./names.ts";
 export class Hoister {
   readonly #program: Program;
   readonly #names: Names;
+  /** The names of the `let`s made here, which the program does not know. */
+  readonly #saved = new Set<string>();
 
   constructor(program: Program, names: Names) {
     this.#program = program;
@@ -21,25 +23,23 @@ export class Hoister {
   operation(expression: Expression, before: Statement[]): Expression {
     if (
       expression.kind !== "call" ||
-      !(isMemoryOperation(this.#program, expression) || this.#isTextureStore(expression))
+      !(isMemoryOperation(this.#program, expression) || isTextureStore(this.#program, expression))
     ) {
       return this.value(expression, before);
     }
     return { ...expression, args: expression.args.map((argument) => this.stable(argument, before)) };
   }
 
-  #isTextureStore(expression: Expression): boolean {
-    return expression.kind === "call" && builtinFunction(this.#program, expression) === "textureStore";
-  }
-
   /** The same value, without a memory operation inside. */
   value(expression: Expression, before: Statement[]): Expression {
     if (!containsMemoryOperation(this.#program, expression)) return expression;
+    // What denotes memory is loaded where it stands, once its indices are known.
+    if (this.#program.typeOf(expression).kind === "reference") return this.place(expression, before);
     switch (expression.kind) {
       case "unary":
-        return { ...expression, operand: this.#part(expression.operand, before) };
+        return { ...expression, operand: this.value(expression.operand, before) };
       case "memberAccess":
-        return { ...expression, base: this.#part(expression.base, before) };
+        return { ...expression, base: this.value(expression.base, before) };
       case "index": {
         const [base, index] = this.#operands([expression.base, expression.index], before);
         return { ...expression, base: base!, index: index! };
@@ -65,15 +65,8 @@ export class Hoister {
     const last = operands.findLastIndex((operand) => containsMemoryOperation(this.#program, operand));
     return operands.map((operand, i) => {
       if (i < last) return this.stable(operand, before);
-      return i === last ? this.#part(operand, before) : operand;
+      return i === last ? this.value(operand, before) : operand;
     });
-  }
-
-  /** An operand that may denote memory without loading it (the base of an index, the operand of `&`). */
-  #part(expression: Expression, before: Statement[]): Expression {
-    return this.#program.typeOf(expression).kind === "reference"
-      ? this.place(expression, before)
-      : this.value(expression, before);
   }
 
   #shortCircuit(operator: "&&" | "||", left: Expression, right: Expression, before: Statement[]): Expression {
@@ -122,7 +115,7 @@ export class Hoister {
   /** True for the name of a `let` or a parameter: typed and never changing. */
   isTypedName(expression: Expression): boolean {
     if (expression.kind !== "identifier") return false;
-    if (this.#names.isGenerated(expression.name)) return true;
+    if (this.#saved.has(expression.name)) return true;
     const target = this.#program.targetOf(expression);
     return target?.kind === "let" || target?.kind === "parameter";
   }
@@ -136,6 +129,7 @@ export class Hoister {
   save(value: Expression, before: Statement[], type?: TypeExpression): Expression {
     const { statements, expression } = quote(value.span);
     const name = this.#names.fresh("value");
+    this.#saved.add(name);
     before.push(
       ...(type ? statements`let ${name}: ${type} = ${value};` : statements`let ${name} = ${value};`),
     );
