@@ -15,7 +15,7 @@
  * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
  */
 import { type Address, addressOf } from "../analysis/addresses.ts";
-import { builtinFunction, type VariableUse, variableUse } from "../analysis/effects.ts";
+import { isTextureStore, type VariableUse, variableUse } from "../analysis/effects.ts";
 import { isShared, placeOf, rootVariable } from "../analysis/places.ts";
 import type {
   Assignment,
@@ -54,9 +54,13 @@ export function compareStores(program: Program, names: Names, options: CompareSt
   return { ...module, declarations: [...module.declarations, ...options.comparison.takeDeclarations()] };
 }
 
-/** The part of a store that leaves the invocation. */
+/** What leaves the invocation. */
 interface Output {
-  readonly variable: GlobalVariable;
+  readonly kind: "store" | "textureStore";
+  /** The variable or parameter that is written. */
+  readonly name: string;
+  /** True when the kernel may load what it stores. */
+  readonly inPlace: boolean;
   readonly address: Address | null;
   readonly words: Words | null;
 }
@@ -103,22 +107,30 @@ class StoreComparison {
     if (!place || !isShared(place.space)) return undefined;
     const { variable } = place;
     if (this.#names.isGenerated(variable.name) || this.#options.isReplicated(variable)) return undefined;
-    return { variable, address: addressOf(this.#program, place), words: this.#wordsOf(value) };
+    return {
+      kind: "store",
+      name: variable.name,
+      inPlace: this.#use.loaded.has(variable),
+      address: addressOf(this.#program, place),
+      words: this.#wordsOf(value),
+    };
   }
 
   #textureOutput({ call }: CallStatement): Output | undefined {
-    if (builtinFunction(this.#program, call) !== "textureStore") return undefined;
+    if (!isTextureStore(this.#program, call)) return undefined;
     const [texture, ...coordinates] = call.args;
     const value = coordinates.pop();
-    const root = texture && rootVariable(this.#program, texture);
-    if (!root || !value) throw new Error("textureStore takes a texture, coordinates and a value");
+    if (texture?.kind !== "identifier" || !value) throw new Error("textureStore takes a texture and a value");
     let hash: Expression | undefined;
     for (const coordinate of coordinates) {
       const words = this.#wordsOf(coordinate);
       if (words) hash = this.#options.comparison.fold(hash ?? quote().expression`0u`, words);
     }
+    const type = this.#program.typeOf(texture);
     return {
-      variable: root.variable,
+      kind: "textureStore",
+      name: texture.name,
+      inPlace: type.kind === "texture" && type.access === "read_write",
       address: hash ? { expression: hash, dynamic: true } : null,
       words: this.#wordsOf(value),
     };
@@ -126,23 +138,23 @@ class StoreComparison {
 
   /** The words of a stable expression, or null for a constant, which can't differ. */
   #wordsOf(stable: Expression): Words | null {
-    if (stable.kind !== "identifier") return null;
-    const target = this.#program.targetOf(stable);
-    if (target?.kind === "let" && this.#program.stageOf(target.initializer) !== "runtime") return null;
-    if (target?.kind !== "let" && target?.kind !== "parameter") return null;
+    if (this.#program.stageOf(stable) !== "runtime") return null;
+    const target = stable.kind === "identifier" ? this.#program.targetOf(stable) : undefined;
+    if (stable.kind !== "identifier" || (target?.kind !== "let" && target?.kind !== "parameter"))
+      throw new Error("an output is a constant, a let or a parameter");
+    if (target.kind === "let" && this.#program.stageOf(target.initializer) !== "runtime") return null;
     return this.#options.comparison.wordsOf(stable.name, this.#program.valueTypeOf(stable));
   }
 
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
-    const { variable, address, words } = output;
+    const { kind, name, inPlace, address, words } = output;
     const { check, comparison, sites } = this.#options;
-    const inPlace = this.#use.loaded.has(variable);
     const bySignature = check === "signature";
     const site = sites.add({
-      kind: statement.kind === "assign" ? "store" : "textureStore",
+      kind,
       span: statement.span,
       functionName,
-      name: variable.name,
+      name,
       scalar: bySignature ? "hash" : (words?.scalar ?? "u32"),
       components: bySignature ? 1 : (words?.count ?? 1),
     });

@@ -13,7 +13,7 @@
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to values.
  */
 import { isMemoryOperation } from "../analysis/effects.ts";
-import { rootIdentifier } from "../analysis/places.ts";
+import { isShared, rootIdentifier } from "../analysis/places.ts";
 import { uniformVariables } from "../analysis/uniformity.ts";
 import type {
   BinaryOperator,
@@ -70,12 +70,23 @@ export function injectFaults(
     const target = root && program.targetOf(root);
     return target !== undefined && uniform.has(target);
   };
-  const statement = (s: Statement, functionName: string): Statement => {
+  const isSharedPlace = (place: Expression) => {
+    const type = program.typeOf(place);
+    return type.kind === "reference" && isShared(type.space);
+  };
+  const statement = (s: Statement, functionName: string): Statement | Statement[] => {
     if ((s.kind === "let" || s.kind === "var") && uniform.has(s)) return s;
     if (s.kind === "let") return { ...s, initializer: struck(s.initializer, functionName) };
     if (s.kind === "var" && s.initializer) return { ...s, initializer: struck(s.initializer, functionName) };
     if (s.kind !== "assign" || !s.target || isUniform(s.target)) return s;
-    if (s.operator === "=") return { ...s, value: struck(s.value, functionName) };
+    if (s.operator === "=") {
+      const value = struck(s.value, functionName);
+      if (value === s.value || !isSharedPlace(s.target)) return { ...s, value };
+      // What is stored keeps a name, as the normal form has it.
+      const name = names.fresh("value");
+      const { statements, expression } = quote(s.span);
+      return [...statements`let ${name} = ${value};`, { ...s, value: expression`${name}` }];
+    }
     // To a local variable, as the normal form has expanded all others.
     if (s.target.kind !== "identifier") return s;
     const operator = s.operator.slice(0, -1) as BinaryOperator;
