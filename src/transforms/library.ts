@@ -5,7 +5,8 @@ import type { Names } from "./names.ts";
 /** The functions and variables that generated code calls for, each emitted once, when something first refers to it. */
 export class Library {
   readonly names: Names;
-  readonly #emitted = new Set<string>();
+  /** Names by thing. */
+  readonly #emitted = new Map<string, string>();
   #pending: Declaration[] = [];
 
   constructor(names: Names) {
@@ -13,12 +14,12 @@ export class Library {
   }
 
   /** Emits the declaration of a thing unless it exists, and returns the name it has. */
-  once(thing: string, wgsl: (name: string) => string): string {
-    const name = this.names.the(thing);
-    if (!this.#emitted.has(name)) {
-      this.#emitted.add(name);
-      this.emit(wgsl(name));
-    }
+  once(thing: string, wgsl: (name: string) => string, newName = () => this.names.the(thing)): string {
+    const known = this.#emitted.get(thing);
+    if (known) return known;
+    const name = newName();
+    this.#emitted.set(thing, name);
+    this.emit(wgsl(name));
     return name;
   }
 

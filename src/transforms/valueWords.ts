@@ -94,11 +94,10 @@ function hashFunction(library: Library, type: Type): string {
     }
     throw new Error(`a ${type.kind} is never stored as a whole`);
   };
-  // A type's text, without what can't stand in a name, may be that of another type: its length tells them apart.
-  const thing = `hash_${text.replace(/\W+/g, "_")}${text.length}`;
   return library.once(
-    thing,
+    `hash of ${text}`,
     (name) => `fn ${name}(value: ${text}) -> u32 { var hash = 0u; ${body()} return hash; }`,
+    () => library.names.fresh("hash"),
   );
 }
 
