@@ -152,12 +152,13 @@ class PointerResolver {
       pointees.set(parameter, inside);
       return indices;
     });
-    const clone = {
+    // The clone shares no node with another one: what a node means is kept by node.
+    const clone = structuredClone({
       ...fn,
       name: this.#names.fresh(fn.name),
       parameters,
       body: this.#block(fn.body, pointees),
-    };
+    });
     this.#specialized.set(key, clone);
     return clone;
   }
