@@ -188,7 +188,8 @@ function transform(
         isReplicated: isInside,
       }),
     );
-    if (redundancy === "intra+lds") step(replicateWorkgroupMemory(program, names, { comparison, sites }));
+    if (redundancy === "intra+lds")
+      step(replicateWorkgroupMemory(program, names, { comparison, sites, functions: functions() }));
   }
   return {
     code: print(program.module),

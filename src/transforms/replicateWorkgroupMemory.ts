@@ -14,12 +14,14 @@
  * Order:    after replicateInvocations, before compareStores.
  * Source:   Wadden et al. 2014, section 6.3 (Intra-Group+LDS).
  */
+import { variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
 import type {
   CallExpression,
   Declaration,
   Expression,
+  FunctionDeclaration,
   GlobalVariable,
   Module,
   Statement,
@@ -38,6 +40,8 @@ import { type CheckSites, recordCause } from "./reportBuffer.ts";
 export interface ReplicateWorkgroupMemoryOptions {
   readonly comparison: Comparison;
   readonly sites: CheckSites;
+  /** The functions that run replicated. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
 }
 
 /** Bytes of half the banks of workgroup memory (32 banks of 4 bytes), and of all. */
@@ -65,8 +69,10 @@ export function replicateWorkgroupMemory(
   /** How an access names the copy of a replica. */
   type Copies = (identifierOrIndex: Expression, replica: string) => Expression | undefined;
   const copiesOf = new Map<GlobalVariable, Copies>();
+  const used = variablesOf(program, options.functions);
   const declarations: Declaration[] = program.module.declarations.flatMap((variable) => {
-    if (variable.kind !== "globalVariable" || !isReplicated(program, names, variable)) return [variable];
+    if (variable.kind !== "globalVariable" || !used.has(variable) || !isReplicated(program, names, variable))
+      return [variable];
     const type = program.declaredTypeOf(variable);
     const override = type.kind === "array" && type.count === "override";
     const { declarations, copy } = override
