@@ -52,7 +52,9 @@ export const resolutionError = {
     error("BELAY104", `expected ${expected} in this template list`, span, didYouMean(similar)),
 
   cannotConvert: (from: string, to: string, span: Span) =>
-    error("BELAY105", `cannot convert ${code(from)} to ${code(to)}`, span),
+    error("BELAY105", `cannot convert ${code(from)} to ${code(to)}`, span, {
+      help: "only literals and other abstract values convert on their own; write the conversion, as in `f32(x)`",
+    }),
 
   wrongType: (expected: string, actual: string, span: Span) =>
     error("BELAY105", `expected ${expected}, found ${code(actual)}`, span),

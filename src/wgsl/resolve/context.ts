@@ -28,9 +28,6 @@ export interface ExpressionFacts {
 export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
 
-/** Elements that all constant values of a module may have together; past it constants stay unknown. */
-const valueBudget = 1_000_000;
-
 export class Context {
   readonly targets: ReadonlyMap<Identifier, Target>;
   readonly diagnostics: Diagnostic[];
@@ -46,7 +43,8 @@ export class Context {
   readonly returns = new Map<FunctionDeclaration, Type>();
   /** Off in the right operand of a short-circuit operator that is not evaluated. */
   evaluating = true;
-  #valueBudget = valueBudget;
+  readonly #conversions = new WeakMap<Value, Value>();
+  #scalarBudget = maxConstantScalars;
 
   constructor(targets: ReadonlyMap<Identifier, Target>, diagnostics: readonly Diagnostic[]) {
     this.targets = targets;
@@ -72,8 +70,9 @@ export class Context {
 
   #affords(type: Type): boolean {
     const size = scalarCount(type);
-    if (size > maxConstantSize || size > this.#valueBudget) return false;
-    if (size > 16) this.#valueBudget -= size;
+    if (size <= smallConstant) return true;
+    if (size > maxConstantSize || size > this.#scalarBudget) return false;
+    this.#scalarBudget -= size;
     return true;
   }
 
@@ -93,13 +92,18 @@ export class Context {
       );
       return;
     }
-    const { value } = facts;
-    const same = !isAbstract(facts.type) || sameType(facts.type, type);
-    this.converted.set(expression, {
-      ...facts,
-      type,
-      value: value && !same ? this.evaluate(expression, type, () => convert(value, type)) : value,
-    });
+    const isSame = !isAbstract(facts.type) || sameType(facts.type, type);
+    const value = facts.value && !isSame ? this.#convertValue(expression, facts.value, type) : facts.value;
+    this.converted.set(expression, { ...facts, type, value });
+  }
+
+  /** A large constant may be used often: its last conversion is kept. */
+  #convertValue(at: Expression, value: Value, type: Type): Value | undefined {
+    const known = this.#conversions.get(value);
+    if (known && sameType(known.type, type)) return known;
+    const converted = this.evaluate(at, type, () => convert(value, type));
+    if (converted) this.#conversions.set(value, converted);
+    return converted;
   }
 
   convertAll(expressions: readonly Expression[], types: readonly Type[]): void {
@@ -124,8 +128,12 @@ export class Context {
   }
 }
 
+/** Constants of no more scalars than this are always evaluated: their number is bounded by the program's length. */
+const smallConstant = 16;
 /** The largest constant that is evaluated, in scalars; the specification lets no array value have more than 2047 elements. */
 const maxConstantSize = 65_536;
+/** Scalars that the large constants of a module may have together; past it they stay unknown. */
+const maxConstantScalars = 1_000_000;
 const scalarCounts = new WeakMap<Type, number>();
 
 function scalarCount(type: Type): number {

@@ -8,6 +8,7 @@ import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkExpression } from "./expressions.ts";
+import { builtinValues } from "./predeclared.ts";
 import { checkBody, checkConstAssert } from "./statements.ts";
 import { similarName } from "./suggest.ts";
 import { checkType } from "./typeExpressions.ts";
@@ -102,30 +103,6 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
 const numericAttributes = new Set(["align", "binding", "blend_src", "group", "id", "location", "size"]);
 const pipelineAttributes = new Set(["workgroup_size", "subgroup_size"]);
 
-export const builtinValues: readonly string[] = [
-  "position",
-  "vertex_index",
-  "instance_index",
-  "front_facing",
-  "frag_depth",
-  "clip_distances",
-  "primitive_index",
-  "sample_index",
-  "sample_mask",
-  "local_invocation_id",
-  "local_invocation_index",
-  "global_invocation_id",
-  "global_invocation_index",
-  "workgroup_id",
-  "workgroup_index",
-  "num_workgroups",
-  "subgroup_invocation_id",
-  "subgroup_size",
-  "subgroup_id",
-  "num_subgroups",
-  "barycentric_coord",
-];
-
 function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
   for (const attribute of attributes) {
     const { name, args } = attribute;
@@ -150,7 +127,7 @@ function checkBuiltinValue(cx: Context, { args, span }: Attribute): void {
   const [value] = args;
   if (value?.kind !== "identifier") {
     cx.report(resolutionError.badAttribute("builtin", "the name of a built-in value", span));
-  } else if (!builtinValues.includes(value.name)) {
+  } else if (!builtinValues.has(value.name)) {
     cx.report(
       resolutionError.unknownBuiltinValue(value.name, similarName(value.name, builtinValues), value.span),
     );

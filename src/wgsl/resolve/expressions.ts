@@ -2,25 +2,19 @@
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { BinaryExpression, Expression, Identifier, Literal, UnaryExpression } from "../ast.ts";
-import { foldBinary, type foldBuiltin, foldUnary, parseLiteral } from "../constants/index.ts";
+import { type Folded, foldBinary, foldUnary, parseLiteral } from "../constants/index.ts";
 import type { EvaluationStage } from "../program.ts";
 import { describeType } from "../typeNames.ts";
-import type { Type } from "../types.ts";
-import {
-  abstractFloatType,
-  abstractIntType,
-  boolType,
-  f16Type,
-  f32Type,
-  i32Type,
-  u32Type,
-} from "../types.ts";
+import { boolType, type Type } from "../types.ts";
 import type { Value } from "../values.ts";
 import { checkIndex, checkMember, isVectorComponent } from "./access.ts";
 import { checkCall } from "./calls.ts";
 import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
 import { selectOverload } from "./overloads.ts";
 import { signaturesOf } from "./signatures.ts";
+
+/** Evaluates an expression of a type from its operands' values; undefined when it is no const-expression after all. */
+type Fold = (values: readonly Value[], type: Type) => Folded | undefined;
 
 /** Checks an expression and everything in it, once. */
 export function checkExpression(cx: Context, expression: Expression): ExpressionFacts {
@@ -55,17 +49,7 @@ function literal(cx: Context, { text, span }: Literal): ExpressionFacts {
   const folded = parseLiteral(text);
   if (folded.ok) return { type: folded.value.type, stage: "const", value: folded.value };
   cx.report(resolutionError.notEvaluable(folded.reason, span));
-  return { type: literalType(text), stage: "const", value: undefined };
-}
-
-/** The type of a literal that is out of range, from its form. */
-function literalType(text: string): Type {
-  const hexInteger = /^0[xX][^.pP]*$/.test(text);
-  if (text.endsWith("i")) return i32Type;
-  if (text.endsWith("u")) return u32Type;
-  if (text.endsWith("h")) return f16Type;
-  if (text.endsWith("f") && !hexInteger) return f32Type;
-  return hexInteger || /^\d+$/.test(text) ? abstractIntType : abstractFloatType;
+  return errorFacts;
 }
 
 function identifier(cx: Context, expression: Identifier): ExpressionFacts {
@@ -153,7 +137,7 @@ export function applyOverload(
   at: Expression,
   name: string,
   args: readonly Expression[],
-  fold: (values: readonly Value[], type: Type) => ReturnType<typeof foldBuiltin>,
+  fold: Fold,
 ): ExpressionFacts {
   const types = args.map((arg) => cx.loaded(arg).type);
   if (types.includes(errorType)) return errorFacts;
@@ -178,7 +162,7 @@ export function evaluated(
   type: Type,
   stage: EvaluationStage,
   operands: readonly Expression[],
-  fold: (values: readonly Value[], type: Type) => ReturnType<typeof foldBuiltin>,
+  fold: Fold,
 ): ExpressionFacts {
   if (stage !== "const") return { type, stage, value: undefined };
   const values: Value[] = [];

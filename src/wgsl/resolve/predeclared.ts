@@ -2,25 +2,30 @@
 
 import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import type { Builtin } from "../program.ts";
-import type { AccessMode, AddressSpace, Type } from "../types.ts";
+import type { Type } from "../types.ts";
 import { f16Type, f32Type, i32Type, u32Type } from "../types.ts";
 import { signatureNames } from "./signatures.ts";
 
-export const accessModes: ReadonlySet<string> = new Set<AccessMode>(["read", "write", "read_write"]);
-export const addressSpaces: ReadonlySet<string> = new Set<AddressSpace>([
-  "function",
-  "private",
-  "workgroup",
-  "uniform",
-  "storage",
-  "immediate",
-]);
-const formatWords =
+export const accessModes: ReadonlySet<string> = words("read write read_write");
+export const addressSpaces: ReadonlySet<string> = words(
+  "function private workgroup uniform storage immediate",
+);
+export const texelFormats: ReadonlySet<string> = words(
   "rgba8unorm rgba8snorm rgba8uint rgba8sint rgba16unorm rgba16snorm rgba16uint rgba16sint rgba16float " +
-  "rg8unorm rg8snorm rg8uint rg8sint rg16unorm rg16snorm rg16uint rg16sint rg16float " +
-  "r32uint r32sint r32float rg32uint rg32sint rg32float rgba32uint rgba32sint rgba32float bgra8unorm " +
-  "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat";
-export const texelFormats: ReadonlySet<string> = new Set(formatWords.split(" "));
+    "rg8unorm rg8snorm rg8uint rg8sint rg16unorm rg16snorm rg16uint rg16sint rg16float " +
+    "r32uint r32sint r32float rg32uint rg32sint rg32float rgba32uint rgba32sint rgba32float bgra8unorm " +
+    "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat",
+);
+/** The names that `@builtin` takes (section "Built-in Inputs and Outputs"); they are no identifiers in scope. */
+export const builtinValues: ReadonlySet<string> = words(
+  "position vertex_index instance_index front_facing frag_depth clip_distances primitive_index sample_index sample_mask " +
+    "local_invocation_id local_invocation_index global_invocation_id global_invocation_index workgroup_id " +
+    "workgroup_index num_workgroups subgroup_invocation_id subgroup_size subgroup_id num_subgroups barycentric_coord",
+);
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}
 
 /** Types written without a template list, aliases such as `vec3f` included. */
 export const plainTypes: ReadonlyMap<string, Type> = new Map(plainTypeEntries());
@@ -46,34 +51,11 @@ function* plainTypeEntries(): Iterable<[string, Type]> {
 }
 
 /** Names that make a type from a template list. */
-export const typeGenerators: ReadonlySet<string> = new Set([
-  "array",
-  "atomic",
-  "ptr",
-  "vec2",
-  "vec3",
-  "vec4",
-  "mat2x2",
-  "mat2x3",
-  "mat2x4",
-  "mat3x2",
-  "mat3x3",
-  "mat3x4",
-  "mat4x2",
-  "mat4x3",
-  "mat4x4",
-  "texture_1d",
-  "texture_2d",
-  "texture_2d_array",
-  "texture_3d",
-  "texture_cube",
-  "texture_cube_array",
-  "texture_multisampled_2d",
-  "texture_storage_1d",
-  "texture_storage_2d",
-  "texture_storage_2d_array",
-  "texture_storage_3d",
-]);
+export const typeGenerators: ReadonlySet<string> = words(
+  "array atomic ptr vec2 vec3 vec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 mat4x4 " +
+    "texture_1d texture_2d texture_2d_array texture_3d texture_cube texture_cube_array texture_multisampled_2d " +
+    "texture_storage_1d texture_storage_2d texture_storage_2d_array texture_storage_3d",
+);
 
 const builtins = new Map<string, Builtin>();
 function predeclare(category: Builtin["category"], names: Iterable<string>): void {

@@ -123,9 +123,7 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
     const help = type.kind === "pointer" ? "write `*` before the pointer" : "declare it as `var`";
     cx.report(resolutionError.notAPlace("assigned", help, target.span));
   } else if (place.access === "read") {
-    cx.report(
-      resolutionError.notAPlace("assigned", "declare it with the access mode `read_write`", target.span),
-    );
+    cx.report(resolutionError.notAPlace("assigned", "this memory can only be read", target.span));
   } else if (!isConstructible(place.store)) {
     cx.report(resolutionError.invalidType(describeType(place.store), "assigned", target.span));
   } else {

@@ -3,6 +3,7 @@
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   ConstDeclaration,
+  Expression,
   GlobalVariable,
   LetStatement,
   OverrideDeclaration,
@@ -143,7 +144,7 @@ function place(
 /** Reports an expression that is evaluated too late for its use. */
 export function requireStage(
   cx: Context,
-  expression: Parameters<Context["stageOf"]>[0],
+  expression: Expression,
   what: string,
   stages: readonly EvaluationStage[],
 ): boolean {
