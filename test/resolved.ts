@@ -1,7 +1,8 @@
 import { expect } from "vitest";
-import { describeType, type Expression, type Module, parse, type Value, walk } from "../src/wgsl/index.ts";
+import { describeType, type Expression, type Module, parse, walk } from "../src/wgsl/index.ts";
 import type { EvaluationStage, Program } from "../src/wgsl/program.ts";
 import { resolve } from "../src/wgsl/resolve/index.ts";
+import { plain } from "./constantValues.ts";
 
 /** The program that a source means; the source must have no errors. */
 export function resolved(source: string): Program {
@@ -71,10 +72,4 @@ function isValue(program: Program, expression: Expression): boolean {
 /** The type of an expression in a function. */
 export function typeOf(expression: string, declarations = ""): string {
   return factsOf(expression, `${declarations} --- _ = ${expression};`).type;
-}
-
-/** A constant as nested arrays of numbers and booleans. */
-export function plain(value: Value): unknown {
-  if ("elements" in value) return value.elements.map(plain);
-  return typeof value.value === "bigint" ? Number(value.value) : value.value;
 }

@@ -177,8 +177,8 @@ describe("evaluation", () => {
   test.each([
     ["table[1]", "const", 2.5],
     ["max(3, 2.5)", "const", 3],
-    ["vec3(1, 2, 3).zx", "const", [3, 1]],
-    ["frexp(8.0).exp", "const", 4],
+    ["vec3(1, 2, 3).zx", "const", [3n, 1n]],
+    ["frexp(8.0).exp", "const", 4n],
     ["false && 1 / 0 == 1", "const", false],
     ["true || u > 1", "runtime", undefined],
     ["scale * 2", "override", undefined],
@@ -189,8 +189,8 @@ describe("evaluation", () => {
       "array(vec2(1, 2), vec2(3, 4))",
       "const",
       [
-        [1, 2],
-        [3, 4],
+        [1n, 2n],
+        [3n, 4n],
       ],
     ],
     [

@@ -148,7 +148,7 @@ function match(pattern: Pattern, type: Type, bindings: Bindings): boolean {
 }
 
 /** The scalar that a texel format's channels have in a shader (specification section "Texel Formats"). */
-export function texelScalar(format: string): ScalarType {
+function texelScalar(format: string): ScalarType {
   return format.endsWith("uint") ? u32Type : format.endsWith("sint") ? i32Type : f32Type;
 }
 

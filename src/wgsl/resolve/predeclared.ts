@@ -51,7 +51,7 @@ function* plainTypeEntries(): Iterable<[string, Type]> {
 }
 
 /** Names that make a type from a template list. */
-export const typeGenerators: ReadonlySet<string> = words(
+const typeGenerators: ReadonlySet<string> = words(
   "array atomic ptr vec2 vec3 vec4 mat2x2 mat2x3 mat2x4 mat3x2 mat3x3 mat3x4 mat4x2 mat4x3 mat4x4 " +
     "texture_1d texture_2d texture_2d_array texture_3d texture_cube texture_cube_array texture_multisampled_2d " +
     "texture_storage_1d texture_storage_2d texture_storage_2d_array texture_storage_3d",
