@@ -1,0 +1,6 @@
+@id(7) override max_1: u32 = 4;
+
+@compute @workgroup_size(max_1)
+fn main() {
+  let main_1 = max_1;
+}
