@@ -4,7 +4,6 @@ import { Command, Option } from "commander";
 import ora from "ora";
 import { catalog } from "../../workloads/index.ts";
 import { renderPage } from "../report/page.ts";
-import { renderPicture } from "../report/picture.ts";
 import type { Report, TableSection } from "../report/report.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { describeFault } from "../runtime/fault.ts";
@@ -24,7 +23,6 @@ import { writeAtomically } from "./output.ts";
 interface Flags extends PolicyFlags {
   readonly size: ProgramSize;
   readonly out: string;
-  readonly picture?: string;
   readonly json: boolean;
 }
 
@@ -43,7 +41,6 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
         .default("small"),
     )
     .option("--out <directory>", "where the report and the result go", "belay-report")
-    .option("--picture <file>", "also write the verdict as an SVG image")
     .option("--json", "print the result as JSON", false)
     .action(async (flags: Flags) => {
       const result = await runDemo(policyOf(flags), flags.size, io);
@@ -52,7 +49,6 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
       const json = `${JSON.stringify(result, null, 2)}\n`;
       await writeAtomically(page, renderPage(report));
       await writeAtomically(join(flags.out, "result.json"), json);
-      if (flags.picture) await writeAtomically(flags.picture, renderPicture(report));
 
       io.stdout.write(flags.json ? json : `${renderText(report, result, io)}\nReport: ${resolve(page)}\n`);
       finish(result.ok ? exitStatus.ok : exitStatus.failed);

@@ -1,0 +1,58 @@
+/** The demo, from one program to the report, the picture in the README included. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type DemoResult, demonstrate, succeeded } from "../src/cli/demonstrate.ts";
+import { describeDemo } from "../src/cli/demoReport.ts";
+import { renderPage } from "../src/report/page.ts";
+import { renderPicture } from "../src/report/picture.ts";
+import { openGpu } from "../src/runtime/adapter.ts";
+import { catalog } from "../workloads/index.ts";
+
+const published: DemoResult = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../docs/demo.json"), "utf8"),
+);
+
+describe("demonstrate", () => {
+  const policy = { redundancy: "intra+lds", check: "store", channel: "auto" } as const;
+  const entry = catalog.find(({ name }) => name === "reduction")!;
+
+  it("protects a program and recovers it from a fault", async () => {
+    using opened = await openGpu();
+    const shown = await demonstrate(entry, "small", opened, policy);
+    expect(shown).toMatchObject({ results: { outcome: "identical" }, injection: { outcome: "recovered" } });
+    expect(succeeded(shown)).toBe(true);
+    const { source, struck, fault } = shown.injection;
+    expect(source!.slice(struck!.start, struck!.end)).not.toBe("");
+    expect(fault!.values[0]).not.toBe(fault!.values[1]);
+  });
+
+  it("does not call a program protected that is not", async () => {
+    using opened = await openGpu();
+    const shown = await demonstrate(entry, "small", opened, { ...policy, redundancy: "none" });
+    expect(shown.injection.outcome).not.toBe("recovered");
+    expect(succeeded(shown)).toBe(false);
+  });
+});
+
+describe("describeDemo", () => {
+  it("says what went wrong", () => {
+    const [first, ...others] = published.programs;
+    const wrong = { ...first!, results: { outcome: "wrong", message: "sum is 1 instead of 2" } } as const;
+    const report = describeDemo({ ...published, ok: false, programs: [wrong, ...others] });
+    expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 7 programs failed" });
+    expect(renderPage(report)).toContain('<span class="bad">wrong</span>');
+  });
+
+  it("marks the struck value of each program in its source", () => {
+    const page = renderPage(describeDemo(published));
+    for (const { injection } of published.programs) {
+      const { source, struck } = injection;
+      expect(page).toContain(`<mark>${source!.slice(struck!.start, struck!.end)}</mark>`);
+    }
+  });
+
+  it("draws the picture in the README", async () => {
+    await expect(renderPicture(describeDemo(published))).toMatchFileSnapshot("../docs/demo.svg");
+  });
+});
