@@ -10,7 +10,6 @@ import { addressSpaceOf, rootVariable } from "./places.ts";
 const barriers: ReadonlyMap<AddressSpace, readonly string[]> = new Map([
   ["workgroup", ["workgroupBarrier", "workgroupUniformLoad"]],
   ["storage", ["storageBarrier"]],
-  ["handle", ["textureBarrier"]],
 ]);
 
 /**
@@ -129,7 +128,6 @@ class HazardAnalysis {
       return this.#then(this.#inOrder(expression.args), { ...nothing, open: false });
     }
     const [first, ...others] = expression.args;
-    if (operation === "textureStore" && first) return this.#then(this.#inOrder(others), this.#store(first));
     if (first && (operation === "arrayLength" || operation?.startsWith("atomic"))) {
       return this.#then(this.#ofPlace(first), this.#inOrder(others));
     }

@@ -1,12 +1,21 @@
 import { type Words, wordType } from "./valueWords.ts";
 
+/** What an agreement compares. */
+export interface Compared {
+  /** Whether the parameter `address` takes part. */
+  readonly address: boolean;
+  readonly words: Words | null;
+  /** True where control flow is uniform: neither replica can miss the other. */
+  readonly bothAreHere?: boolean;
+}
+
 /** How the replicas of an invocation talk. Each method returns the name of a WGSL function or an expression. */
 export interface Channel {
   /**
    * `fn (site: u32, address: u32[, value: words]) -> bool`: true when both replicas are here with the same words.
-   * A disagreement is recorded. `address` takes part only when `comparesAddress`.
+   * A disagreement is recorded.
    */
-  agree(comparesAddress: boolean, words: Words | null): string;
+  agree(compared: Compared): string;
   /** `fn (site: u32, value: words) -> words`: the words of the replica that leads. */
   share(count: Words["count"]): string;
   /** An expression, true when a replica knows that its partner is not there. */
@@ -16,7 +25,7 @@ export interface Channel {
 }
 
 /** The parameters of an agreement function. */
-export const agreementParameters = (words: Words | null): string =>
+export const agreementParameters = ({ words }: Compared): string =>
   ["site: u32", "address: u32", ...(words ? [`value: ${wordType(words.count)}`] : [])].join(", ");
 
 /** The words of the parameter `value`, one by one. */
@@ -28,5 +37,5 @@ export const recordedValue = (count: number): string =>
   `vec4<u32>(${[...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ")})`;
 
 /** The name of an agreement function, which its parameters decide. */
-export const agreementName = (comparesAddress: boolean, words: Words | null): string =>
-  `agree${words?.count ?? 0}${comparesAddress ? "at" : ""}`;
+export const agreementName = ({ address, words, bothAreHere }: Compared): string =>
+  `agree${words?.count ?? 0}${address ? "at" : ""}${bothAreHere ? "end" : ""}`;

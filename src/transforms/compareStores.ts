@@ -6,8 +6,8 @@
  * signature:  signature = fold(signature, site, 4 * i, words(v));   if (replica == 0) { out[i] = v; }
  *             and last in the entry point: agree(site, signature)
  *
- * A kernel that loads what it stores needs more: one replica must not store before the other has loaded. There the
- * replicas agree before the store (on the value, or on the signature so far), and both store.
+ * Where a kernel loads what it stores, with no barrier between, one replica must not store before the other has
+ * loaded. There the replicas agree before the store (on the value, or on the signature so far), and both store.
  * A detection is recorded and the store suppressed; control flow goes on, so no barrier is skipped.
  *
  * Requires: access normal form, replicateInvocations.   Ensures: valid module.
@@ -15,7 +15,8 @@
  * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
  */
 import { type Address, addressOf } from "../analysis/addresses.ts";
-import { isTextureStore, type VariableUse, variableUse } from "../analysis/effects.ts";
+import { isTextureStore } from "../analysis/effects.ts";
+import { hazardousVariables } from "../analysis/hazards.ts";
 import { isShared, placeOf, rootVariable } from "../analysis/places.ts";
 import type {
   Assignment,
@@ -59,7 +60,7 @@ interface Output {
   readonly kind: "store" | "textureStore";
   /** The variable or parameter that is written. */
   readonly name: string;
-  /** True when the kernel may load what it stores. */
+  /** True when the kernel loads what it stores, with no barrier between. */
   readonly inPlace: boolean;
   readonly address: Address | null;
   readonly words: Words | null;
@@ -69,13 +70,14 @@ class StoreComparison {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: CompareStoresOptions;
-  readonly #use: VariableUse;
+  readonly #hazards: ReadonlySet<GlobalVariable>;
 
   constructor(program: Program, names: Names, options: CompareStoresOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
-    this.#use = variableUse(program, options.functions);
+    const entryPoints = [...options.functions].filter((fn) => options.entryPoints.has(fn.name));
+    this.#hazards = hazardousVariables(program, entryPoints);
   }
 
   function(fn: FunctionDeclaration): FunctionDeclaration {
@@ -92,7 +94,8 @@ class StoreComparison {
       scalar: "hash",
       components: 1,
     });
-    const last = quote(fn.nameSpan).statements`_ = ${this.#options.comparison.signaturesAgree(site)};`;
+    const last = quote(fn.nameSpan)
+      .statements`_ = ${this.#options.comparison.signaturesAgree(site, { atEnd: true })};`;
     return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
   }
 
@@ -110,7 +113,7 @@ class StoreComparison {
     return {
       kind: "store",
       name: variable.name,
-      inPlace: this.#use.loaded.has(variable),
+      inPlace: this.#hazards.has(variable),
       address: addressOf(this.#program, place),
       words: this.#wordsOf(value),
     };

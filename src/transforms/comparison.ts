@@ -73,14 +73,16 @@ export class Comparison {
     return statements`${signature} = ${hash};`;
   }
 
-  /** A condition: both replicas are here with the same signature. */
-  signaturesAgree(site: number): Expression {
-    return this.agree({ site, address: null, words: this.signature() });
+  /** A condition: both replicas are here with the same signature. At the end of an entry point both always are. */
+  signaturesAgree(site: number, { atEnd = false } = {}): Expression {
+    const signature = this.signature();
+    const agree = this.#channel.agree({ address: false, words: signature, bothAreHere: atEnd });
+    return quote().expression`${agree}(${`${site}u`}, 0u, ${signature.expression})`;
   }
 
   /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */
   agree({ site, address, words }: Presented): Expression {
-    const agree = this.#channel.agree(address?.dynamic ?? false, words);
+    const agree = this.#channel.agree({ address: address?.dynamic ?? false, words });
     const { expression } = quote();
     const at = address?.expression ?? expression`0u`;
     return words

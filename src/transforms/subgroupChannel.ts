@@ -21,15 +21,16 @@ export function subgroupChannel(library: Library): Channel {
     shareNeedsAgreement: false,
     // Every lane must take part in the ballot, so no operator beside it may short-circuit.
     isAlone: () => `!${together()}()`,
-    agree(comparesAddress, words) {
-      const compared = [...(comparesAddress ? ["address"] : []), ...(words ? ["value"] : [])];
-      const equal = compared.map((word) => `all(${word} == their_${word})`);
+    agree(compared) {
+      const { address, words, bothAreHere } = compared;
+      const exchanged = [...(address ? ["address"] : []), ...(words ? ["value"] : [])];
+      const equal = exchanged.map((word) => `all(${word} == their_${word})`);
       return library.once(
-        agreementName(comparesAddress, words),
+        agreementName(compared),
         (name) => `
-        fn ${name}(${agreementParameters(words)}) -> bool {
-          ${compared.map((word) => `let their_${word} = subgroupShuffleXor(${word}, 1u);`).join("\n")}
-          let together = ${together()}();
+        fn ${name}(${agreementParameters(compared)}) -> bool {
+          ${exchanged.map((word) => `let their_${word} = subgroupShuffleXor(${word}, 1u);`).join("\n")}
+          let together = ${bothAreHere ? "true" : `${together()}()`};
           if (${["together", ...equal].join(" && ")}) { return true; }
           let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);
           ${names.the("record")}(site, cause, address, ${recordedValue(words?.count ?? 0)});

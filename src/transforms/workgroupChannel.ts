@@ -61,16 +61,17 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
     // An agreement keeps the replicas within a turn of each other; sharing alone lets the leader run ahead.
     shareNeedsAgreement: true,
     isAlone: alone,
-    agree(comparesAddress, words) {
-      const count = words?.count ?? 0;
-      const compared = [...(comparesAddress ? ["address"] : []), ...components(count)];
+    agree({ address, words: value }) {
+      const compared = { address, words: value };
+      const count = value?.count ?? 0;
+      const words = [...(address ? ["address"] : []), ...components(count)];
       return library.once(
-        agreementName(comparesAddress, words),
+        agreementName(compared),
         (name) => `
-        fn ${name}(${agreementParameters(words)}) -> bool {
+        fn ${name}(${agreementParameters(compared)}) -> bool {
           if (${alone()}) { return false; }
           ${turn()} += 1u;
-          let word = ${foldText(library, `site ^ (${turn()} << 8u)`, compared)};
+          let word = ${foldText(library, `site ^ (${turn()} << 8u)`, words)};
           let mine = ${bank()} + ${names.the("lane")};
           atomicStore(&${slots()}[mine], word);
           for (var i = 0u; i < ${patience}u; i++) {
