@@ -37,9 +37,10 @@ export function withInferredTypes(program: Program): Module {
       const type = program.typeOf(part);
       const value = program.valueTypeOf(part);
       if (isConstructible(value) && isSpellable(value)) statements.push(probe(value, part));
-      if (type.kind === "reference" && isSpellable(type.store) && hasAddress(program, part)) {
+      if (type.kind === "reference" && hasAddress(program, part)) {
+        const pointer: Type = { ...type, kind: "pointer" };
         const operand: Expression = { kind: "unary", operator: "&", operand: part, span };
-        statements.push(probe({ ...type, kind: "pointer" }, operand));
+        if (isSpellable(pointer)) statements.push(probe(pointer, operand));
       }
       return undefined;
     });
