@@ -57,8 +57,15 @@ export function placeOf(program: Program, expression: Expression): Place | undef
   }
 }
 
+/** The address space of what `target` assigns to; a swizzle, which is no reference, is in that of its vector. */
+export function spaceOf(program: Program, target: Expression): AddressSpace | undefined {
+  const type = program.typeOf(target);
+  if (type.kind === "reference" || type.kind === "pointer") return type.space;
+  return target.kind === "memberAccess" ? spaceOf(program, target.base) : undefined;
+}
+
 /** True for the address spaces whose stores other invocations or the host can see. */
-export function isShared(space: AddressSpace): boolean {
+export function isShared(space: AddressSpace | undefined): boolean {
   return space === "storage" || space === "workgroup";
 }
 
@@ -111,8 +118,7 @@ export function storesToShared(program: Program, part: Expression | Statement): 
   let found = false;
   walk(part, (node) => {
     if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return;
-    const type = program.typeOf(node.target);
-    if (type.kind === "reference" && isShared(type.space)) found = true;
+    if (isShared(spaceOf(program, node.target))) found = true;
   });
   return found;
 }

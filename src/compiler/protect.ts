@@ -8,6 +8,7 @@ import { declareReport } from "../transforms/declareReport.ts";
 import { desugarLoops } from "../transforms/desugarLoops.ts";
 import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
+import { expandSwizzles } from "../transforms/expandSwizzles.ts";
 import { injectFaults } from "../transforms/injectFaults.ts";
 import { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
@@ -158,6 +159,7 @@ function transform(
   step(desugarLoops(program));
   step(resolvePointers(program, names));
   step(normalizeAccesses(program, names));
+  step(expandSwizzles(program, names));
   const lanes = lanesOf(program, entryPoints);
 
   // The report, and faults at the values of the source.

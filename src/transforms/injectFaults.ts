@@ -13,7 +13,7 @@
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to values.
  */
 import { isMemoryOperation } from "../analysis/effects.ts";
-import { isShared, rootIdentifier } from "../analysis/places.ts";
+import { isShared, rootIdentifier, spaceOf } from "../analysis/places.ts";
 import { uniformVariables } from "../analysis/uniformity.ts";
 import type {
   BinaryOperator,
@@ -70,10 +70,6 @@ export function injectFaults(
     const target = root && program.targetOf(root);
     return target !== undefined && uniform.has(target);
   };
-  const isSharedPlace = (place: Expression) => {
-    const type = program.typeOf(place);
-    return type.kind === "reference" && isShared(type.space);
-  };
   const statement = (s: Statement, functionName: string): Statement | Statement[] => {
     if ((s.kind === "let" || s.kind === "var") && uniform.has(s)) return s;
     if (s.kind === "let") return { ...s, initializer: struck(s.initializer, functionName) };
@@ -81,7 +77,7 @@ export function injectFaults(
     if (s.kind !== "assign" || !s.target || isUniform(s.target)) return s;
     if (s.operator === "=") {
       const value = struck(s.value, functionName);
-      if (value === s.value || !isSharedPlace(s.target)) return { ...s, value };
+      if (value === s.value || !isShared(spaceOf(program, s.target))) return { ...s, value };
       // What is stored keeps a name, as the normal form has it.
       const name = names.fresh("value");
       const { statements, expression } = quote(s.span);

@@ -14,7 +14,7 @@
  * Source:   WGSL specification, "Evaluation order" and "Compound assignment".
  */
 import { containsMemoryOperation } from "../analysis/effects.ts";
-import { isShared } from "../analysis/places.ts";
+import { isShared, spaceOf } from "../analysis/places.ts";
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type {
   Assignment,
@@ -124,16 +124,15 @@ class Normalizer {
     if (statement.kind === "assign" && !target)
       return { ...statement, value: this.#hoist.value(statement.value, before) };
     if (!target) return statement;
-    const type = this.#program.typeOf(target);
-    const shared = type.kind === "reference" && isShared(type.space);
+    const shared = isShared(spaceOf(this.#program, target));
     const operands = statement.kind === "assign" ? [target, statement.value] : [target];
     if (!shared && !operands.some((operand) => containsMemoryOperation(this.#program, operand)))
       return statement;
     const place = this.#hoist.place(target, before);
     if (!shared && statement.kind === "increment") return { ...statement, target: place };
     let value = this.#assigned(statement, target, place, before);
-    if (shared && type.kind === "reference" && !this.#hoist.isTypedName(value)) {
-      value = this.#hoist.save(value, before, typeExpressionOf(type.store));
+    if (shared && !this.#hoist.isTypedName(value)) {
+      value = this.#hoist.save(value, before, typeExpressionOf(this.#program.valueTypeOf(target)));
     }
     return { kind: "assign", span: statement.span, operator: "=", target: place, value };
   }

@@ -81,9 +81,10 @@ class PointerResolver {
     return saved;
   }
 
-  /** `place` with every dynamic index saved in a `let`. */
+  /** `place` with every dynamic index saved in a `let`, unless it is one of those. */
   #stable(place: Expression, saved: Statement[]): Expression {
     return mapIndices(place, (index) => {
+      if (index.kind === "identifier" && this.#names.isGenerated(index.name)) return index;
       const name = this.#names.fresh("index");
       const { statements, expression } = quote(index.span);
       saved.push(...statements`let ${name} = ${index};`);
