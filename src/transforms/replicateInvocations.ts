@@ -12,7 +12,7 @@
  * must run last can follow the call.
  *
  * Requires: declareReport.   Ensures: valid module; `replica`, `local`, `workgroup` (and `lane`, `partner`) are set.
- * Rejects:  nothing; checkProtectable has refused what can't be derived.   Order: before the comparing transforms.
+ * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
  * Source:   Wadden et al. 2014, section 6.
  */
 import type { Attribute, Expression, FunctionDeclaration, Module, Parameter } from "../wgsl/ast.ts";

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { applySteps, goldens } from "../../test/goldens.ts";
+import { memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
+import { declareReport } from "./declareReport.ts";
+import { reportWords } from "./reportBuffer.ts";
+
+const golden = goldens("declareReport");
+const layout = { group: 2, binding: 5, bytes: 4 * reportWords.total };
+
+it("declares the report, the function that writes to it, and who an invocation is", () =>
+  golden("the report", "fn f() {}", (program, names) => declareReport(program, names, layout)));
+
+it("lays the report out as the host reads it", () => {
+  const { after } = applySteps("fn f() {}", [(program, names) => declareReport(program, names, layout)]);
+  const report = after.module.declarations.find(
+    (d) => d.kind === "globalVariable" && d.name === "belay_report",
+  );
+  const type = report?.kind === "globalVariable" ? after.declaredTypeOf(report) : undefined;
+  if (type?.kind !== "struct") throw new Error("the report is a struct");
+  const words = (bytes: number) => bytes / 4;
+  const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const offsets = Object.fromEntries(
+    type.members.map(({ name }, i) => [camelCase(name), words(memberOffsets(type)[i]!)]),
+  );
+  const { armedLocalIndex: armedLocal, recordStride, recordCapacity, total, ...others } = reportWords;
+  expect(offsets).toEqual({ ...others, armedLocal });
+  const records = type.members.at(-1)!.type;
+  if (records.kind !== "array") throw new Error("the records are an array");
+  expect([words(strideOf(records)), records.count, words(sizeOf(type))]).toEqual([
+    recordStride,
+    recordCapacity,
+    total,
+  ]);
+});

@@ -1,0 +1,2 @@
+enable subgroups;
+diagnostic(off, subgroup_uniformity);

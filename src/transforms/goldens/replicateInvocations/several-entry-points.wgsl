@@ -1,0 +1,27 @@
+fn belay_main_first_1() {
+  helper();
+}
+
+@compute @workgroup_size(4u * 2u)
+fn main_first(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_lane = belay_in_local_invocation_index;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_first_1();
+}
+
+fn belay_main_second_1(l: vec3u) {
+  helper();
+}
+
+@compute @workgroup_size(2u * 2u * 2u)
+fn main_second(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_lane = belay_in_local_invocation_index;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_second_1(vec3<u32>(belay_local % 2u, belay_local / 2u, 0u));
+}
+
+var<private> belay_lane: u32;
