@@ -65,14 +65,21 @@ function render(
     const outcome = memory.ok ? color.green("passed") : color.red(`${memory.mismatches} wrong words`);
     sections.push(["Memory and arithmetic", [[outcome, wrong ?? tested]]]);
   }
-  const verdict = ok
-    ? color.green("Everything Belay needs works here.")
-    : color.red(problem ? `[${problem.code}] ${problem.message}` : "This adapter computes wrong results.");
-  const advice = problem ? [`${color.cyan("help")}: ${problem.help}`] : [];
   return [
-    verdict,
-    ...advice,
+    ...renderVerdict(ok, problem, color),
     ...sections.flatMap(([title, rows]) => ["", title, alignColumns(rows)]),
     "",
   ].join("\n");
+}
+
+function renderVerdict(
+  ok: boolean,
+  problem: AdapterDiagnosis["problem"],
+  color: ReturnType<typeof colorsFor>,
+): string[] {
+  if (ok) return [color.green("Everything Belay needs works here.")];
+  if (!problem) return [color.red("This adapter computes wrong results.")];
+  // The message goes on with what was tried, which has a section of its own.
+  const [message] = problem.message.split("\n");
+  return [`${color.red(`error[${problem.code}]`)}: ${message}`, `  ${color.cyan("help")}: ${problem.help}`];
 }
