@@ -1,0 +1,69 @@
+struct belay_Copy_1 {
+  value: Limits,
+}
+
+var<workgroup> limits: array<belay_Copy_1, 2>;
+
+struct belay_Copy_2 {
+  value: bool,
+}
+
+var<workgroup> go: array<belay_Copy_2, 2>;
+var<workgroup> sizes: array<vec3<u32>, 2u * u32(n)>;
+
+fn f(i: u32) -> u32 {
+  let belay_copy_1 = workgroupUniformLoad(&go[0u].value);
+  let belay_copy_2 = workgroupUniformLoad(&go[1u].value);
+  if (any(u32(belay_copy_1) != u32(belay_copy_2))) {
+    belay_record(1u, 1u, 0u, vec4<u32>(select(u32(belay_copy_2), u32(belay_copy_1), belay_replica == 0u), 0u, 0u, 0u));
+  }
+  let belay_value_1 = belay_copy_1;
+  if (belay_value_1) {
+    workgroupBarrier();
+  }
+  let belay_copy_3 = workgroupUniformLoad(&limits[0u].value);
+  let belay_copy_4 = workgroupUniformLoad(&limits[1u].value);
+  if (any(belay_hash_1(belay_copy_3) != belay_hash_1(belay_copy_4))) {
+    belay_record(2u, 1u, 0u, vec4<u32>(select(belay_hash_1(belay_copy_4), belay_hash_1(belay_copy_3), belay_replica == 0u), 0u, 0u, 0u));
+  }
+  let all = belay_copy_3;
+  let belay_value_2 = all.low;
+  let belay_copy_5 = workgroupUniformLoad(&sizes[min(u32(belay_value_2), u32(n) - 1u) + 0u * u32(n)]);
+  let belay_copy_6 = workgroupUniformLoad(&sizes[min(u32(belay_value_2), u32(n) - 1u) + 1u * u32(n)]);
+  if (any(bitcast<vec3<u32>>(belay_copy_5) != bitcast<vec3<u32>>(belay_copy_6))) {
+    belay_record(3u, 1u, 0u, vec4<u32>(select(bitcast<vec3<u32>>(belay_copy_6), bitcast<vec3<u32>>(belay_copy_5), belay_replica == 0u), 0u));
+  }
+  let size = belay_copy_5;
+  let belay_value_3 = size.x;
+  let belay_copy_7 = workgroupUniformLoad(&limits[0u].value.high[1]);
+  let belay_copy_8 = workgroupUniformLoad(&limits[1u].value.high[1]);
+  if (any(bitcast<vec2<u32>>(belay_copy_7) != bitcast<vec2<u32>>(belay_copy_8))) {
+    belay_record(4u, 1u, 0u, vec4<u32>(select(bitcast<vec2<u32>>(belay_copy_8), bitcast<vec2<u32>>(belay_copy_7), belay_replica == 0u), 0u, 0u));
+  }
+  let belay_value_4 = belay_copy_7;
+  return belay_value_3 + u32(belay_value_4.y);
+}
+
+fn belay_fold(hash: u32, word: u32) -> u32 {
+  let product = (hash ^ word) * 0x9e3779b1u;
+  return (product << 13u) | (product >> 19u);
+}
+
+fn belay_fold2(hash: u32, words: vec2<u32>) -> u32 {
+  return belay_fold(belay_fold(hash, words.x), words.y);
+}
+
+fn belay_hash_2(value: array<vec2<f32>, 3>) -> u32 {
+  var hash = 0u;
+  for (var i = 0u; i < 3u; i++) {
+    hash = belay_fold2(hash, bitcast<vec2<u32>>(value[i]));
+  }
+  return hash;
+}
+
+fn belay_hash_1(value: Limits) -> u32 {
+  var hash = 0u;
+  hash = belay_fold(hash, value.low);
+  hash = belay_fold(hash, belay_hash_2(value.high));
+  return hash;
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { goldens, type Step, typed } from "../../test/goldens.ts";
+import { functionsOf } from "../analysis/callGraph.ts";
+import { declareReport } from "./declareReport.ts";
+import { expandSwizzles } from "./expandSwizzles.ts";
+import { injectFaults } from "./injectFaults.ts";
+import { Names } from "./names.ts";
+import { normalizeAccesses } from "./normalizeAccesses.ts";
+import { reportWords } from "./reportBuffer.ts";
+
+const golden = goldens("injectFaults");
+const memory = `
+  enable f16;
+  @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+  @group(0) @binding(1) var<storage, read_write> v: array<vec3f>;
+  @group(0) @binding(2) var<storage, read_write> n: atomic<i32>;
+  @group(0) @binding(3) var<uniform> size: u32;
+`;
+const report: Step = (program, names) =>
+  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total });
+const inject: Step = (program, names) =>
+  injectFaults(program, names, {
+    functions: new Set(functionsOf(program).filter(({ name }) => name === "f")),
+  }).module;
+const injected = (name: string, wgsl: string) =>
+  golden(name, `${memory} ${wgsl}`, normalizeAccesses, expandSwizzles, report, inject);
+
+describe("strikes", () => {
+  it("what is declared, assigned and stored, of each type of 32-bit words", () =>
+    injected(
+      "values",
+      `fn g() -> i32 { let x = atomicLoad(&n); return x; }
+      fn f(i: u32, x: f32) {
+        let y = x * 2.0;
+        var z: vec3f = vec3f(y) + v[i];
+        z.x = y + 1.0;
+        z *= y;
+        var k = g();
+        k += 2;
+        a[i] = a[i + 1u] + u32(k);
+        v[i].zx = z.xy;
+        v[i] += z;
+      }`,
+    ));
+
+  it("a parameter that is stored, and gives it a name", () =>
+    injected("a stored parameter", "fn f(i: u32) { a[i] = i; }"));
+
+  it("no constant, no result of an atomic, and no value of another type", () =>
+    injected(
+      "values that are not struck",
+      `struct S { x: u32 }
+      fn f(i: u32) {
+        let one = 1u; var two = vec2f(1, 2); var none: u32;
+        let old = atomicAdd(&n, 3);
+        let h = f16(i); let b = i > 3u; let s = S(i); let xs = array(i, i); var m = mat2x2f(v[0].xy, v[1].xy);
+        var local: u32; let p = &local;
+        a[0] = 3u; none = 4u; _ = i * 2u;
+      }`,
+    ));
+
+  it("nothing that a barrier depends on", () =>
+    injected(
+      "values that a barrier depends on",
+      `fn f(i: u32) {
+        let rounds = size / 2u;
+        var stride = rounds + 1u;
+        while (stride > 0u) { a[i] = a[i + stride] * 2u; workgroupBarrier(); stride = stride / 2u; stride -= size; }
+      }`,
+    ));
+});
+
+it("lists the sites, each with its source, function and size", () => {
+  const wgsl = `${memory} fn f(i: u32) { let x = v[i] * 2.0; } fn g(i: u32) { let y = i + 1u; }`;
+  const program = typed(wgsl);
+  const { faultSites } = injectFaults(program, new Names(program), {
+    functions: new Set(functionsOf(program)),
+  });
+  const source = (span: { start: number; end: number }) => wgsl.slice(span.start, span.end);
+  expect(faultSites.map(({ span, ...site }) => [source(span), site])).toEqual([
+    ["v[i] * 2.0", { id: 1, functionName: "f", components: 3 }],
+    ["i + 1u", { id: 2, functionName: "g", components: 1 }],
+  ]);
+});
