@@ -6,7 +6,7 @@ import { Library } from "./library.ts";
 import { Names } from "./names.ts";
 import { fold, foldText, valueWords } from "./valueWords.ts";
 
-const golden = goldens("valueWords");
+const golden = goldens("valueWords", { withLibrary: true });
 
 /** The words of a value `v` of the type that `text` denotes. */
 function wordsOf(text: string) {

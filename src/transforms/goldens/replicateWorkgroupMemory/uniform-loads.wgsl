@@ -43,27 +43,3 @@ fn f(i: u32) -> u32 {
   let belay_value_4 = belay_copy_7;
   return belay_value_3 + u32(belay_value_4.y);
 }
-
-fn belay_fold(hash: u32, word: u32) -> u32 {
-  let product = (hash ^ word) * 0x9e3779b1u;
-  return (product << 13u) | (product >> 19u);
-}
-
-fn belay_fold2(hash: u32, words: vec2<u32>) -> u32 {
-  return belay_fold(belay_fold(hash, words.x), words.y);
-}
-
-fn belay_hash_2(value: array<vec2<f32>, 3>) -> u32 {
-  var hash = 0u;
-  for (var i = 0u; i < 3u; i++) {
-    hash = belay_fold2(hash, bitcast<vec2<u32>>(value[i]));
-  }
-  return hash;
-}
-
-fn belay_hash_1(value: Limits) -> u32 {
-  var hash = 0u;
-  hash = belay_fold(hash, value.low);
-  hash = belay_fold(hash, belay_hash_2(value.high));
-  return hash;
-}

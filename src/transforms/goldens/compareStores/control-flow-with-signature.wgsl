@@ -1,0 +1,36 @@
+@compute @workgroup_size(64u * 2u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_lane = belay_in_local_invocation_index;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_1(belay_local);
+  _ = belay_agree1(1u, 0u, belay_signature);
+}
+
+fn f(i: u32) {
+  var k = i;
+  loop {
+    switch (k) {
+      case 1: {
+        break;
+      }
+      default: {
+        let belay_value_2 = k;
+        belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(belay_value_2) * 4u), i);
+        if (belay_replica == 0u) {
+          out[belay_value_2] = i;
+        }
+      }
+    }
+    continuing {
+      k++;
+      let belay_value_1: u32 = k;
+      belay_signature = belay_fold(belay_signature ^ 3u, belay_value_1);
+      if (belay_replica == 0u) {
+        out[0] = belay_value_1;
+      }
+      break if k > 9u;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+@compute @workgroup_size(64u * 2u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_lane = belay_in_local_invocation_index;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_1(belay_local);
+  _ = belay_agree1(1u, 0u, belay_signature);
+}
+
+fn f(i: u32) {
+  let belay_value_1: u32 = i * 2u;
+  belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(i) * 4u), belay_value_1);
+  if (belay_replica == 0u) {
+    out[i] = belay_value_1;
+  }
+  let belay_value_2: u32 = 4u;
+  belay_signature = belay_fold(belay_signature ^ 3u, 1u);
+  if (belay_replica == 0u) {
+    out[3] = belay_value_2;
+  }
+  let belay_value_3: vec3<f32> = vec3f(f32(i));
+  belay_signature = belay_fold3(belay_fold(belay_signature ^ 4u, u32(i) * 32u), bitcast<vec3<u32>>(belay_value_3));
+  if (belay_replica == 0u) {
+    parts[i].at = belay_value_3;
+  }
+  let belay_value_4 = i + 1u;
+  let belay_value_5 = i % 4u;
+  let belay_value_6: u32 = 7u;
+  belay_signature = belay_fold(belay_signature ^ 5u, u32(belay_value_4) * 32u + u32(belay_value_5) * 4u + 12u);
+  if (belay_replica == 0u) {
+    parts[belay_value_4].flags[belay_value_5] = belay_value_6;
+  }
+  let belay_value_7: Part = Part(vec3f(f32(i)), array(i, 1u, 2u, 3u));
+  belay_signature = belay_fold(belay_signature ^ 6u, belay_hash_1(belay_value_7));
+  if (belay_replica == 0u) {
+    parts[0] = belay_value_7;
+  }
+}

@@ -1,0 +1,22 @@
+@compute @workgroup_size(64u * 2u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_lane = belay_in_local_invocation_index;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_1(belay_local);
+  _ = belay_agree1(1u, 0u, belay_signature);
+}
+
+fn f(i: u32) {
+  let belay_value_1: vec2<bool> = vec2(i > 3u, tile[0].x);
+  belay_signature = belay_fold2(belay_fold(belay_signature ^ 2u, u32(i) * 8u), vec2<u32>(belay_value_1));
+  if (belay_agree1(2u, 0u, belay_signature)) {
+    tile[i] = belay_value_1;
+  }
+  let belay_value_2: bool = true;
+  belay_signature = belay_fold(belay_signature ^ 3u, 1u);
+  if (belay_agree1(3u, 0u, belay_signature)) {
+    tile[0].x = belay_value_2;
+  }
+}

@@ -1,0 +1,126 @@
+fn all_uses(address: u32, value: u32, values: vec4<u32>) {
+  _ = belay_agree1at(1u, address, value);
+  _ = belay_agree4(2u, 4u, values);
+  _ = belay_agree0at(3u, address);
+  if ((belay_replica == 0u) | belay_alone) {
+    _ = belay_share1(4u, value);
+  }
+  _ = belay_share2(5u, values.xy);
+  belay_signature = belay_fold4(belay_fold(belay_signature ^ 6u, address), values);
+  _ = belay_agree1(7u, 0u, belay_signature);
+}
+
+var<private> belay_alone: bool;
+var<private> belay_turn: u32;
+
+fn belay_fold(hash: u32, word: u32) -> u32 {
+  let product = (hash ^ word) * 0x9e3779b1u;
+  return (product << 13u) | (product >> 19u);
+}
+
+var<workgroup> belay_slots: array<atomic<u32>, 4u * 64u>;
+
+fn belay_agree1at(site: u32, address: u32, value: u32) -> bool {
+  if (belay_alone) {
+    return false;
+  }
+  belay_turn += 1u;
+  let word = belay_fold(belay_fold(site ^ (belay_turn << 8u), address), value);
+  let mine = belay_turn % 4u * 64u + belay_lane;
+  atomicStore(&belay_slots[mine], word);
+  for (var i = 0u; i < 65536u; i++) {
+    if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
+      return true;
+    }
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(value, 0u, 0u, 0u));
+  return false;
+}
+
+fn belay_agree4(site: u32, address: u32, value: vec4<u32>) -> bool {
+  if (belay_alone) {
+    return false;
+  }
+  belay_turn += 1u;
+  let word = belay_fold(belay_fold(belay_fold(belay_fold(site ^ (belay_turn << 8u), value.x), value.y), value.z), value.w);
+  let mine = belay_turn % 4u * 64u + belay_lane;
+  atomicStore(&belay_slots[mine], word);
+  for (var i = 0u; i < 65536u; i++) {
+    if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
+      return true;
+    }
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(value.x, value.y, value.z, value.w));
+  return false;
+}
+
+fn belay_agree0at(site: u32, address: u32) -> bool {
+  if (belay_alone) {
+    return false;
+  }
+  belay_turn += 1u;
+  let word = belay_fold(site ^ (belay_turn << 8u), address);
+  let mine = belay_turn % 4u * 64u + belay_lane;
+  atomicStore(&belay_slots[mine], word);
+  for (var i = 0u; i < 65536u; i++) {
+    if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
+      return true;
+    }
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(0u, 0u, 0u, 0u));
+  return false;
+}
+
+fn belay_share1(site: u32, value: u32) -> u32 {
+  if (belay_alone) {
+    return value;
+  }
+  belay_turn += 1u;
+  let key = belay_fold(site, belay_turn);
+  let first = belay_turn % 4u * 64u + (belay_lane & ~1u);
+  if (belay_replica == 0u) {
+    atomicStore(&belay_slots[first], value ^ key);
+    atomicStore(&belay_slots[first + 1u], value ^ ~(key >> 1u));
+    return value;
+  }
+  for (var i = 0u; i < 65536u; i++) {
+    let received = atomicLoad(&belay_slots[first]) ^ key;
+    if (atomicLoad(&belay_slots[first + 1u]) == (received ^ ~(key >> 1u))) {
+      return received;
+    }
+  }
+  belay_alone = true;
+  belay_record(site, 2u, 0u, vec4<u32>(value));
+  return value;
+}
+
+fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
+  return vec2<u32>(belay_share1(site, value.x), belay_share1(site, value.y));
+}
+
+var<private> belay_signature: u32;
+
+fn belay_fold4(hash: u32, words: vec4<u32>) -> u32 {
+  return belay_fold(belay_fold(belay_fold(belay_fold(hash, words.x), words.y), words.z), words.w);
+}
+
+fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
+  if (belay_alone) {
+    return false;
+  }
+  belay_turn += 1u;
+  let word = belay_fold(site ^ (belay_turn << 8u), value);
+  let mine = belay_turn % 4u * 64u + belay_lane;
+  atomicStore(&belay_slots[mine], word);
+  for (var i = 0u; i < 65536u; i++) {
+    if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
+      return true;
+    }
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(value, 0u, 0u, 0u));
+  return false;
+}
