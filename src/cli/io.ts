@@ -9,9 +9,10 @@ export interface Io {
   readonly stderr: Writable;
 }
 
-/** True when a person is looking at the stream. */
+/** True when a person is looking at the stream. A terminal without a width, as some containers have, cannot redraw lines. */
 export function isTerminal(stream: Writable): boolean {
-  return (stream as Writable & { isTTY?: boolean }).isTTY === true;
+  const { isTTY, columns } = stream as Partial<NodeJS.WriteStream>;
+  return isTTY === true && columns !== 0;
 }
 
 /** Colors for one stream: none in a pipe, and none when NO_COLOR asks for none. */
