@@ -65,9 +65,7 @@ function listFolder(folder: string): string[] {
  * Safe under concurrent processes: each unpacks beside the target, and the first rename wins. For Linux only.
  */
 export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Promise<string> {
-  const entry = createRequire(import.meta.url).resolve("@sparticuz/chromium");
-  const root = join(dirname(entry), "..", "..");
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(packagedFile("package.json"), "utf8")) as { version: string };
 
   claimFolder(cacheFolder);
   const target = join(cacheFolder, `swiftshader-${version}`);
@@ -76,21 +74,35 @@ export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Pro
   const fresh = `${target}.${randomUUID()}`;
   const wanted = new Set([DRIVER, MANIFEST, LOADER]);
   try {
-    await pipeline(
-      createReadStream(join(root, "bin", "swiftshader.tar.br")),
-      createBrotliDecompress(),
-      extract(fresh, {
-        ignore: (path) => path !== fresh && !wanted.has(basename(path)),
-        // The archive names its packager as owner; the files belong to whoever unpacks them.
-        map: (header) => ({ ...header, uid: process.getuid!(), gid: process.getgid!() }),
-      }),
-    );
+    await unpackArchive("swiftshader", fresh, wanted);
     await rename(fresh, target);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
     if (!existsSync(target)) throw error;
   }
   return target;
+}
+
+/** A file of the npm package `@sparticuz/chromium`. */
+export function packagedFile(...path: string[]): string {
+  return join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "..", ...path);
+}
+
+/** Unpacks an archive of the npm package `@sparticuz/chromium`: all of it, or the files that are wanted by name. */
+export async function unpackArchive(
+  name: string,
+  folder: string,
+  wanted?: ReadonlySet<string>,
+): Promise<void> {
+  await pipeline(
+    createReadStream(packagedFile("bin", `${name}.tar.br`)),
+    createBrotliDecompress(),
+    extract(folder, {
+      ignore: (path) => wanted !== undefined && path !== folder && !wanted.has(basename(path)),
+      // The archive names its packager as owner; the files belong to whoever unpacks them.
+      map: (header) => ({ ...header, uid: process.getuid!(), gid: process.getgid!() }),
+    }),
+  );
 }
 
 /** The first place that can be written to: the user's cache, else a private temporary folder. */

@@ -24,6 +24,7 @@ export function subgroupChannel(library: Library): Channel {
     agree(compared) {
       const { address, words, bothAreHere } = compared;
       const exchanged = [...(address ? ["address"] : []), ...(words ? ["value"] : [])];
+      // Joined with `&`: from `all` of one bool behind `&&`, Chromium 143 makes SPIR-V that it then rejects.
       const equal = exchanged.map((word) => `all(${word} == their_${word})`);
       return library.once(
         agreementName(compared),
@@ -31,7 +32,7 @@ export function subgroupChannel(library: Library): Channel {
         fn ${name}(${agreementParameters(compared)}) -> bool {
           ${exchanged.map((word) => `let their_${word} = subgroupShuffleXor(${word}, 1u);`).join("\n")}
           let together = ${bothAreHere ? "true" : `${together()}()`};
-          if (${["together", ...equal].join(" && ")}) { return true; }
+          if (${["together", ...equal].join(" & ")}) { return true; }
           let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);
           ${names.the("record")}(site, cause, address, ${recordedValue(words?.count ?? 0)});
           return false;

@@ -1,0 +1,69 @@
+/** What the browser runs for `browser.test.ts`: the package as a web page gets it, and the workloads. */
+import { type ArmedFault, type Fault, harden, type Policy, protect } from "../src/index.ts";
+import { catalog } from "../workloads/index.ts";
+import type { Outputs, Program } from "../workloads/program.ts";
+import * as sobelFilter from "../workloads/sobelFilter.ts";
+
+async function newDevice(): Promise<GPUDevice> {
+  const adapter = await navigator.gpu.requestAdapter();
+  if (!adapter) throw new Error("the browser offers no WebGPU adapter");
+  const features = (["subgroups"] as const).filter((name) => adapter.features.has(name));
+  const device = await adapter.requestDevice({ requiredFeatures: features });
+  // An error nobody asked for ends the test that caused it, as an uncaught exception of the page.
+  device.addEventListener("uncapturederror", ({ error }) => reportError(new Error(error.message)));
+  return device;
+}
+
+/** One workload on the plain device and on the hardened one, and what the latter reports. */
+export async function compareRuns(name: string, policy: Policy) {
+  const program: Program = catalog.find((entry) => entry.name === name)!.small();
+  const plain = await newDevice();
+  const device = await harden(plain, policy);
+  const expected = await program.workload(plain);
+  const actual = await program.workload(device);
+  const { kernels, faults } = await device.belay.report();
+  plain.destroy();
+  return {
+    isDevice: device instanceof GPUDevice,
+    sameBits: sameBits(actual, expected),
+    verdict: program.verify(actual),
+    redundancy: kernels.map((kernel) => kernel.redundancy),
+    faults,
+  };
+}
+
+/** A run struck by one fault: whether its result is still right, and which faults were seen. */
+export async function strike(policy: Policy) {
+  const program: Program = sobelFilter.create({ width: 5 });
+  const plain = await newDevice();
+  const device = await harden(plain, { ...policy, injectFaults: true });
+  const heard: Fault[] = [];
+  device.belay.on("fault", (fault) => heard.push(fault));
+  await program.workload(device);
+  const [kernel] = device.belay.faultSites();
+  const source = program.kernelSources.sobel!;
+  const site = kernel!.sites.find(({ span }) => source.startsWith("pack4x8unorm(", span.start))!;
+  const fault: ArmedFault = {
+    ...{ kernel: kernel!.kernel, site: site.id, mask: 1 << 22 },
+    ...{ replica: 0, workgroup: [0, 0, 0], localIndex: 1 },
+  };
+  device.belay.arm(fault);
+  const right = program.verify(await program.workload(device)).ok;
+  const strikes = await device.belay.strikes();
+  plain.destroy();
+  return { right, strikes, heard, line: source.split("\n")[(heard[0]?.site?.line ?? 0) - 1] };
+}
+
+/** The WGSL that the page's compiler makes of a kernel. */
+export function protectInPage(source: string): string {
+  return protect(source).code;
+}
+
+function sameBits(actual: Outputs, expected: Outputs): boolean {
+  const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+    new Uint8Array(buffer, byteOffset, byteLength);
+  return Object.entries(expected).every(([name, view]) => {
+    const bytes = bytesOf(actual[name]!);
+    return bytes.length === view.byteLength && bytesOf(view).every((byte, i) => byte === bytes[i]);
+  });
+}
