@@ -16,17 +16,28 @@ export function functionsOf(program: Program): FunctionDeclaration[] {
   return program.module.declarations.filter((declaration) => declaration.kind === "function");
 }
 
-/** The functions that `roots` reach by calls, the roots included. WGSL has no recursion and no indirect calls. */
+/**
+ * The functions that `roots` reach by calls, the roots included, each behind those it calls. WGSL has no recursion and
+ * no indirect calls.
+ */
 export function reachableFrom(
   program: Program,
   roots: Iterable<FunctionDeclaration>,
 ): Set<FunctionDeclaration> {
-  const reached = new Set(roots);
-  // A set iterates over what is added meanwhile, so this is the whole work list.
-  for (const fn of reached) {
+  const reached = new Set<FunctionDeclaration>();
+  // Its own stack, as chains of calls may be longer than the call stack. What is on it twice is done by then.
+  const open = [...roots].reverse();
+  const entered = new Set<FunctionDeclaration>();
+  for (let fn = open.at(-1); fn; fn = open.at(-1)) {
+    if (entered.has(fn)) {
+      reached.add(fn);
+      open.pop();
+      continue;
+    }
+    entered.add(fn);
     walk(fn.body, (node) => {
       const target = node.kind === "call" ? program.targetOf(node.callee) : undefined;
-      if (target?.kind === "function") reached.add(target);
+      if (target?.kind === "function" && !entered.has(target)) open.push(target);
     });
   }
   return reached;

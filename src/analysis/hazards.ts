@@ -3,6 +3,7 @@ import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
+import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
 
@@ -21,9 +22,10 @@ export function hazardousVariables(
   entryPoints: Iterable<FunctionDeclaration>,
 ): Set<GlobalVariable> {
   const hazards = new Set<GlobalVariable>();
+  const functions = reachableFrom(program, entryPoints);
   for (const space of barriers.keys()) {
     const analysis = new HazardAnalysis(program, space, hazards);
-    for (const entryPoint of entryPoints) analysis.ofFunction(entryPoint);
+    for (const fn of functions) analysis.ofFunction(fn);
   }
   return hazards;
 }

@@ -79,8 +79,9 @@ export function children(node: AnyNode): AnyNode[] {
   const found: AnyNode[] = [];
   for (const name of childFields[node.kind]) {
     const field = fieldOf(node, name);
-    if (isList(field)) found.push(...field.filter((child) => child !== "default"));
-    else if (field !== null) found.push(field);
+    if (field === null) continue;
+    if (!isList(field)) found.push(field);
+    else for (const child of field) if (child !== "default") found.push(child);
   }
   return found;
 }
