@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DawnValidator, startDawn } from "../../test/dawnValidator.ts";
+import { featureKernels } from "../../test/featureKernels.ts";
+import { typed } from "../../test/goldens.ts";
+import { catalog } from "../../workloads/index.ts";
+import { print } from "../wgsl/printer.ts";
+import { walk } from "../wgsl/traverse.ts";
+import { type ProtectOptions, reportWords } from "./contract.ts";
+import { protect } from "./protect.ts";
+
+let dawn: DawnValidator;
+beforeAll(async () => {
+  dawn = await startDawn();
+});
+afterAll(() => dawn.close());
+
+const kernels: [string, string][] = [
+  ...featureKernels.map(({ name, code }): [string, string] => [name, code]),
+  ...catalog.flatMap(({ name, small }) =>
+    Object.entries(small().kernelSources).map(([kernel, code]): [string, string] => [
+      `${name}, ${kernel}`,
+      code,
+    ]),
+  ),
+];
+const replicated: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
+  (["store", "signature"] as const).flatMap((check) =>
+    (["subgroup", "workgroup"] as const).map((channel) => ({ redundancy, check, channel })),
+  ),
+);
+const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].map((options) => ({
+  ...options,
+  injectFaults: true,
+}));
+
+describe.each(kernels)("%s", (_, code) => {
+  it("becomes a module that parses back to its text, has no error and that Dawn accepts", async () => {
+    const results = [...replicated, ...instrumented].map((options) => protect(code, options).code);
+    for (const result of results) expect(print(typed(result).module)).toBe(result);
+    const verdicts = await dawn.validateAll(results);
+    expect(verdicts).toEqual(verdicts.map(() => ({ ok: true })));
+  });
+
+  it("becomes the same every time", () => {
+    const options = Object.freeze(instrumented[0]!);
+    expect(protect(code, options)).toEqual(protect(code, options));
+  });
+});
+
+const kernel = (body = "out[i] = i;", declarations = "", size = "64") => `
+  @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+  ${declarations}
+  @compute @workgroup_size(${size}) fn main(@builtin(local_invocation_index) i: u32) { ${body} }`;
+
+describe("the result", () => {
+  it("lists the checks of each entry point, those of shared functions with each", () => {
+    const code = `${kernel("put(i);")}
+      fn put(i: u32) { out[i] = i; }
+      @compute @workgroup_size(8) fn other(@builtin(local_invocation_index) i: u32) { put(i); out[i + 8u] = 1u; }`;
+    const { entryPoints, checks } = protect(code, { check: "store" });
+    const source = (id: number) => {
+      const { span } = checks.find((check) => check.id === id)!;
+      return code.slice(span.start, span.end);
+    };
+    expect(entryPoints.map(({ name, checks }) => [name, checks.map(source).sort()])).toEqual([
+      ["main", ["out[i] = i"]],
+      ["other", ["out[i + 8u] = 1u", "out[i] = i"]],
+    ]);
+  });
+
+  it("binds the report in a group of its own", () => {
+    const groups = (code: string) => protect(code).layout;
+    expect(groups(kernel())).toEqual({ group: 1, binding: 0, bytes: 4 * reportWords.total });
+    const fourth = "@group(3) @binding(0) var<uniform> size: u32;";
+    expect(groups(kernel("out[i] = size;", fourth))).toMatchObject({ group: 1 });
+  });
+
+  it("is the input when there is nothing to do", () => {
+    const result = protect(kernel(), { redundancy: "none" });
+    expect(result).toMatchObject({
+      code: kernel(),
+      diagnostics: [],
+      layout: null,
+      checks: [],
+      faultSites: [],
+    });
+    expect(result.entryPoints).toMatchObject([{ name: "main", redundancy: "none", checks: [] }]);
+  });
+
+  it("is the input when that is not valid", () => {
+    for (const code of ["fn main() {", kernel("out[i] = 1.5;"), "fn f() {}"]) {
+      const { diagnostics, ...result } = protect(code);
+      expect(diagnostics[0]?.severity).toBe("error");
+      expect(result).toMatchObject({ code, layout: null, entryPoints: [] });
+    }
+  });
+
+  it("uses no function of the language that an entry point may hide", () => {
+    const functionsIn = (code: string) => {
+      const program = typed(code);
+      const called = new Set<string>();
+      walk(program.module, (node) => {
+        const target = node.kind === "call" ? program.targetOf(node.callee) : undefined;
+        if (target?.kind === "builtin" && target.category === "function") called.add(target.name);
+      });
+      return called;
+    };
+    const { code } = featureKernels.find(({ name }) => name.includes("uniform loads"))!;
+    const own = functionsIn(code);
+    const generated = new Set(
+      instrumented.flatMap((options) => [...functionsIn(protect(code, options).code)]),
+    );
+    expect(generated.size).toBeGreaterThan(own.size);
+    for (const name of generated) {
+      const diagnostics = protect(kernel().replace("fn main", `fn ${name}`)).diagnostics.map((d) => d.code);
+      expect(diagnostics, name).toEqual(own.has(name) ? expect.anything() : ["BELAY206"]);
+    }
+  });
+});
