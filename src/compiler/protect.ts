@@ -1,7 +1,7 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
 import { functionsOf, reachableFrom, stageOf } from "../analysis/callGraph.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { noComputeEntryPoint } from "../diagnostics/protection.ts";
+import { noComputeEntryPoint, subgroupsMissing } from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -74,6 +74,8 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
   const settings = settingsOf(source, options);
   if (settings.redundancy === "none" && !options.injectFaults)
     return { ...unchanged([]), entryPoints: summaries(kernels, "none") };
+  if (options.channel === "subgroup" && !new Set(options.features).has("subgroups"))
+    return unchanged([subgroupsMissing()]);
   const sized = withConstants(source, options.constants ?? {});
   const eligible: FunctionDeclaration[] = [];
   const diagnostics: Diagnostic[] = [];

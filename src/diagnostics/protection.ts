@@ -42,5 +42,10 @@ export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
     },
   );
 
+export const subgroupsMissing = (): Diagnostic =>
+  finding("BELAY209", "error", { start: 0, end: 0 }, "the subgroup channel needs the feature subgroups", {
+    help: "name the feature among the device's, or let the channel be auto or workgroup",
+  });
+
 export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
   finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);

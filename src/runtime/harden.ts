@@ -6,8 +6,11 @@ import type { Policy } from "./policy.ts";
  * Hardens a WebGPU device: programs that use the returned device, unmodified, run protected kernels, and see results only
  * after those are verified. The device that is passed in stays as it is.
  *
- * Rejects with a `TypeError` for a policy that makes no sense.
+ * Rejects with a `TypeError` for a policy that makes no sense, or asks for what the device does not have.
  */
 export async function harden(device: GPUDevice, policy?: Policy): Promise<HardenedDevice> {
+  if (policy?.channel === "subgroup" && !device.features.has("subgroups")) {
+    throw new TypeError('the policy\'s channel cannot be "subgroup": the device lacks the feature subgroups');
+  }
   return hardenWith(protect, device, policy);
 }
