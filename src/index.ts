@@ -1,5 +1,7 @@
 /** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
 export type {
+  BindingAccess,
+  BindingPoint,
   Channel,
   Check,
   CheckSite,
@@ -14,18 +16,19 @@ export type {
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";
+export type { BelayEvents } from "./runtime/events.ts";
 export { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./runtime/fault.ts";
 export { harden } from "./runtime/harden.ts";
 export type {
   Belay,
-  FaultListener,
   HardenedDevice,
   KernelFaultSites,
   KernelReport,
   Report,
 } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault } from "./runtime/injector.ts";
-export type { OnFault, Policy } from "./runtime/policy.ts";
+export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
+export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
-export { UnverifiedError } from "./runtime/verifier.ts";
+export { type GiveUp, type Recovery, UnverifiedError } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

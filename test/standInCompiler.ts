@@ -6,15 +6,26 @@ import { type Protect, recordCause, reportWords } from "../src/compiler/contract
  * invocation `localIndex` makes the kernel report a disagreement between 1 and 2 at the entry point.
  */
 export const standInProtect: Protect = (wgsl, options = {}) => {
-  const groups = [...wgsl.matchAll(/@group\((\d+)\)/g)].map((match) => Number(match[1]));
-  let group = options.reservedGroups ?? 0;
-  while (groups.includes(group)) group++;
+  const variables = [...wgsl.matchAll(/@group\((\d+)\) *@binding\((\d+)\) var(?:<[^>]*>)? (\w+)/g)];
+  const bindings = variables.map(([, group, binding, name]) => ({
+    ...{ group: Number(group), binding: Number(binding), access: "read_write" as const, name: name! },
+  }));
+  const firstFree = Math.max(-1, ...bindings.map((point) => point.group)) + 1;
+  const { group, binding } = options.reportBinding ?? { group: Math.min(firstFree, 3), binding: 7 };
   const entries = [...wgsl.matchAll(/@compute[^{]*?fn\s+(\w+)\s*\([^{]*\{/g)];
+  /** What an entry point names before the next one begins. */
+  const bindingsOf = (index: number) => {
+    const text = wgsl.slice(entries[index]!.index, entries[index + 1]?.index);
+    return bindings.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(text));
+  };
   const unprotected = {
     ...{ code: wgsl, layout: null, checks: [], faultSites: [] },
-    entryPoints: entries.map((entry) => ({ name: entry[1]!, redundancy: "none" as const, checks: [] })),
+    entryPoints: entries.map((entry, i) => ({
+      ...{ name: entry[1]!, redundancy: "none" as const, checks: [], usesReport: false },
+      bindings: bindingsOf(i),
+    })),
   };
-  if (wgsl.includes("UNPROTECTABLE") || group >= (options.limits?.maxBindGroups ?? 4)) {
+  if (wgsl.includes("UNPROTECTABLE")) {
     const start = Math.max(wgsl.indexOf("UNPROTECTABLE"), 0);
     const span = { start, end: start + 1 };
     const severity = options.strict ? ("error" as const) : ("warning" as const);
@@ -23,7 +34,7 @@ export const standInProtect: Protect = (wgsl, options = {}) => {
   }
   const { detections, strikes, armedSite, armedLocalIndex, records, recordStride, total } = reportWords;
   const prelude = `
-@group(${group}) @binding(7) var<storage, read_write> belay_report: array<atomic<u32>, ${total}>;
+@group(${group}) @binding(${binding}) var<storage, read_write> belay_report: array<atomic<u32>, ${total}>;
 fn belay_enter(site: u32, index: u32) {
   if (atomicLoad(&belay_report[${armedSite}]) != site || atomicLoad(&belay_report[${armedLocalIndex}]) != index) { return; }
   atomicAdd(&belay_report[${strikes}], 1u);
@@ -46,11 +57,25 @@ fn belay_enter(site: u32, index: u32) {
   return {
     code: code + prelude,
     diagnostics: [],
-    layout: { group, binding: 7, bytes: 4 * total },
-    entryPoints: entries.map((entry, i) => ({ name: entry[1]!, redundancy: "intra+lds", checks: [i + 1] })),
+    layout: { group, binding, bytes: 4 * total },
+    entryPoints: entries.map((entry, i) => ({
+      name: entry[1]!,
+      redundancy: "intra+lds",
+      checks: [i + 1],
+      usesReport: true,
+      bindings: bindingsOf(i),
+    })),
     checks: entries.map((entry, i) => {
       const span = { start: entry.index, end: entry.index + entry[0].length };
-      return { id: i + 1, kind: "store", functionName: "main", span, name: entry[1]!, scalar: "u32", components: 1 };
+      return {
+        id: i + 1,
+        kind: "store",
+        functionName: "main",
+        span,
+        name: entry[1]!,
+        scalar: "u32",
+        components: 1,
+      };
     }),
     faultSites: entries.map((entry, i) => {
       const span = { start: entry.index, end: entry.index + entry[0].length };

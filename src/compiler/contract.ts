@@ -1,9 +1,10 @@
 /** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
+import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuffer.ts";
 
 export { recordCause, reportWords } from "../transforms/reportBuffer.ts";
-export type { CheckSite, FaultSite, ReportLayout };
+export type { BindingAccess, BindingPoint, CheckSite, FaultSite, ReportLayout };
 
 export type Redundancy = "none" | "intra+lds" | "intra-lds";
 export type Check = "store" | "signature";
@@ -31,8 +32,11 @@ export interface ProtectOptions {
   readonly limits?: Partial<KernelLimits>;
   /** Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that are checked against `limits`. */
   readonly constants?: Readonly<Record<string, number>>;
-  /** Bind groups an explicit pipeline layout takes: the report's group must not be below this index. Default 0. */
-  readonly reservedGroups?: number;
+  /**
+   * Where the report is bound, which an explicit pipeline layout decides. Default: a bind group of its own, behind those
+   * that the module uses, or a free binding of the last one when all are used.
+   */
+  readonly reportBinding?: BindingPoint;
   /** Instruments every source value so that a fault can be armed at it. Default false. */
   readonly injectFaults?: boolean;
   /** Turns every gap in the coverage (a warning) into an error. Default false. */
@@ -45,6 +49,10 @@ export interface EntryPointSummary {
   readonly redundancy: Redundancy;
   /** Check sites reachable from this entry point. */
   readonly checks: readonly number[];
+  /** Whether it uses the report buffer; the binding exists in its pipeline's default layout only then. */
+  readonly usesReport: boolean;
+  /** What it does with the program's resources. Buffers and textures without an entry are not used. */
+  readonly bindings: readonly BindingAccess[];
 }
 
 export interface ProtectResult {

@@ -17,8 +17,6 @@ export interface EligibilityOptions {
   readonly redundancy: Redundancy;
   readonly channel: Channel;
   readonly limits: KernelLimits;
-  /** The bind group for the report buffer; undefined when none is free. */
-  readonly group: number | undefined;
 }
 
 /**
@@ -45,7 +43,7 @@ export function obstacles(
       "use a flavor that replicates whole workgroups",
     );
   }
-  const { limits, group } = options;
+  const { limits } = options;
   const counterpart = sized.module.declarations.find((d) => d.kind === "function" && d.name === name);
   const invocations = counterpart?.kind === "function" ? invocationsOf(sized, counterpart) : undefined;
   const most = Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
@@ -82,13 +80,6 @@ export function obstacles(
       nameSpan,
       `it uses all ${limits.maxStorageBuffersPerShaderStage} storage buffers that the device allows`,
       "request a device with a higher maxStorageBuffersPerShaderStage",
-    );
-  }
-  if (group === undefined) {
-    obstacle(
-      "BELAY208",
-      nameSpan,
-      `all ${limits.maxBindGroups} bind groups are in use, and the report buffer needs one`,
     );
   }
   return found;

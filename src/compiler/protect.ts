@@ -1,5 +1,6 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
-import { functionsOf, reachableFrom, stageOf } from "../analysis/callGraph.ts";
+import { bindingAccesses, bindingPointsOf } from "../analysis/bindings.ts";
+import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { noComputeEntryPoint, subgroupsMissing } from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
@@ -10,6 +11,7 @@ import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
 import { expandSwizzles } from "../transforms/expandSwizzles.ts";
 import { injectFaults } from "../transforms/injectFaults.ts";
+import { keepBindings } from "../transforms/keepBindings.ts";
 import { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
 import { invocationsOf, replicateInvocations } from "../transforms/replicateInvocations.ts";
@@ -24,6 +26,7 @@ import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import type {
+  BindingPoint,
   Channel,
   Check,
   EntryPointSummary,
@@ -34,7 +37,6 @@ import type {
 } from "./contract.ts";
 import { coverageGaps } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
-
 import { withConstants } from "./overrides.ts";
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
@@ -73,7 +75,7 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
 
   const settings = settingsOf(source, options);
   if (settings.redundancy === "none" && !options.injectFaults)
-    return { ...unchanged([]), entryPoints: summaries(kernels, "none") };
+    return { ...unchanged([]), entryPoints: unprotected(source, kernels) };
   if (options.channel === "subgroup" && !new Set(options.features).has("subgroups"))
     return unchanged([subgroupsMissing()]);
   const sized = withConstants(source, options.constants ?? {});
@@ -87,11 +89,16 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
   diagnostics.push(...coverageGaps(source, reachableFrom(source, eligible), settings.redundancy));
   if (options.strict && diagnostics.length > 0)
     return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
-  if (eligible.length === 0) return { ...unchanged(diagnostics), entryPoints: summaries(kernels, "none") };
+  if (eligible.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
   const names = new Names(source);
   const unique = uniqueNames(source, names);
   if (hasError(unique.diagnostics)) return unchanged(unique.diagnostics);
-  return { ...transform(resolve(unique.module), names, settings, eligible, kernels), diagnostics };
+  const result = transform(resolve(unique.module), names, settings, eligible);
+  const summaries = unprotected(source, kernels).map((summary) => ({
+    ...summary,
+    ...result.entryPoints.find(({ name }) => name === summary.name),
+  }));
+  return { ...result, entryPoints: summaries, diagnostics };
 }
 
 interface Settings {
@@ -99,13 +106,12 @@ interface Settings {
   readonly check: Check;
   readonly channel: Channel;
   readonly limits: KernelLimits;
-  /** The bind group of the report buffer; undefined when none is free. */
-  readonly group: number | undefined;
+  readonly report: BindingPoint;
   readonly injectFaults: boolean;
 }
 
 function settingsOf(source: Program, options: ProtectOptions): Settings {
-  const { redundancy = "intra+lds", check = "signature", channel = "auto", reservedGroups = 0 } = options;
+  const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const hasSubgroups = new Set(options.features).has("subgroups");
   return {
@@ -113,35 +119,39 @@ function settingsOf(source: Program, options: ProtectOptions): Settings {
     check,
     channel: channel === "auto" ? (hasSubgroups ? "subgroup" : "workgroup") : channel,
     limits,
-    group: freeGroup(source, reservedGroups, limits.maxBindGroups),
+    report: options.reportBinding ?? freeBinding(source, limits.maxBindGroups),
     injectFaults: options.injectFaults ?? false,
   };
 }
 
-/** The bind group behind all that the module uses, or else the first gap; none below `reserved`. */
-function freeGroup(source: Program, reserved: number, maxBindGroups: number): number | undefined {
-  const used = new Set<number>();
-  for (const declaration of source.module.declarations) {
-    if (declaration.kind !== "globalVariable") continue;
-    const group = declaration.attributes.find((a) => a.name === "group")?.args[0];
-    const value = group && source.constantOf(group);
-    if (value && "value" in value) used.add(Number(value.value));
-  }
-  const behind = Math.max(reserved, ...[...used].map((group) => group + 1));
-  if (behind < maxBindGroups) return behind;
-  for (let group = reserved; group < maxBindGroups; group++) if (!used.has(group)) return group;
-  return undefined;
+/** The bind group behind all that the module uses, or else the first gap, or else a free binding of the last group. */
+function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
+  const points = bindingPointsOf(source);
+  const used = new Set(points.map(({ group }) => group));
+  const behind = Math.max(-1, ...used) + 1;
+  if (behind < maxBindGroups) return { group: behind, binding: 0 };
+  const last = maxBindGroups - 1;
+  for (let group = 0; group < last; group++) if (!used.has(group)) return { group, binding: 0 };
+  const taken = new Set(points.filter(({ group }) => group === last).map(({ binding }) => binding));
+  let binding = 0;
+  while (taken.has(binding)) binding++;
+  return { group: last, binding };
 }
+
+interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints"> {
+  readonly entryPoints: readonly ProtectedEntryPoint[];
+}
+
+type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 
 /** The pipeline: each step takes a typed program and leaves a valid module, which is typed again for the next. */
 function transform(
   unique: Program,
   names: Names,
-  { redundancy, check, channel, group = 0, injectFaults: inject }: Settings,
+  { redundancy, check, channel, report, injectFaults: inject }: Settings,
   eligible: readonly FunctionDeclaration[],
-  kernels: readonly FunctionDeclaration[],
-): Omit<ProtectResult, "diagnostics"> {
-  const layout: ReportLayout = { group, binding: 0, bytes: 4 * reportWords.total };
+): Transformed {
+  const layout: ReportLayout = { ...report, bytes: 4 * reportWords.total };
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
   const entryPoints = new Set(eligible.map((kernel) => kernel.name));
@@ -195,12 +205,11 @@ function transform(
     if (redundancy === "intra+lds")
       step(replicateWorkgroupMemory(program, names, { comparison, sites, functions: functions() }));
   }
+  step(keepBindings(program, unique, { entryPoints }));
   return {
     code: print(program.module),
     layout,
-    entryPoints: kernels.map(({ name }) =>
-      summary(name, entryPoints.has(name) ? redundancy : "none", program, sites),
-    ),
+    entryPoints: eligible.map(({ name }) => protectedEntryPoint(name, redundancy, program, names, sites)),
     checks: sites.all,
     faultSites,
   };
@@ -222,20 +231,33 @@ function lanesOf(program: Program, entryPoints: ReadonlySet<string>): string {
   return `2u * ${[...new Set(sizes)].reduce((largest, size) => `max(${largest}, ${size})`)}`;
 }
 
-function summaries(kernels: readonly FunctionDeclaration[], redundancy: Redundancy): EntryPointSummary[] {
-  return kernels.map(({ name }) => ({ name, redundancy, checks: [] }));
+/** The entry points of a program that stays as it is. */
+function unprotected(source: Program, kernels: readonly FunctionDeclaration[]): EntryPointSummary[] {
+  return kernels.map((kernel) => ({
+    name: kernel.name,
+    redundancy: "none",
+    checks: [],
+    usesReport: false,
+    bindings: bindingAccesses(source, kernel),
+  }));
 }
 
-function summary(
+function protectedEntryPoint(
   name: string,
   redundancy: Redundancy,
   program: Program,
+  names: Names,
   sites: CheckSites,
-): EntryPointSummary {
-  const roots = functionsOf(program).filter((fn) => fn.name === name);
-  const reached = new Set([...reachableFrom(program, roots)].map((fn) => fn.name));
-  const checks = sites.all.filter((site) => reached.has(site.functionName)).map((site) => site.id);
-  return { name, redundancy, checks };
+): ProtectedEntryPoint {
+  const reached = reachableFrom(
+    program,
+    functionsOf(program).filter((fn) => fn.name === name),
+  );
+  const functions = new Set([...reached].map((fn) => fn.name));
+  const checks = sites.all.filter((site) => functions.has(site.functionName)).map((site) => site.id);
+  const report = names.the("report");
+  const usesReport = [...variablesOf(program, reached)].some((variable) => variable.name === report);
+  return { name, redundancy, checks, usesReport };
 }
 
 const hasError = (diagnostics: readonly Diagnostic[]) => diagnostics.some((d) => d.severity === "error");

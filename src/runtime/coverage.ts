@@ -55,6 +55,7 @@ export const leftAlone = {
     warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>
     warning("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
+  nothingToCompare: () => warning("BELAY329", "the kernel writes nothing that its replicas could compare"),
   notRequested: () => warning("BELAY326", 'the policy\'s redundancy is "none"'),
 };
 

@@ -35,10 +35,12 @@ export class BelayFaultError extends Error {
   /** The faults recorded; a report keeps the first few of each kernel. */
   readonly faults: readonly Detection[];
 
-  constructor(faults: readonly Detection[]) {
+  /** `reason`: why the work could not be recovered, where that was tried. */
+  constructor(faults: readonly Detection[], reason?: string) {
     const first = faults[0];
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
-    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}`);
+    const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
+    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}${lost}`);
     this.faults = faults;
   }
 }

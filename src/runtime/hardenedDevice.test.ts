@@ -82,6 +82,25 @@ describe("a hardened device", () => {
     expect((await device.lost).reason).toBe("destroyed");
   });
 
+  it("takes methods that the program puts around its own", async () => {
+    const device = await newHardened();
+    const { createBuffer } = device;
+    const sizes: number[] = [];
+    device.createBuffer = (descriptor) => {
+      sizes.push(descriptor.size);
+      return createBuffer(descriptor);
+    };
+    const submit = vi.fn(device.queue.submit);
+    Object.defineProperty(device.queue, "submit", { value: submit, configurable: true });
+    expect(await runInPlace(device)).toEqual(squares);
+    expect(sizes).toEqual([64, 64]);
+    expect(submit).toHaveBeenCalledOnce();
+    expect(Object.keys(device)).toEqual(["createBuffer"]);
+    expect(delete (device as Partial<GPUDevice>).createBuffer).toBe(true);
+    expect(device.createBuffer).toBe(createBuffer);
+    device.destroy();
+  });
+
   it("runs an unmodified program with the same result, and says what it protected", async () => {
     const device = await newHardened();
     expect(await runInPlace(device)).toEqual(squares);

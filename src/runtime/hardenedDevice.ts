@@ -1,6 +1,10 @@
 import type { FaultSite, Protect } from "../compiler/contract.ts";
+import { BindGroups } from "./bindGroups.ts";
+import { showOnCanvases } from "./canvases.ts";
 import { Commands } from "./commands.ts";
 import type { KernelCoverage } from "./coverage.ts";
+import { DeclaredUsages } from "./declaredUsages.ts";
+import { type BelayEvents, Events } from "./events.ts";
 import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector } from "./injector.ts";
 import { Journal } from "./journal.ts";
@@ -8,12 +12,12 @@ import { Kernels } from "./kernels.ts";
 import { flags, front } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
 import { type Policy, resolvePolicy } from "./policy.ts";
+import { hardenedQueue } from "./queue.ts";
 import { holdBack } from "./readBack.ts";
 import { ReportArena } from "./reportArena.ts";
-import { Resources } from "./resources.ts";
+import { Textures } from "./resources.ts";
+import type { SnapshotReport } from "./snapshots.ts";
 import { Verifier } from "./verifier.ts";
-
-export type FaultListener = (fault: Fault) => void;
 
 /** What a kernel went through so far. */
 export interface KernelReport extends KernelCoverage {
@@ -30,6 +34,15 @@ export interface Report {
   readonly checks: number;
   /** How often work was put back and run again. */
   readonly replays: number;
+  /** Detected faults that were recovered from, and those that were not. */
+  readonly recoveries: number;
+  readonly giveUps: number;
+  /** Time from detections to their outcomes, in all. */
+  readonly recoveryMilliseconds: number;
+  /** What it takes to be able to run work again. */
+  readonly snapshots: SnapshotReport;
+  /** Frames that a canvas has shown, all of them before they were verified. */
+  readonly framesShown: number;
   /** Detected faults, the latest ones; each kernel's `detections` counts all. */
   readonly faults: readonly Fault[];
 }
@@ -43,9 +56,9 @@ export interface KernelFaultSites {
 
 /** What a hardened device offers besides WebGPU. */
 export interface Belay {
-  /** Calls the listener for every fault detected, once. What it throws is written to the console. */
-  on(event: "fault", listener: FaultListener): void;
-  off(event: "fault", listener: FaultListener): void;
+  /** Calls the listener at every event of a kind. What it throws is written to the console. */
+  on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
   /** Waits until all work submitted so far is verified; rejects when the latest check had to refuse data. */
   verify(): Promise<void>;
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
@@ -60,39 +73,43 @@ export interface Belay {
 
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 
-/** Events after which an epoch is checked even if the program waits for nothing. */
-const MAX_OPEN_EVENTS = 256;
-
 /** Faults kept for the report; older ones make room. */
 const KEPT_FAULTS = 1000;
 
 /** Hardens a device with a given compiler. */
 export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy): HardenedDevice {
   const resolved = resolvePolicy(policy);
-  const listeners = new Set<FaultListener>();
+  const events = new Events();
   const faults: Fault[] = [];
   const arena = new ReportArena(device);
   const injector = new Injector(arena);
   const kernels = new Kernels(device, resolved, protect, arena, (kernel) => injector.kernelMade(kernel));
+  const textures = new Textures(device);
+  const usages = new DeclaredUsages(device);
   const recovers = resolved.onFault === "recover";
-  const journal: Journal = new Journal(device, recovers, () => void verifier.verify());
+  const journal: Journal = new Journal(device, textures, usages, recovers, () => void verifier.verify());
   const verifier = new Verifier(arena, journal, resolved, {
+    onDetection: (detection) => events.emit("detection", detection),
     onFault: (fault) => {
       faults.push(fault);
       if (faults.length > KEPT_FAULTS) faults.shift();
-      for (const listener of [...listeners]) callListener(listener, fault);
+      events.emit("fault", fault);
     },
-    // An injected fault is transient: it does not strike again.
-    onReplay: () => injector.disarm(kernels),
+    onRecovery: (recovery) => events.emit("recovery", recovery),
+    onGiveUp: (giveUp) => events.emit("giveUp", giveUp),
+    onReplay: () => injector.workRunsAgain(kernels),
   });
-  const resources = new Resources();
-  const pipelines = new Pipelines(device, kernels, resolved.strict);
-  const commands = new Commands(pipelines, resources);
+  const bindGroups = new BindGroups(device, textures);
+  const pipelines = new Pipelines(device, kernels, bindGroups);
+  const commands = new Commands(pipelines, bindGroups, textures, usages);
   const refuses = resolved.onFault !== "report";
+  const { queue, framesShown } = hardenedQueue(device.queue, {
+    ...{ commands, journal, verifier, textures, usages, refuses },
+  });
 
   const belay: Belay = {
-    on: (_event, listener) => void listeners.add(listener),
-    off: (_event, listener) => void listeners.delete(listener),
+    on: (event, listener) => events.on(event, listener),
+    off: (event, listener) => events.off(event, listener),
     verify: async () => {
       const { refused, lost } = await verifier.verify();
       if (lost ?? refused) throw lost ?? refused;
@@ -104,7 +121,14 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         dispatches: kernel?.dispatches ?? 0,
         detections: kernel?.detections ?? 0,
       }));
-      return { kernels: reports, checks: verifier.checks, replays: verifier.replays, faults: [...faults] };
+      const { checks, replays, recoveries, giveUps, recoveryMilliseconds } = verifier;
+      return {
+        kernels: reports,
+        ...{ checks, replays, recoveries, giveUps, recoveryMilliseconds },
+        snapshots: journal.snapshots,
+        framesShown: framesShown(),
+        faults: [...faults],
+      };
     },
     faultSites: () =>
       [...kernels.choices].flatMap(({ kernel }) =>
@@ -124,28 +148,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     },
   };
 
-  const queue = front(device.queue, {
-    submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
-      const submitted = [...commandBuffers];
-      journal.submitting(submitted.map((each) => commands.takeRecord(each)));
-      device.queue.submit(submitted);
-      // Keeps the journal of a program that never reads anything back short.
-      if (journal.openEvents >= MAX_OPEN_EVENTS) void verifier.verify();
-    },
-    writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
-      const [buffer, offset, data, start, size] = args;
-      const bytes = bytesOf(data, start, size);
-      if (bytes) journal.writing(buffer, offset, bytes);
-      device.queue.writeBuffer(...args);
-    },
-    onSubmittedWorkDone: async (): Promise<undefined> => {
-      const checking = verifier.verify();
-      await device.queue.onSubmittedWorkDone();
-      await checking;
-    },
-  });
-
-  return front(device, {
+  const hardened = front(device, {
     belay,
     queue,
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
@@ -155,23 +158,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
       return buffer;
     },
     createTexture: (descriptor: GPUTextureDescriptor): GPUTexture => {
-      const texture = device.createTexture(descriptor);
-      resources.trackTexture(texture);
+      const texture = journal.createTexture(descriptor);
+      textures.follow(texture);
       return texture;
     },
-    createBindGroupLayout: (descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout => {
-      const entries = [...descriptor.entries];
-      const layout = device.createBindGroupLayout({ ...descriptor, entries });
-      resources.trackLayout(layout, entries);
-      pipelines.trackGroupLayout(layout, entries);
-      return layout;
-    },
-    createBindGroup: (descriptor: GPUBindGroupDescriptor): GPUBindGroup => {
-      const entries = [...descriptor.entries];
-      const group = device.createBindGroup({ ...descriptor, entries });
-      resources.trackBindGroup(group, descriptor.layout, entries);
-      return group;
-    },
+    createBindGroupLayout: (descriptor: GPUBindGroupLayoutDescriptor) => bindGroups.createLayout(descriptor),
+    createBindGroup: (descriptor: GPUBindGroupDescriptor) => bindGroups.createGroup(descriptor),
     createPipelineLayout: (descriptor: GPUPipelineLayoutDescriptor): GPUPipelineLayout => {
       const bindGroupLayouts = [...descriptor.bindGroupLayouts];
       const layout = device.createPipelineLayout({ ...descriptor, bindGroupLayouts });
@@ -192,25 +184,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
       commands.follow(encoder);
       return encoder;
     },
+    createRenderBundleEncoder: (descriptor: GPURenderBundleEncoderDescriptor): GPURenderBundleEncoder => {
+      const encoder = device.createRenderBundleEncoder(descriptor);
+      commands.followBundle(encoder);
+      return encoder;
+    },
   }) as HardenedDevice;
-}
-
-/**
- * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array, else bytes.
- * Undefined when WebGPU is going to throw for it.
- */
-function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
-  const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;
-  const [buffer, offset] = ArrayBuffer.isView(data) ? [data.buffer, data.byteOffset] : [data, 0];
-  const length = size === undefined ? data.byteLength - start * unit : size * unit;
-  const fits = start >= 0 && length >= 0 && start * unit + length <= data.byteLength && length % 4 === 0;
-  return fits ? new Uint8Array(buffer, offset + start * unit, length) : undefined;
-}
-
-function callListener(listener: FaultListener, fault: Fault): void {
-  try {
-    listener(fault);
-  } catch (error) {
-    console.error("belay: a fault listener threw", error);
-  }
+  showOnCanvases(hardened, device, textures);
+  return hardened;
 }

@@ -17,6 +17,8 @@ export interface ArmedFault {
   readonly localIndex: number;
   /** Which execution of the site by that invocation, counted from 0. Default 0. */
   readonly occurrence?: number;
+  /** Strikes again when work is run again, as a broken part of a GPU would. Default false. */
+  readonly permanent?: boolean;
 }
 
 /** Arms at most one fault at a time in the kernels of a device. */
@@ -41,6 +43,11 @@ export class Injector {
     for (const { kernel } of kernels.choices) {
       if (kernel?.name === struck && kernel) this.#arena.write(kernel.slot, reportWords.armedSite, [0]);
     }
+  }
+
+  /** A transient fault has been, when the work it struck runs again. */
+  workRunsAgain(kernels: Kernels): void {
+    if (!this.#armed?.permanent) this.disarm(kernels);
   }
 
   kernelMade(kernel: Kernel): void {

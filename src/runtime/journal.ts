@@ -1,39 +1,38 @@
-import type { CommandRecord } from "./commands.ts";
+import { CommandRecord } from "./commandRecord.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
 import { flags, makeSilently, original, shadow } from "./nativeObjects.ts";
-import type { Resource } from "./resources.ts";
+import { isTexture, type Resource, type Textures } from "./resources.ts";
+import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 
-/** The host wrote into a buffer. */
-interface HostWrite {
-  readonly buffer: GPUBuffer;
-  readonly offset: number;
-  readonly data: Uint8Array;
-  /** All of the buffer was replaced. */
+/** The host wrote into a buffer or a texture. */
+export interface HostWrite {
+  readonly target: Resource;
+  /** All of it was replaced. */
   readonly whole: boolean;
+  /** Writes the same again; absent when that is never needed. */
+  readonly again?: () => void;
 }
 
 /** Something that happened on the queue, in order. */
 export type QueueEvent = CommandRecord | HostWrite;
 
-/** What a buffer held when an epoch first wrote it: a copy, or nothing but zeros. */
-type Contents = GPUBuffer | "zeros";
-
 /** All that was submitted between two checks. */
 export interface Epoch {
   readonly events: QueueEvent[];
   readonly touched: Set<Resource>;
-  readonly snapshots: Map<GPUBuffer, Contents>;
+  /** What the epoch overwrites, as it was before. */
+  readonly past: Map<Resource, Contents>;
   /** Settle when the device has taken, or refused, the snapshots. */
   readonly saving: Promise<void>[];
   /** Why the epoch cannot be run again, if so. */
   obstacle?: string;
 }
 
-/** Snapshots that wait to be used again; more are freed. */
-const KEPT_SNAPSHOTS = 16;
-
 /**
  * Everything on the queue that is not verified yet, and the means to run it again: what was submitted, what the host
- * wrote, and what buffers held before. Keeps nothing of the past when `recoverable` is false.
+ * wrote, and what buffers and textures held before. Keeps nothing of the past when `recoverable` is false.
+ *
+ * Whatever a kernel can write is saved, even where it only writes: a fault before it can have sent its stores anywhere.
  */
 export class Journal {
   readonly #device: GPUDevice;
@@ -41,19 +40,27 @@ export class Journal {
   readonly recoverable: boolean;
   readonly #closed: Epoch[] = [];
   #open: Epoch = newEpoch();
-  /** Buffers that hold nothing but zeros yet. */
-  readonly #pristine = new WeakSet<GPUBuffer>();
-  /** Buffers the program destroyed while unverified work may have to run on them again, and how to destroy them. */
-  readonly #doomed = new Map<GPUBuffer, () => void>();
-  readonly #idleSnapshots: GPUBuffer[] = [];
-
+  readonly #snapshots: Snapshots;
+  readonly #textures: Textures;
+  readonly #usages: DeclaredUsages;
+  /** What the program destroyed while unverified work may have to run on it again, and how to destroy it. */
+  readonly #doomed = new Map<Resource, () => void>();
   readonly #wantCheck: () => void;
 
   /** `wantCheck` is called when a check would free memory. */
-  constructor(device: GPUDevice, recoverable: boolean, wantCheck: () => void) {
+  constructor(
+    device: GPUDevice,
+    textures: Textures,
+    usages: DeclaredUsages,
+    recoverable: boolean,
+    wantCheck: () => void,
+  ) {
     this.#device = device;
-    this.#wantCheck = wantCheck;
+    this.#snapshots = new Snapshots(device);
+    this.#textures = textures;
+    this.#usages = usages;
     this.recoverable = recoverable;
+    this.#wantCheck = wantCheck;
   }
 
   /** Unverified epochs, oldest first, the open one last. */
@@ -61,78 +68,105 @@ export class Journal {
     return [...this.#closed, this.#open];
   }
 
-  /** Events in the open epoch. */
   get openEvents(): number {
     return this.#open.events.length;
   }
 
-  /** Why the unverified epochs cannot be run again, if so. */
+  /** Epochs whose check has begun and not ended. */
+  get closedEpochs(): number {
+    return this.#closed.length;
+  }
+
+  get snapshots(): SnapshotReport {
+    return this.#snapshots.report;
+  }
+
+  /** Why unverified work cannot be run again, if so. */
   get obstacle(): string | undefined {
     return this.#epochs.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   }
 
-  /** Creates a buffer whose contents can be saved, put back, and outlive the program's `destroy`. */
+  /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const { usage } = descriptor;
     const mappable = usage & (flags.bufferMapRead | flags.bufferMapWrite);
     if (!this.recoverable) return this.#device.createBuffer(descriptor);
     const extra = mappable || usage === 0 ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
     const buffer = this.#device.createBuffer({ ...descriptor, usage: usage | extra });
-    if (!descriptor.mappedAtCreation) this.#pristine.add(buffer);
-    const destroy = original(buffer, "destroy");
-    shadow(buffer, {
-      usage,
-      destroy: () => {
-        if (!this.#isTouched(buffer)) return destroy();
-        this.#doomed.set(buffer, destroy);
-        this.#wantCheck();
-      },
-    });
+    if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
+    if (extra) this.#usages.declare(buffer, usage);
+    this.#keep(buffer, usage);
     return buffer;
   }
 
-  /** Call before the program uses a buffer: when it has destroyed it, the error has to come out. */
+  /** As `createBuffer`, for textures. */
+  createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
+    const { usage } = descriptor;
+    const isCopyable = usage !== 0 && (usage & flags.transientAttachment) === 0;
+    if (!this.recoverable || !isCopyable) return this.#device.createTexture(descriptor);
+    const extra = flags.textureCopySrc | flags.textureCopyDst;
+    const texture = this.#device.createTexture({ ...descriptor, usage: usage | extra });
+    this.#snapshots.made(texture);
+    this.#usages.declare(texture, usage);
+    this.#keep(texture, usage);
+    return texture;
+  }
+
+  #keep(resource: Resource, usage: number): void {
+    const destroy = original(resource, "destroy") as () => undefined;
+    shadow<Resource>(resource, {
+      usage,
+      destroy: (): undefined => {
+        if (!this.#isTouched(resource)) return destroy();
+        this.#doomed.set(resource, destroy);
+        this.#wantCheck();
+      },
+    });
+  }
+
+  /** Call before the program uses a resource: when it has destroyed it, the error has to come out. */
   using(resource: Resource): void {
-    const destroy = this.#doomed.get(resource as GPUBuffer);
+    if (this.#doomed.size === 0) return;
+    const destroy = this.#doomed.get(resource);
     if (!destroy) return;
-    this.#doomed.delete(resource as GPUBuffer);
+    this.#doomed.delete(resource);
     destroy();
     for (const epoch of this.#epochs) {
-      if (epoch.touched.has(resource)) epoch.obstacle = "a buffer it needs is destroyed";
+      if (epoch.touched.has(resource)) epoch.obstacle = "a resource it needs is destroyed";
     }
   }
 
   /** Call before submitting commands: saves what they are going to overwrite. Undefined stands for unknown commands. */
   submitting(records: readonly (CommandRecord | undefined)[]): void {
-    const known = records.filter((record) => record !== undefined);
-    if (known.length < records.length) this.#open.obstacle = "it holds commands from elsewhere";
-    for (const record of known) {
-      for (const resource of record.touched) {
-        this.using(resource);
-        if (this.recoverable && "createView" in resource) this.#open.obstacle = "it uses textures";
-        this.#open.touched.add(resource);
+    for (const record of records) {
+      if (!record) {
+        this.#open.obstacle = "it holds commands from elsewhere";
+        continue;
       }
+      for (const resource of record.touched()) this.using(resource);
       if (record.obstacle) this.#open.obstacle = record.obstacle;
       for (const [kernel, count] of record.dispatches) kernel.dispatches += count;
+      if (this.recoverable) this.#save(record.written, record.replaced);
+      for (const resource of record.touched()) this.#open.touched.add(resource);
       this.#open.events.push(record);
     }
-    if (!this.recoverable) return;
-    const written = known.flatMap((record) => [...record.written]);
-    this.#save(written.filter((resource): resource is GPUBuffer => !("createView" in resource)));
   }
 
-  /** Call before the host writes into a buffer. */
-  writing(buffer: GPUBuffer, offset: number, data: Uint8Array): void {
-    this.using(buffer);
-    const whole = offset === 0 && data.length === buffer.size;
+  /** Call before the host writes; `again` makes what writes the same later, when the program may have changed its data. */
+  writing(target: Resource, whole: boolean, again?: () => () => void): void {
+    this.using(target);
     // What no unverified work touches is not undone when that work is, so it need not be kept.
-    const kept = this.recoverable && this.#isTouched(buffer);
-    if (kept) this.#save([buffer]);
-    else this.#pristine.delete(buffer);
-    if (kept || whole) {
-      this.#open.events.push({ buffer, offset, whole, data: kept ? data.slice() : new Uint8Array() });
+    const kept = this.recoverable && this.#isTouched(target);
+    if (!kept) {
+      this.#snapshots.changed(target);
+      if (whole) this.#open.events.push({ target, whole });
+      return;
     }
-    if (kept) this.#open.touched.add(buffer);
+    const targets = new Set([target]);
+    this.#save(targets, whole ? targets : new Set());
+    if (!again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
+    this.#open.events.push({ target, whole, ...(again && { again: again() }) });
+    this.#open.touched.add(target);
   }
 
   /** Ends the open epoch and begins the next. */
@@ -153,14 +187,11 @@ export class Journal {
   forget(epochs: Iterable<Epoch>): void {
     for (const epoch of epochs) {
       this.#closed.splice(this.#closed.indexOf(epoch), 1);
-      for (const contents of epoch.snapshots.values()) {
-        if (contents !== "zeros") this.#idleSnapshots.push(contents);
-      }
+      this.#snapshots.release(epoch.past.values());
     }
-    while (this.#idleSnapshots.length > KEPT_SNAPSHOTS) this.#idleSnapshots.shift()!.destroy();
-    for (const [buffer, destroy] of this.#doomed) {
-      if (this.#isTouched(buffer)) continue;
-      this.#doomed.delete(buffer);
+    for (const [resource, destroy] of this.#doomed) {
+      if (this.#isTouched(resource)) continue;
+      this.#doomed.delete(resource);
       destroy();
     }
   }
@@ -171,7 +202,8 @@ export class Journal {
    */
   replay(epochs: readonly Epoch[]): Promise<boolean> {
     const { failed } = makeSilently(this.#device, () => {
-      this.#restore(epochs);
+      // The oldest snapshot of a resource is the one that no fault can have touched.
+      this.#snapshots.restore(epochs.flatMap(({ past }) => [...past]));
       for (const event of epochs.flatMap(({ events }) => events)) this.#repeat(event);
     });
     return this.#isAccepted(epochs, failed);
@@ -182,23 +214,9 @@ export class Journal {
     return !(await failed) && epochs.every(({ obstacle }) => obstacle === undefined);
   }
 
-  #restore(epochs: readonly Epoch[]): void {
-    const encoder = this.#device.createCommandEncoder({ label: "belay: restore" });
-    const restored = new Set<GPUBuffer>();
-    for (const [buffer, contents] of epochs.flatMap(({ snapshots }) => [...snapshots])) {
-      // The oldest snapshot is the one that is not touched by the fault.
-      if (restored.has(buffer)) continue;
-      restored.add(buffer);
-      const size = copySize(buffer);
-      if (contents === "zeros") encoder.clearBuffer(buffer, 0, size);
-      else encoder.copyBufferToBuffer(contents, 0, buffer, 0, size);
-    }
-    this.#device.queue.submit([encoder.finish()]);
-  }
-
   #repeat(event: QueueEvent): void {
-    if ("buffer" in event) {
-      if (event.data.length > 0) this.#device.queue.writeBuffer(event.buffer, event.offset, event.data);
+    if (!(event instanceof CommandRecord)) {
+      event.again?.();
       return;
     }
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
@@ -206,47 +224,37 @@ export class Journal {
     this.#device.queue.submit([encoder.finish()]);
   }
 
-  #isTouched(buffer: GPUBuffer): boolean {
-    return this.#epochs.some(({ touched }) => touched.has(buffer));
+  #isTouched(resource: Resource): boolean {
+    if (this.#open.touched.has(resource)) return true;
+    return this.#closed.some(({ touched }) => touched.has(resource));
   }
 
-  /** Saves buffers as they are now, unless the open epoch has done so. */
-  #save(buffers: readonly GPUBuffer[]): void {
+  /** Saves what is about to be written as it is now, unless the open epoch has done so or nothing can need it. */
+  #save(written: Iterable<Resource>, replaced: ReadonlySet<Resource>): void {
     const epoch = this.#open;
-    const copies: (readonly [GPUBuffer, GPUBuffer])[] = [];
-    const { failed } = makeSilently(this.#device, () => {
-      for (const buffer of buffers) {
-        // A buffer for reading back is never read by the GPU: running again writes it as before.
-        if (epoch.snapshots.has(buffer) || buffer.usage & flags.bufferMapRead) continue;
-        const contents = this.#pristine.delete(buffer) ? "zeros" : this.#newSnapshot(copySize(buffer));
-        epoch.snapshots.set(buffer, contents);
-        if (contents !== "zeros") copies.push([buffer, contents]);
+    const resources: Resource[] = [];
+    for (const resource of written) {
+      if (epoch.past.has(resource) || this.#textures.isShown(resource)) continue;
+      // A buffer for reading back is never read by the GPU: running again writes it as before.
+      if (!isTexture(resource) && resource.usage & flags.bufferMapRead) continue;
+      const isRead = this.#epochs.some(({ touched, past }) => touched.has(resource) && !past.has(resource));
+      if (replaced.has(resource) && !isRead) {
+        this.#snapshots.changed(resource);
+        epoch.past.set(resource, "replaced");
+      } else {
+        resources.push(resource);
       }
-      if (copies.length === 0) return;
-      const encoder = this.#device.createCommandEncoder({ label: "belay: save" });
-      for (const [buffer, copy] of copies) encoder.copyBufferToBuffer(buffer, 0, copy, 0, copySize(buffer));
-      this.#device.queue.submit([encoder.finish()]);
-    });
-    if (copies.length === 0) return;
+    }
+    if (resources.length === 0) return;
+    const failed = this.#snapshots.save(resources, epoch.past);
+    if (!failed) return;
     const saved = failed.then((error) => {
-      if (error) epoch.obstacle = `its buffers could not be saved: ${error.message}`;
+      if (error) epoch.obstacle = `what it overwrites could not be saved: ${error.message}`;
     });
     epoch.saving.push(saved);
-  }
-
-  #newSnapshot(size: number): GPUBuffer {
-    const idle = this.#idleSnapshots.findIndex((snapshot) => snapshot.size === size);
-    if (idle >= 0) return this.#idleSnapshots.splice(idle, 1)[0]!;
-    const usage = flags.bufferCopySrc | flags.bufferCopyDst;
-    return this.#device.createBuffer({ label: "belay: snapshot", size, usage });
   }
 }
 
 function newEpoch(): Epoch {
-  return { events: [], touched: new Set(), snapshots: new Map(), saving: [] };
-}
-
-/** Copies move whole words; no shader or copy can write beyond the last whole one. */
-function copySize(buffer: GPUBuffer): number {
-  return buffer.size - (buffer.size % 4);
+  return { events: [], touched: new Set(), past: new Map(), saving: [] };
 }

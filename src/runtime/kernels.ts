@@ -1,8 +1,15 @@
-import type { KernelLimits, Protect, ProtectOptions, ProtectResult } from "../compiler/contract.ts";
+import type {
+  BindingAccess,
+  BindingPoint,
+  KernelLimits,
+  Protect,
+  ProtectOptions,
+  ProtectResult,
+} from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
 import { makeSilently } from "./nativeObjects.ts";
-import type { ResolvedPolicy } from "./policy.ts";
+import { type KernelPolicy, policyFor, type ResolvedPolicy } from "./policy.ts";
 import type { ReportArena, ReportSlot } from "./reportArena.ts";
 
 /** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
@@ -22,6 +29,8 @@ export interface Kernel {
   detections: number;
   /** Strikes of the armed fault read so far. */
   strikes: number;
+  /** Why the device refused the protected code, if it did. */
+  refused?: string;
 }
 
 /** What identifies a kernel. */
@@ -30,14 +39,18 @@ export interface KernelRequest {
   readonly entryPoint: string | undefined;
   readonly label: string;
   readonly constants: Readonly<Record<string, number>>;
-  /** Bind groups that an explicit pipeline layout takes. */
-  readonly reservedGroups: number;
+  /** Where an explicit pipeline layout has room for the report. */
+  readonly reportBinding: BindingPoint | undefined;
 }
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
 export interface KernelChoice {
   readonly coverage: KernelCoverage;
   readonly kernel?: Kernel;
+  /** What the entry point does with its resources, as far as the compiler knows. */
+  readonly bindings?: readonly BindingAccess[];
+  /** Whether anything less than full coverage is an error. */
+  readonly strict: boolean;
 }
 
 interface Protection {
@@ -98,6 +111,7 @@ export class Kernels {
         redundancy: "none",
         diagnostics: locate(request.source, [reason]),
       },
+      strict: policyFor(this.#policy, request).strict,
     };
     this.#choices.set(key, choice);
     return choice;
@@ -105,7 +119,8 @@ export class Kernels {
 
   #make(request: KernelRequest): KernelChoice {
     const { source } = request;
-    const protection = this.#protectOnce(request);
+    const policy = policyFor(this.#policy, this.#named(request));
+    const protection = this.#protectOnce(request, policy);
     const { result } = protection;
     const summary = request.entryPoint
       ? result.entryPoints.find(({ name }) => name === request.entryPoint)
@@ -113,20 +128,22 @@ export class Kernels {
         ? result.entryPoints[0]
         : undefined;
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
-    const instrumented = !failed && summary && result.layout;
     // Without redundancy, injecting faults is what a report buffer is for.
-    const usable = instrumented && (summary.redundancy !== "none" || this.#policy.redundancy === "none");
+    const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
+    const usable = !failed && result.layout && isWanted && summary.usesReport;
     const name = this.#name(request, summary?.name);
     const reasons = [...result.diagnostics];
     if (reasons.length === 0 && !summary) reasons.push(leftAlone.unknownEntryPoint());
-    if (!failed && this.#policy.redundancy === "none") reasons.push(leftAlone.notRequested());
+    if (!failed && policy.redundancy === "none") reasons.push(leftAlone.notRequested());
+    else if (!usable && summary && summary.redundancy !== "none") reasons.push(leftAlone.nothingToCompare());
     const coverage: KernelCoverage = {
       kernel: name,
       entryPoint: summary?.name ?? request.entryPoint ?? "",
       redundancy: usable ? summary.redundancy : "none",
       diagnostics: locate(source, reasons),
     };
-    if (!usable || !result.layout) return { coverage };
+    const choice = { coverage, strict: policy.strict, ...(summary && { bindings: summary.bindings }) };
+    if (!usable || !result.layout) return choice;
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
     ).made;
@@ -141,16 +158,28 @@ export class Kernels {
       detections: 0,
       strikes: 0,
     };
-    return { coverage, kernel };
+    return { ...choice, kernel };
   }
 
-  #protectOnce({ source, constants, reservedGroups }: KernelRequest): Protection {
-    const key = JSON.stringify([reservedGroups, Object.entries(constants).sort(), source]);
+  /** The request with the entry point named, if exceptions from the policy depend on that. */
+  #named(request: KernelRequest): KernelRequest {
+    if (request.entryPoint || Object.keys(this.#policy.kernels).length === 0) return request;
+    const { entryPoints } = protectOrLeave(this.#protect, request.source, { redundancy: "none" });
+    return { ...request, entryPoint: entryPoints.length === 1 ? entryPoints[0]!.name : undefined };
+  }
+
+  #protectOnce(
+    { source, constants, reportBinding }: KernelRequest,
+    { redundancy, check, channel, strict }: Required<KernelPolicy>,
+  ): Protection {
+    const policy = [redundancy, check, channel, strict];
+    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#protections.get(key);
     if (!protection) {
-      const { redundancy, check, channel, injectFaults, strict } = this.#policy;
+      const { injectFaults } = this.#policy;
       const options: ProtectOptions = {
-        ...{ redundancy, check, channel, injectFaults, strict, constants, reservedGroups },
+        ...{ redundancy, check, channel, injectFaults, strict, constants },
+        ...(reportBinding && { reportBinding }),
         features: this.#device.features,
         limits: this.#limits,
       };
@@ -179,8 +208,8 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
   }
 }
 
-function keyOf({ source, entryPoint, label, constants, reservedGroups }: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, reservedGroups, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, reportBinding }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, reportBinding, Object.entries(constants).sort(), source]);
 }
 
 /** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */

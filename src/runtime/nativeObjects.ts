@@ -13,7 +13,11 @@ export const flags = {
   bufferStorage: 0x80,
   mapRead: 0x1,
   shaderStageCompute: 0x4,
+  textureCopySrc: 0x1,
+  textureCopyDst: 0x2,
   textureStorage: 0x8,
+  renderAttachment: 0x10,
+  transientAttachment: 0x20,
 } as const;
 
 /** Gives one native object own members that hide its prototype's. */
@@ -29,11 +33,16 @@ export function original<T extends object, K extends keyof T>(native: T, name: K
   return typeof method === "function" ? method.bind(native) : method;
 }
 
-/** An object that answers from `members` first and is `native` otherwise, `instanceof` included. */
+/**
+ * An object that answers from `members` first and is `native` otherwise, `instanceof` included. What the program puts on
+ * it, such as a method of its own around one of these, goes before both and is nothing that Belay itself ever calls.
+ */
 export function front<T extends object, M extends object>(native: T, members: M): T & M {
   const bound = new Map<PropertyKey, unknown>();
+  const own: object = {};
   return new Proxy(native, {
     get(_, name) {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
       if (Object.hasOwn(members, name)) return Reflect.get(members, name);
       if (bound.has(name)) return bound.get(name);
       const value: unknown = Reflect.get(native, name, native);
@@ -43,9 +52,21 @@ export function front<T extends object, M extends object>(native: T, members: M)
       bound.set(name, method);
       return method;
     },
-    set: (_, name, value) => Reflect.set(native, name, value, native),
-    has: (_, name) => Object.hasOwn(members, name) || Reflect.has(native, name),
+    set: (_, name, value) =>
+      isAccessor(native, name) ? Reflect.set(native, name, value, native) : Reflect.set(own, name, value),
+    has: (_, name) => [own, members].some((each) => Object.hasOwn(each, name)) || Reflect.has(native, name),
+    defineProperty: (_, name, descriptor) => Reflect.defineProperty(own, name, descriptor),
+    deleteProperty: (_, name) => Reflect.deleteProperty(own, name),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
+    ownKeys: () => Reflect.ownKeys(own),
   }) as T & M;
+}
+
+/** Whether a property is an attribute of the object's class, such as `label`. */
+function isAccessor(object: object | null, name: PropertyKey): boolean {
+  if (object === null) return false;
+  const found = Reflect.getOwnPropertyDescriptor(object, name);
+  return found ? !("value" in found) : isAccessor(Reflect.getPrototypeOf(object), name);
 }
 
 /**

@@ -1,171 +1,239 @@
+import type { BindingAccess, BindingPoint } from "../compiler/contract.ts";
+import type { BindGroups, GroupAccess } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
-import type { Kernel, KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
+import type { KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
+import { Layer } from "./layer.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
-
-/** The report buffer as a pipeline sees it. */
-export interface ReportBinding {
-  readonly kernel: Kernel;
-  readonly group: number;
-  readonly bindGroup: GPUBindGroup;
-}
+import { ReportBinding, type ReportPlace } from "./reportBinding.ts";
 
 interface LayoutRecord {
   readonly descriptor: GPUPipelineLayoutDescriptor;
   readonly groups: readonly (GPUBindGroupLayout | null | undefined)[];
 }
 
+/** How a pipeline is made. */
 interface Plan {
-  readonly descriptor: GPUComputePipelineDescriptor;
   readonly choice: KernelChoice;
-  /** Absent when the kernel's module or layout is unknown. */
-  readonly request?: KernelRequest;
+  readonly request: KernelRequest;
+  /** Made from the protected kernel; absent when the program's own is used. */
+  readonly guarded?: GPUComputePipelineDescriptor;
+  readonly place?: ReportPlace;
+  /** The bind group layouts of an explicit layout. */
+  readonly groups?: LayoutRecord["groups"];
 }
 
-/** Makes compute pipelines from protected kernels, and knows which report each of them writes. */
+/** What is known of a compute pipeline that the program uses. */
+export interface PipelineFacts {
+  /** The pipeline that really runs. */
+  readonly runs: GPUComputePipeline;
+  /** The report to bind before a dispatch; none when the kernel is left alone. */
+  readonly report: ReportBinding | undefined;
+  /** What the kernel does with the bindings of a group; undefined when that is not known. */
+  accessOf(group: number): GroupAccess;
+}
+
+/** Makes compute pipelines from protected kernels, and knows what each of them does. */
 export class Pipelines {
   readonly #device: GPUDevice;
   readonly #kernels: Kernels;
-  readonly #strict: boolean;
+  readonly #bindGroups: BindGroups;
   readonly #sources = new WeakMap<GPUShaderModule, string>();
   readonly #layouts = new WeakMap<GPUPipelineLayout, LayoutRecord>();
-  /** Storage buffers of an explicit bind group layout that compute shaders see. */
-  readonly #storageBuffers = new WeakMap<GPUBindGroupLayout, number>();
-  readonly #kernelOf = new WeakMap<GPUComputePipeline, Kernel>();
-  readonly #bindings = new WeakMap<GPUComputePipeline, ReportBinding>();
+  readonly #pipelines = new Layer<GPUComputePipeline, Facts>((native, factsOf) => ({
+    getBindGroupLayout(index) {
+      const { runs, report, groups } = factsOf(this);
+      const layout = groups?.[index] ?? native.getBindGroupLayout.call(runs, index);
+      return report && !groups ? report.layoutFor(index, layout) : layout;
+    },
+  }));
 
-  constructor(device: GPUDevice, kernels: Kernels, strict: boolean) {
+  constructor(device: GPUDevice, kernels: Kernels, bindGroups: BindGroups) {
     this.#device = device;
     this.#kernels = kernels;
-    this.#strict = strict;
+    this.#bindGroups = bindGroups;
   }
 
   trackModule(module: GPUShaderModule, source: string): void {
     this.#sources.set(module, source);
   }
 
-  trackGroupLayout(layout: GPUBindGroupLayout, entries: readonly GPUBindGroupLayoutEntry[]): void {
-    const isStorage = ({ buffer, visibility }: GPUBindGroupLayoutEntry) =>
-      (visibility & flags.shaderStageCompute) !== 0 && (buffer?.type ?? "uniform") !== "uniform";
-    this.#storageBuffers.set(layout, entries.filter(isStorage).length);
-  }
-
   trackPipelineLayout(layout: GPUPipelineLayout, descriptor: GPUPipelineLayoutDescriptor): void {
     this.#layouts.set(layout, { descriptor, groups: [...descriptor.bindGroupLayouts] });
   }
 
-  /** Throws a `ProtectionError` in strict mode. */
+  /**
+   * Makes the program's own pipeline, which the program gets and whose errors are its own, and one from the protected
+   * kernel that runs in its place, unless the device refuses it. Throws a `ProtectionError` in strict mode.
+   */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plan(descriptor);
-    return this.#adopt(this.#device.createComputePipeline(plan.descriptor), plan);
+    const own = this.#device.createComputePipeline(descriptor);
+    const { guarded } = plan;
+    if (!guarded) return this.#adopt(own, new Facts(own, plan));
+    const { made, failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(guarded));
+    const facts = new Facts(made, plan, this.#reportOf(plan, made));
+    void failed.then((error) => {
+      if (!error) return;
+      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
+      if (plan.choice.kernel) plan.choice.kernel.refused = error.message;
+      facts.fallBack(own);
+    });
+    return this.#adopt(own, facts);
   }
 
   /** Falls back to the program's own kernel when the device refuses the protected one. */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
     const plan = this.#plan(descriptor);
+    const makeOwn = async () => {
+      const own = await this.#device.createComputePipelineAsync(descriptor);
+      return this.#adopt(own, new Facts(own, plan));
+    };
+    if (!plan.guarded) return makeOwn();
     try {
-      return this.#adopt(await this.#device.createComputePipelineAsync(plan.descriptor), plan);
+      const made = await this.#device.createComputePipelineAsync(plan.guarded);
+      return this.#adopt(made, new Facts(made, plan, this.#reportOf(plan, made)));
     } catch (error) {
-      if (!plan.request || !plan.choice.kernel) throw error;
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
-      const plain = await this.#device.createComputePipelineAsync(descriptor);
+      const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(error instanceof Error ? error.message : String(error));
-      this.#checkStrict(this.#kernels.leaveAlone(plan.request, reason));
-      return plain;
+      this.#leaveAlone(plan.request, reason);
+      return own;
     }
   }
 
-  /** The report to bind before a pipeline's dispatch; none when its kernel is left alone. */
-  reportBinding(pipeline: GPUComputePipeline): ReportBinding | undefined {
-    const kernel = this.#kernelOf.get(pipeline);
-    if (!kernel) return undefined;
-    let binding = this.#bindings.get(pipeline);
-    if (!binding) {
-      binding = this.#bindReport(pipeline, kernel);
-      this.#bindings.set(pipeline, binding);
-    }
-    return binding;
+  factsOf(pipeline: GPUComputePipeline): PipelineFacts {
+    return this.#pipelines.stateOf(pipeline) ?? new Facts(pipeline, {});
   }
 
   #plan(descriptor: GPUComputePipelineDescriptor): Plan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
     const record = layout === "auto" ? undefined : this.#layouts.get(layout);
+    const room = record && this.#roomIn(record);
     const request: KernelRequest = {
       source: source ?? "",
       entryPoint: compute.entryPoint,
       label: label ?? "",
       constants: { ...compute.constants },
-      reservedGroups: record?.groups.length ?? 0,
+      reportBinding: room,
     };
-    const leave = (reason: Parameters<Kernels["leaveAlone"]>[1]): Plan => ({
-      descriptor,
-      choice: this.#checkStrict(this.#kernels.leaveAlone(request, reason)),
-    });
-    if (source === undefined) return leave(leftAlone.unknownModule());
-    if (layout !== "auto" && !record) return leave(leftAlone.unknownLayout());
+    if (source === undefined) return this.#leaveAlone(request, leftAlone.unknownModule());
+    if (layout !== "auto" && (!record || !room)) return this.#leaveAlone(request, leftAlone.unknownLayout());
     const limit = this.#device.limits.maxStorageBuffersPerShaderStage;
-    if (record && this.#countStorageBuffers(record) >= limit) return leave(leftAlone.layoutIsFull(limit));
+    if (record && this.#countStorageBuffers(record) >= limit)
+      return this.#leaveAlone(request, leftAlone.layoutIsFull(limit));
 
-    const choice = this.#checkStrict(this.#kernels.choose(request));
-    if (!choice.kernel) return { descriptor, choice, request };
-    const { entryPoint, module } = choice.kernel;
+    const choice = this.#kernels.choose(request);
+    checkStrict(choice);
+    const { kernel, bindings = [] } = choice;
+    const groups = record && { groups: record.groups };
+    if (!kernel) return { choice, request, ...groups };
+    const point = kernel.protection.layout!;
+    const { entryPoint, module } = kernel;
+    const guarded = { ...descriptor, compute: { ...compute, module, entryPoint } };
+    if (!record) {
+      const isAlone = bindings.every(({ group }) => group !== point.group);
+      return { choice, request, guarded, place: isAlone ? "own group" : "hidden in the program's group" };
+    }
+    const isAlone = this.#entriesAt(record, point.group).length === 0;
     return {
-      descriptor: {
-        ...descriptor,
-        layout: record ? this.#extend(record, choice.kernel) : "auto",
-        compute: { ...compute, module, entryPoint },
-      },
       choice,
       request,
+      guarded: { ...guarded, layout: this.#extend(record, point) },
+      place: isAlone ? "own group" : "added to the program's group",
+      ...groups,
     };
   }
 
-  #checkStrict(choice: KernelChoice): KernelChoice {
-    const { coverage } = choice;
-    const uncovered =
-      coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
-    if (this.#strict && uncovered) throw new ProtectionError(coverage);
-    return choice;
+  #leaveAlone(request: KernelRequest, reason: Parameters<Kernels["leaveAlone"]>[1]): Plan {
+    const choice = this.#kernels.leaveAlone(request, reason);
+    checkStrict(choice);
+    return { choice, request };
   }
 
-  #countStorageBuffers({ groups }: LayoutRecord): number {
-    return groups.reduce((sum, group) => sum + ((group && this.#storageBuffers.get(group)) ?? 0), 0);
+  /** Where a pipeline layout has room for the report: a group of its own if possible. */
+  #roomIn(record: LayoutRecord): BindingPoint | undefined {
+    const { groups } = record;
+    if (groups.some((group) => group && !this.#bindGroups.entriesOf(group))) return undefined;
+    if (groups.length < this.#device.limits.maxBindGroups) return { group: groups.length, binding: 0 };
+    const empty = groups.findIndex((_, index) => this.#entriesAt(record, index).length === 0);
+    if (empty >= 0) return { group: empty, binding: 0 };
+    const group = groups.length - 1;
+    const taken = new Set(this.#entriesAt(record, group).map(({ binding }) => binding));
+    let binding = 0;
+    while (taken.has(binding)) binding++;
+    return { group, binding };
   }
 
-  /** The program's pipeline layout with the report's bind group added. */
-  #extend({ descriptor, groups }: LayoutRecord, { protection }: Kernel): GPUPipelineLayout {
-    const { group, binding } = protection.layout!;
-    const report = this.#device.createBindGroupLayout({
-      label: "belay: report",
-      entries: [{ binding, visibility: flags.shaderStageCompute, buffer: { type: "storage" } }],
+  #entriesAt({ groups }: LayoutRecord, index: number): readonly GPUBindGroupLayoutEntry[] {
+    const group = groups[index];
+    return (group && this.#bindGroups.entriesOf(group)) ?? [];
+  }
+
+  #countStorageBuffers(record: LayoutRecord): number {
+    const isStorage = ({ buffer, visibility }: GPUBindGroupLayoutEntry) =>
+      buffer && (visibility & flags.shaderStageCompute) !== 0 && (buffer.type ?? "uniform") !== "uniform";
+    return record.groups.flatMap((_, index) => this.#entriesAt(record, index).filter(isStorage)).length;
+  }
+
+  /** The program's pipeline layout with the report added. */
+  #extend(record: LayoutRecord, { group, binding }: BindingPoint): GPUPipelineLayout {
+    const { made } = makeSilently(this.#device, () => {
+      const report: GPUBindGroupLayoutEntry = {
+        ...{ binding, visibility: flags.shaderStageCompute, buffer: { type: "storage" } },
+      };
+      const entries = [...this.#entriesAt(record, group), report];
+      const bindGroupLayouts = [...record.groups];
+      bindGroupLayouts[group] = this.#device.createBindGroupLayout({ label: "belay: report", entries });
+      return this.#device.createPipelineLayout({
+        ...record.descriptor,
+        bindGroupLayouts,
+      } as GPUPipelineLayoutDescriptor);
     });
-    const bindGroupLayouts = [...groups];
-    while (bindGroupLayouts.length < group) {
-      bindGroupLayouts.push(this.#device.createBindGroupLayout({ entries: [] }));
-    }
-    bindGroupLayouts[group] = report;
-    return this.#device.createPipelineLayout({
-      ...descriptor,
-      bindGroupLayouts,
-    } as GPUPipelineLayoutDescriptor);
+    return made;
   }
 
-  #adopt(pipeline: GPUComputePipeline, { choice }: Plan): GPUComputePipeline {
-    if (choice.kernel) this.#kernelOf.set(pipeline, choice.kernel);
+  #reportOf({ choice, place }: Plan, pipeline: GPUComputePipeline): ReportBinding | undefined {
+    const { kernel } = choice;
+    return kernel && place && new ReportBinding(this.#device, this.#bindGroups, pipeline, kernel, place);
+  }
+
+  #adopt(pipeline: GPUComputePipeline, facts: Facts): GPUComputePipeline {
+    this.#pipelines.cover(pipeline, facts);
     return pipeline;
   }
+}
 
-  #bindReport(pipeline: GPUComputePipeline, kernel: Kernel): ReportBinding {
-    const { group, binding } = kernel.protection.layout!;
-    const { page, offset, bytes } = kernel.slot;
-    // An invalid pipeline has been reported to the program already; what follows from it is not its concern.
-    const { made: bindGroup } = makeSilently(this.#device, () =>
-      this.#device.createBindGroup({
-        label: "belay: report",
-        layout: pipeline.getBindGroupLayout(group),
-        entries: [{ binding, resource: { buffer: page.buffer, offset, size: bytes } }],
-      }),
-    );
-    return { kernel, group, bindGroup };
+class Facts implements PipelineFacts {
+  runs: GPUComputePipeline;
+  report: ReportBinding | undefined;
+  readonly groups: LayoutRecord["groups"] | undefined;
+  readonly #bindings: readonly BindingAccess[] | undefined;
+  readonly #byGroup = new Map<number, GroupAccess>();
+
+  constructor(runs: GPUComputePipeline, { choice, groups }: Partial<Plan>, report?: ReportBinding) {
+    this.runs = runs;
+    this.report = report;
+    this.groups = groups;
+    this.#bindings = choice?.bindings;
   }
+
+  fallBack(own: GPUComputePipeline): void {
+    this.runs = own;
+    this.report = undefined;
+  }
+
+  accessOf(group: number): GroupAccess {
+    if (!this.#byGroup.has(group)) {
+      const inGroup = this.#bindings?.filter((each) => each.group === group);
+      this.#byGroup.set(group, inGroup && new Map(inGroup.map(({ binding, access }) => [binding, access])));
+    }
+    return this.#byGroup.get(group);
+  }
+}
+
+function checkStrict({ coverage, strict }: KernelChoice): void {
+  const uncovered =
+    coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
+  if (strict && uncovered) throw new ProtectionError(coverage);
 }

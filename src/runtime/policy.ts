@@ -3,14 +3,22 @@ import type { Channel, Check, Redundancy } from "../compiler/contract.ts";
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
 
-/** How a device is hardened. Every field has a default. */
-export interface Policy {
+/** How a kernel is protected. */
+export interface KernelPolicy {
   /** How kernels are made redundant. Default `"intra+lds"`. */
   readonly redundancy?: Redundancy;
   /** When the replicas are compared. Default `"signature"`. */
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
+  /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
+  readonly strict?: boolean;
+}
+
+/** How a device is hardened. Every field has a default. */
+export interface Policy extends KernelPolicy {
+  /** Exceptions, by the label of a pipeline or else the name of its entry point. */
+  readonly kernels?: Readonly<Record<string, KernelPolicy>>;
   /**
    * `"recover"` (default): what is not verified is put back and run again, and only then released; where that is not
    * possible or does not help, as `"throw"`.
@@ -20,22 +28,24 @@ export interface Policy {
   readonly onFault?: OnFault;
   /** How often work is run again before it is given up. Default 3. */
   readonly retries?: number;
-  /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
-  readonly strict?: boolean;
   /** Instruments kernels so that `device.belay.arm` can inject faults. Default false. */
   readonly injectFaults?: boolean;
 }
 
 export type ResolvedPolicy = Required<Policy>;
 
-const choices: { readonly [K in Exclude<keyof Policy, "retries">]-?: readonly ResolvedPolicy[K][] } = {
+const kernelChoices: { readonly [K in keyof KernelPolicy]-?: readonly Required<KernelPolicy>[K][] } = {
   redundancy: ["none", "intra+lds", "intra-lds"],
   check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
-  onFault: ["recover", "throw", "report"],
   strict: [true, false],
-  injectFaults: [true, false],
 };
+
+const choices = {
+  ...kernelChoices,
+  onFault: ["recover", "throw", "report"],
+  injectFaults: [true, false],
+} satisfies { readonly [K in keyof Policy]: readonly Policy[K][] };
 
 const defaults: ResolvedPolicy = {
   redundancy: "intra+lds",
@@ -45,24 +55,57 @@ const defaults: ResolvedPolicy = {
   retries: 3,
   strict: false,
   injectFaults: false,
+  kernels: {},
 };
 
 /** Fills in the defaults. Throws a `TypeError` for a field or a value that does not exist. */
 export function resolvePolicy(policy: Policy = {}): ResolvedPolicy {
-  const given = Object.entries(policy).filter(([, value]) => value !== undefined);
-  for (const [field, value] of given) {
-    const problem = problemOf(field, value);
-    if (problem) throw new TypeError(`the policy's ${field} cannot be ${JSON.stringify(value)}: ${problem}`);
+  const { kernels, ...fields } = policy;
+  const resolved = { ...defaults, ...checked(fields, "policy's", choices) };
+  if (kernels === undefined) return resolved;
+  if (typeof kernels !== "object" || kernels === null) {
+    throw new TypeError("the policy's kernels are policies by label or entry point");
   }
-  return { ...defaults, ...Object.fromEntries(given) };
+  const exceptions = Object.entries(kernels).map(([name, exception]) => [
+    name,
+    checked(exception, `policy for kernel "${name}":`, kernelChoices),
+  ]);
+  return { ...resolved, kernels: Object.fromEntries(exceptions) };
 }
 
-function problemOf(field: string, value: unknown): string | undefined {
-  if (field === "retries") {
+/** The policy for a kernel: the exception made for its pipeline's label, or for its entry point, or none. */
+export function policyFor(
+  policy: ResolvedPolicy,
+  { label, entryPoint }: { readonly label: string; readonly entryPoint: string | undefined },
+): Required<KernelPolicy> {
+  const name = [label, entryPoint].find((each) => each && Object.hasOwn(policy.kernels, each));
+  return name ? { ...policy, ...policy.kernels[name] } : policy;
+}
+
+/** The fields that are given. */
+function checked<T extends object>(
+  fields: T,
+  whose: string,
+  allowed: Readonly<Record<string, readonly unknown[]>>,
+): Partial<T> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  for (const [field, value] of given) {
+    const problem = problemOf(field, value, allowed);
+    if (problem) throw new TypeError(`the ${whose} ${field} cannot be ${JSON.stringify(value)}: ${problem}`);
+  }
+  return Object.fromEntries(given) as Partial<T>;
+}
+
+function problemOf(
+  field: string,
+  value: unknown,
+  allowed: Readonly<Record<string, readonly unknown[]>>,
+): string | undefined {
+  if (field === "retries" && allowed === choices) {
     return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
   }
-  if (!Object.hasOwn(choices, field)) return `a policy has ${Object.keys(defaults).join(", ")}`;
-  const allowed: readonly unknown[] = choices[field as keyof typeof choices];
-  if (allowed.includes(value)) return undefined;
-  return `it is one of ${allowed.map((choice) => JSON.stringify(choice)).join(", ")}`;
+  const values = Object.hasOwn(allowed, field) ? allowed[field] : undefined;
+  if (!values) return `the fields are ${Object.keys(allowed === choices ? defaults : allowed).join(", ")}`;
+  if (values.includes(value)) return undefined;
+  return `it is one of ${values.map((choice) => JSON.stringify(choice)).join(", ")}`;
 }

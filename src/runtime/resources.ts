@@ -1,69 +1,93 @@
-import { flags, original, shadow } from "./nativeObjects.ts";
+import { Layer } from "./layer.ts";
+import { flags, makeSilently } from "./nativeObjects.ts";
 
 /** What GPU work reads and writes. */
 export type Resource = GPUBuffer | GPUTexture;
 
-/** What a piece of GPU work may reach. Everything written is also touched. */
-export interface Access {
-  readonly touched: Set<Resource>;
-  readonly written: Set<Resource>;
+export function isTexture(resource: object): resource is GPUTexture {
+  return "createView" in resource;
 }
 
-/** Remembers which buffers and textures stand behind bind groups and views. */
-export class Resources {
-  readonly #textures = new WeakMap<GPUTextureView, GPUTexture>();
-  /** The bindings of an explicit layout through which a shader can write. */
-  readonly #writable = new WeakMap<GPUBindGroupLayout, ReadonlySet<number>>();
-  readonly #bindGroups = new WeakMap<GPUBindGroup, Access>();
+/** A texture like another one, as far as copies and passes are concerned. */
+export function textureLike(texture: GPUTexture, usage: number): GPUTextureDescriptor {
+  const { width, height, depthOrArrayLayers, mipLevelCount, sampleCount, dimension, format } = texture;
+  const size = { width, height, depthOrArrayLayers };
+  return { size, mipLevelCount, sampleCount, dimension, format, usage };
+}
 
-  trackTexture(texture: GPUTexture): void {
-    const createView = original(texture, "createView");
-    shadow(texture, {
-      createView: (descriptor) => {
-        const view = createView(descriptor);
-        this.#textures.set(view, texture);
+interface ViewRecord {
+  readonly texture: GPUTexture;
+  readonly descriptor: GPUTextureViewDescriptor | undefined;
+}
+
+/** Remembers which textures stand behind views, and which textures a canvas shows. */
+export class Textures {
+  readonly #device: GPUDevice;
+  readonly #views = new WeakMap<GPUTextureView, ViewRecord>();
+  /** Textures that a canvas shows, and what stands in for each when commands run again. */
+  readonly #shown = new WeakMap<GPUTexture, GPUTexture | null>();
+  readonly #layer = new Layer<GPUTexture, undefined>((native) => {
+    const views = this.#views;
+    return {
+      createView(descriptor) {
+        const view = native.createView.call(this, descriptor);
+        views.set(view, { texture: this, descriptor });
         return view;
       },
-    });
+    };
+  });
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
   }
 
-  trackLayout(layout: GPUBindGroupLayout, entries: readonly GPUBindGroupLayoutEntry[]): void {
-    const writable = entries.filter(({ buffer, storageTexture }) =>
-      buffer ? buffer.type === "storage" : storageTexture && storageTexture.access !== "read-only",
+  follow(texture: GPUTexture): void {
+    this.#layer.cover(texture, undefined);
+  }
+
+  /** A canvas shows this texture, and takes it back after the current frame. */
+  show(texture: GPUTexture): void {
+    if (this.#shown.has(texture)) return;
+    this.#shown.set(texture, null);
+    this.follow(texture);
+  }
+
+  isShown(resource: Resource): boolean {
+    return this.#shown.has(resource as GPUTexture);
+  }
+
+  /** The texture behind a view; a texture stands for its own default view. */
+  behind(view: GPUTextureView | GPUTexture): GPUTexture | undefined {
+    return isTexture(view) ? view : this.#views.get(view)?.texture;
+  }
+
+  /** Whether a view is all of its texture. */
+  isWhole(view: GPUTextureView | GPUTexture): boolean {
+    const texture = this.behind(view);
+    return texture !== undefined && texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1;
+  }
+
+  /** A copy's place when it runs again: a canvas has its texture back by then. */
+  again(place: GPUTexelCopyTextureInfo): GPUTexelCopyTextureInfo {
+    return { ...place, texture: this.#standIn(place.texture) };
+  }
+
+  /** As `again`, for what a pass draws to. */
+  viewAgain(view: GPUTextureView | GPUTexture): GPUTextureView | GPUTexture {
+    const texture = this.behind(view);
+    if (!texture || !this.isShown(texture)) return view;
+    return this.#standIn(texture).createView(this.#views.get(view as GPUTextureView)?.descriptor);
+  }
+
+  #standIn(texture: GPUTexture): GPUTexture {
+    const known = this.#shown.get(texture);
+    if (known === undefined) return texture;
+    if (known) return known;
+    const usage = flags.textureCopySrc | flags.textureCopyDst | flags.renderAttachment;
+    const { made } = makeSilently(this.#device, () =>
+      this.#device.createTexture(textureLike(texture, usage)),
     );
-    this.#writable.set(layout, new Set(writable.map(({ binding }) => binding)));
+    this.#shown.set(texture, made);
+    return made;
   }
-
-  trackBindGroup(
-    group: GPUBindGroup,
-    layout: GPUBindGroupLayout,
-    entries: readonly GPUBindGroupEntry[],
-  ): void {
-    const writable = this.#writable.get(layout);
-    const access: Access = { touched: new Set(), written: new Set() };
-    for (const { binding, resource: bound } of entries) {
-      const resource = this.#resourceOf(bound);
-      if (!resource) continue;
-      access.touched.add(resource);
-      // A layout made by the browser does not say what it allows, so the resource's own usage decides.
-      if (writable ? writable.has(binding) : canBeStored(resource)) access.written.add(resource);
-    }
-    this.#bindGroups.set(group, access);
-  }
-
-  /** What a shader may reach through a bind group. */
-  accessOf(group: GPUBindGroup): Access | undefined {
-    return this.#bindGroups.get(group);
-  }
-
-  #resourceOf(bound: GPUBindingResource): Resource | undefined {
-    if ("buffer" in bound) return bound.buffer;
-    if ("mapState" in bound || "createView" in bound) return bound;
-    return this.#textures.get(bound as GPUTextureView);
-  }
-}
-
-function canBeStored(resource: Resource): boolean {
-  const storage = "createView" in resource ? flags.textureStorage : flags.bufferStorage;
-  return (resource.usage & storage) !== 0;
 }

@@ -1,4 +1,5 @@
 import { reportWords } from "../compiler/contract.ts";
+import { CommandRecord } from "./commandRecord.ts";
 import { BelayFaultError, type Detection, type Fault, type FaultOutcome, readFaults } from "./fault.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
@@ -20,8 +21,8 @@ export class UnverifiedError extends Error {
 
 /** What came of checking an epoch. */
 export interface Outcome {
-  /** Set when data of the epoch is refused for a fault. */
-  readonly refused?: BelayFaultError;
+  /** Set when data of the epoch is refused. */
+  readonly refused?: BelayFaultError | UnverifiedError;
   readonly lost?: UnverifiedError;
 }
 
@@ -31,9 +32,29 @@ export interface PendingMapping {
   resume(): void;
 }
 
+/** Work was put back and run again until its check was clean. */
+export interface Recovery {
+  readonly faults: readonly Detection[];
+  /** How often it was run again. */
+  readonly attempts: number;
+  /** From the detection to the clean check. */
+  readonly milliseconds: number;
+}
+
+/** Work could not be recovered; the data it may have reached is refused. */
+export interface GiveUp {
+  readonly error: BelayFaultError;
+  readonly attempts: number;
+  readonly reason: string;
+}
+
 export interface VerifierHooks {
+  /** Called once per disagreement, as soon as it is read. */
+  onDetection(detection: Detection): void;
   /** Called once per fault, as soon as its outcome is known. */
   onFault(fault: Fault): void;
+  onRecovery(recovery: Recovery): void;
+  onGiveUp(giveUp: GiveUp): void;
   /** Called before work runs again: a fault that was armed to happen once must not happen again. */
   onReplay(): void;
 }
@@ -53,13 +74,16 @@ export class Verifier {
   readonly #onFault: OnFault;
   readonly #retries: number;
   readonly #hooks: VerifierHooks;
-  readonly #tainted = new WeakMap<Resource, BelayFaultError>();
+  readonly #tainted = new WeakMap<Resource, BelayFaultError | UnverifiedError>();
   readonly #mappings = new Set<PendingMapping>();
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
   readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
   #checked: Promise<Outcome> = Promise.resolve({});
   #checks = 0;
   #replays = 0;
+  #recoveries = 0;
+  #giveUps = 0;
+  #recoveryMilliseconds = 0;
 
   constructor(
     arena: ReportArena,
@@ -84,6 +108,20 @@ export class Verifier {
     return this.#replays;
   }
 
+  /** Detections that ended with clean results, and those that did not. */
+  get recoveries(): number {
+    return this.#recoveries;
+  }
+
+  get giveUps(): number {
+    return this.#giveUps;
+  }
+
+  /** Time from detections to their outcomes, in all. */
+  get recoveryMilliseconds(): number {
+    return this.#recoveryMilliseconds;
+  }
+
   /** Resolves when everything submitted so far has been checked, and run again if need be. Never rejects. */
   verify(): Promise<Outcome> {
     if (this.#journal.openEvents > 0) this.#checked = this.#check(this.#journal.close(), this.#checked);
@@ -91,7 +129,7 @@ export class Verifier {
   }
 
   /** Why a resource's contents must not be released: the fault that may have reached them. Ask after `verify`. */
-  taintOf(resource: Resource): BelayFaultError | undefined {
+  taintOf(resource: Resource): BelayFaultError | UnverifiedError | undefined {
     return this.#tainted.get(resource);
   }
 
@@ -122,22 +160,35 @@ export class Verifier {
 
   async #judge(epoch: Epoch, detections: Detections): Promise<Outcome> {
     const seen = [...detections.values()].flat();
-    if (detections.size > 0 && this.#onFault === "recover") {
-      const { epochs, last, spoiled } = await this.#recover(epoch, detections, seen);
-      if (last.size === 0) return this.#settle(epochs, last, seen, "recovered");
-      const outcome = this.#settle(epochs, last, seen, "refused");
-      if (spoiled) this.#taintAll(epochs, new BelayFaultError(seen));
-      return outcome;
+    if (detections.size === 0 || this.#onFault !== "recover") {
+      return this.#settle([epoch], detections, seen, this.#onFault === "report" ? "reported" : "refused");
     }
-    return this.#settle([epoch], detections, seen, this.#onFault === "report" ? "reported" : "refused");
+    const start = performance.now();
+    const { epochs, last, attempts, failure } = await this.#recover(epoch, detections, seen);
+    const milliseconds = performance.now() - start;
+    this.#recoveryMilliseconds += milliseconds;
+    if (last.size === 0) {
+      this.#recoveries++;
+      this.#hooks.onRecovery({ faults: seen, attempts, milliseconds });
+      return this.#settle(epochs, last, seen, "recovered");
+    }
+    this.#giveUps++;
+    const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
+    const outcome = this.#settle(epochs, last, seen, "refused", reason);
+    const error = new BelayFaultError([...last.values()].flat(), reason);
+    if (failure !== undefined) this.#taintAll(epochs, error);
+    this.#hooks.onGiveUp({ error, attempts, reason });
+    return outcome;
   }
 
   /** Runs everything unverified again until a check is clean, a bounded number of times. */
   async #recover(epoch: Epoch, detections: Detections, seen: Detection[]) {
     let epochs: readonly Epoch[] = [epoch];
     let last = detections;
-    for (let attempt = 0; attempt < this.#retries && last.size > 0; attempt++) {
+    let attempts = 0;
+    while (attempts < this.#retries && last.size > 0) {
       if (this.#journal.obstacle !== undefined) break;
+      attempts++;
       // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
       epochs = this.#journal.closeAll();
       this.#replays++;
@@ -149,11 +200,14 @@ export class Verifier {
       for (const mapping of this.#mappings) mapping.resume();
       const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
       seen.push(...[...this.#read(epochs, discarded).values()].flat());
-      if (!ran) return { epochs, last, spoiled: true };
+      if (!ran) {
+        const failure = this.#journal.obstacle ?? "the device refused to run it again";
+        return { epochs, last, attempts, failure };
+      }
       last = this.#read(epochs, snapshot);
       seen.push(...[...last.values()].flat());
     }
-    return { epochs, last, spoiled: false };
+    return { epochs, last, attempts, failure: undefined };
   }
 
   /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
@@ -162,12 +216,19 @@ export class Verifier {
     detections: Detections,
     seen: readonly Detection[],
     outcome: FaultOutcome,
+    reason?: string,
   ): Outcome {
-    const errors = new Map([...detections].map(([kernel, faults]) => [kernel, new BelayFaultError(faults)]));
+    const errors = new Map<Kernel, BelayFaultError | UnverifiedError>();
+    for (const kernel of kernelsOf(epochs)) {
+      const faults = detections.get(kernel);
+      if (faults) errors.set(kernel, new BelayFaultError(faults, reason));
+      // It was found out too late that the device refuses the protected code: nothing has run.
+      else if (kernel.refused !== undefined) errors.set(kernel, new UnverifiedError(kernel.refused));
+    }
     for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
     this.#journal.forget(epochs);
     this.#announce(seen, outcome);
-    const refused = outcome === "refused" ? [...errors.values()][0] : undefined;
+    const refused = outcome === "refused" || detections.size === 0 ? [...errors.values()][0] : undefined;
     const result: Outcome = refused ? { refused } : {};
     for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;
@@ -192,7 +253,10 @@ export class Verifier {
       kernel.strikes = words[reportWords.strikes]!;
       const count = words[reportWords.detections]!;
       kernel.detections += count;
-      if (count > 0) detections.set(kernel, readFaults(kernel, words));
+      if (count === 0) continue;
+      const faults = readFaults(kernel, words);
+      for (const fault of faults) this.#hooks.onDetection(fault);
+      detections.set(kernel, faults);
     }
     return detections;
   }
@@ -200,27 +264,29 @@ export class Verifier {
   /** Running again failed halfway: nothing these epochs wrote can be relied on. */
   #taintAll(epochs: readonly Epoch[], error: BelayFaultError): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
-      const written = "buffer" in event ? [event.buffer] : event.written;
+      const written = event instanceof CommandRecord ? event.written : [event.target];
       for (const resource of written) this.#tainted.set(resource, error);
     }
   }
 
-  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel, BelayFaultError>): void {
-    if ("buffer" in event) {
-      if (event.whole) this.#tainted.delete(event.buffer);
+  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel, BelayFaultError | UnverifiedError>): void {
+    if (!(event instanceof CommandRecord)) {
+      if (event.whole) this.#tainted.delete(event.target);
       return;
     }
     const source =
       firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
-      firstOf(event.touched, (resource) => this.#tainted.get(resource));
-    if (!source) return;
-    for (const resource of event.written) this.#tainted.set(resource, source);
+      firstOf(event.read, (resource) => this.#tainted.get(resource));
+    if (source) for (const resource of event.written) this.#tainted.set(resource, source);
+    else for (const resource of event.replaced) this.#tainted.delete(resource);
   }
 }
 
 function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
   const events = epochs.flatMap((epoch) => epoch.events);
-  return new Set(events.flatMap((event) => ("dispatches" in event ? [...event.dispatches.keys()] : [])));
+  return new Set(
+    events.flatMap((event) => (event instanceof CommandRecord ? [...event.dispatches.keys()] : [])),
+  );
 }
 
 function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined): R | undefined {

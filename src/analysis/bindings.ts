@@ -1,0 +1,104 @@
+/** Which resources a program binds, and what an entry point does with each of them. */
+import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { AccessMode, Type } from "../wgsl/types.ts";
+import { reachableFrom, variablesOf } from "./callGraph.ts";
+import { builtinFunction } from "./effects.ts";
+import { addressSpaceOf, rootVariable } from "./places.ts";
+
+/** A place for a resource: `@group(group) @binding(binding)`. */
+export interface BindingPoint {
+  readonly group: number;
+  readonly binding: number;
+}
+
+/** What an entry point may do with what is bound at one point. Samplers and uniform buffers are read. */
+export interface BindingAccess extends BindingPoint {
+  readonly access: AccessMode;
+}
+
+/** Where a variable is bound, or undefined for one that is not. */
+export function bindingPointOf(program: Program, variable: GlobalVariable): BindingPoint | undefined {
+  const numberOf = (name: string) => {
+    const argument = variable.attributes.find((attribute) => attribute.name === name)?.args[0];
+    const constant = argument && program.constantOf(argument);
+    return constant && "value" in constant ? Number(constant.value) : undefined;
+  };
+  const [group, binding] = [numberOf("group"), numberOf("binding")];
+  return group === undefined || binding === undefined ? undefined : { group, binding };
+}
+
+/** Every binding point that a module declares. */
+export function bindingPointsOf(program: Program): BindingPoint[] {
+  return program.module.declarations.flatMap((declaration) => {
+    const point = declaration.kind === "globalVariable" && bindingPointOf(program, declaration);
+    return point ? [point] : [];
+  });
+}
+
+/** What an entry point does with each resource it uses, in all functions that it reaches. */
+export function bindingAccesses(program: Program, entryPoint: FunctionDeclaration): BindingAccess[] {
+  const functions = reachableFrom(program, [entryPoint]);
+  const storage = storageAccesses(program, functions);
+  return [...variablesOf(program, functions)].flatMap((variable) => {
+    const point = bindingPointOf(program, variable);
+    if (!point) return [];
+    const access = storage.get(variable) ?? declaredAccess(program.declaredTypeOf(variable));
+    return [{ ...point, access }];
+  });
+}
+
+function declaredAccess(type: Type): AccessMode {
+  return type.kind === "texture" ? (type.access ?? "read") : "read";
+}
+
+/**
+ * The accesses to the storage buffers that `functions` use. A pointer that is kept or passed on counts as read and
+ * written, if the variable can be written at all.
+ */
+function storageAccesses(
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+): Map<GlobalVariable, AccessMode> {
+  const accesses = new Map<GlobalVariable, AccessMode>();
+  const note = (variable: GlobalVariable, access: AccessMode) => {
+    if (addressSpaceOf(variable) !== "storage") return;
+    const before = accesses.get(variable) ?? access;
+    accesses.set(variable, before === access ? access : "read_write");
+  };
+  const isWritable = ({ qualifiers }: GlobalVariable) =>
+    qualifiers[1]?.kind === "identifier" && qualifiers[1].name !== "read";
+  for (const fn of functions) {
+    const noted = new Set<Identifier>();
+    const noteOnce = (place: Expression, access: AccessMode) => {
+      const root = rootVariable(program, place);
+      if (!root || noted.has(root.identifier)) return;
+      noted.add(root.identifier);
+      note(root.variable, access);
+    };
+    walk(fn.body, (node) => {
+      if (node.kind === "assign" && node.target) {
+        noteOnce(node.target, node.operator === "=" ? "write" : "read_write");
+      } else if (node.kind === "increment") {
+        noteOnce(node.target, "read_write");
+      } else if (node.kind === "call" && node.args[0]) {
+        const access = operandAccess(builtinFunction(program, node));
+        if (access) noteOnce(node.args[0], access);
+      } else if (node.kind === "unary" && node.operator === "&") {
+        const variable = rootVariable(program, node)?.variable;
+        if (variable) noteOnce(node, isWritable(variable) ? "read_write" : "read");
+      } else if (node.kind === "identifier") {
+        noteOnce(node, "read");
+      }
+    });
+  }
+  return accesses;
+}
+
+/** What a built-in function does with the memory that its first argument points to; undefined when it takes no pointer. */
+function operandAccess(name: string | undefined): AccessMode | undefined {
+  if (name === "atomicStore") return "write";
+  if (name === "atomicLoad" || name === "arrayLength") return "read";
+  return name?.startsWith("atomic") ? "read_write" : undefined;
+}

@@ -1,0 +1,37 @@
+import type { Access } from "./bindGroups.ts";
+import type { Kernel } from "./kernels.ts";
+import type { Resource } from "./resources.ts";
+
+/** What a command buffer does: what verification needs to know of it, and how to encode it again. */
+export class CommandRecord {
+  /** What its results depend on. */
+  readonly read = new Set<Resource>();
+  readonly written = new Set<Resource>();
+  /** What it fills anew before anything else: what was there before does not matter to it. */
+  readonly replaced = new Set<Resource>();
+  /** Dispatches of each protected kernel. */
+  readonly dispatches = new Map<Kernel, number>();
+  /** The commands, to be encoded again in this order. */
+  readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
+  /** Why the commands cannot be encoded again, if so. */
+  obstacle?: string;
+
+  add({ read, written }: Access): void {
+    for (const resource of read) this.read.add(resource);
+    for (const resource of written) this.written.add(resource);
+  }
+
+  /** Data moves from `source` into `destination`; `whole`: all of it is replaced. */
+  transfer(source: Resource | undefined, destination: Resource, whole: boolean): void {
+    if (source) this.read.add(source);
+    const isNew = !this.read.has(destination) && !this.written.has(destination);
+    if (whole && isNew) this.replaced.add(destination);
+    this.written.add(destination);
+  }
+
+  /** Everything the commands use. */
+  *touched(): Generator<Resource> {
+    yield* this.read;
+    for (const resource of this.written) if (!this.read.has(resource)) yield resource;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Detection, Fault } from "./fault.ts";
+import type { GiveUp, Recovery } from "./verifier.ts";
+
+/** What a hardened device tells its listeners, by the name of the event. */
+export interface BelayEvents {
+  /** Replicas disagreed; what becomes of it is not known yet. */
+  readonly detection: Detection;
+  /** A detected fault whose outcome is known. Comes once for each. */
+  readonly fault: Fault;
+  /** Work was run again, and its results are clean. */
+  readonly recovery: Recovery;
+  /** Work could not be recovered, and its results are refused. */
+  readonly giveUp: GiveUp;
+}
+
+type Listener = (happened: never) => void;
+
+/** The listeners of a device. */
+export class Events {
+  readonly #listeners = new Map<keyof BelayEvents, Set<Listener>>();
+
+  on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners.add(listener));
+  }
+
+  off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
+    this.#listeners.get(event)?.delete(listener);
+  }
+
+  /** Calls every listener, whatever another one throws. */
+  emit<Name extends keyof BelayEvents>(event: Name, happened: BelayEvents[Name]): void {
+    for (const listener of [...(this.#listeners.get(event) ?? [])]) {
+      try {
+        (listener as (happened: BelayEvents[Name]) => void)(happened);
+      } catch (error) {
+        console.error(`belay: a listener of "${event}" threw`, error);
+      }
+    }
+  }
+}

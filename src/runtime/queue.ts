@@ -1,0 +1,97 @@
+import type { Commands } from "./commands.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
+import type { Journal } from "./journal.ts";
+import { front } from "./nativeObjects.ts";
+import type { Textures } from "./resources.ts";
+import { copyDescriptor } from "./steps.ts";
+import { coversTexture } from "./transfers.ts";
+import type { Verifier } from "./verifier.ts";
+
+interface QueueParts {
+  readonly commands: Commands;
+  readonly journal: Journal;
+  readonly verifier: Verifier;
+  readonly textures: Textures;
+  readonly usages: DeclaredUsages;
+  /** Whether data that a fault may have reached is refused. */
+  readonly refuses: boolean;
+}
+
+/** Events after which an epoch is checked even if the program waits for nothing. */
+const MAX_OPEN_EVENTS = 256;
+/** Checks of that kind under way: a program that is faster than its checks gets longer epochs, not more snapshots. */
+const MAX_CHECKS_UNDER_WAY = 2;
+
+/** The queue of a hardened device: keeps the journal of what is submitted and written. */
+export function hardenedQueue(
+  native: GPUQueue,
+  { commands, journal, verifier, textures, usages, refuses }: QueueParts,
+): { readonly queue: GPUQueue; readonly framesShown: () => number } {
+  let framesShown = 0;
+  const queue = front(native, {
+    submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
+      const submitted = [...commandBuffers];
+      const records = submitted.map((each) => commands.takeRecord(each));
+      for (const record of records) {
+        const shown = record && [...record.written].some((resource) => textures.isShown(resource));
+        if (!shown) continue;
+        framesShown++;
+        const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
+        if (tainted) throw verifier.taintOf(tainted);
+      }
+      journal.submitting(records);
+      native.submit(submitted);
+      const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
+      if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
+    },
+    writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
+      const [buffer, offset, data, start, size] = args;
+      const bytes = bytesOf(data, start, size);
+      if (bytes) {
+        journal.writing(buffer, offset === 0 && bytes.length === buffer.size, () => {
+          const copy = bytes.slice();
+          return () => native.writeBuffer(buffer, offset, copy);
+        });
+      }
+      args[0] = usages.target(buffer);
+      native.writeBuffer(...args);
+    },
+    writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
+      const [to, data, layout, size] = args;
+      journal.writing(to.texture, coversTexture(to, size), () => {
+        const view = ArrayBuffer.isView(data)
+          ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+          : new Uint8Array(data);
+        const [toCopy, layoutCopy, sizeCopy, bytes] = [
+          ...copyDescriptor([to, layout, size] as const),
+          view.slice(),
+        ];
+        return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
+      });
+      native.writeTexture({ ...to, texture: usages.target(to.texture) }, data, layout, size);
+    },
+    copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
+      const [source, to, size] = args;
+      journal.writing(to.texture, coversTexture(to, size));
+      native.copyExternalImageToTexture(source, { ...to, texture: usages.target(to.texture) }, size);
+    },
+    onSubmittedWorkDone: async (): Promise<undefined> => {
+      const checking = verifier.verify();
+      await native.onSubmittedWorkDone();
+      await checking;
+    },
+  });
+  return { queue, framesShown: () => framesShown };
+}
+
+/**
+ * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array, else bytes.
+ * Undefined when WebGPU is going to throw for it.
+ */
+function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
+  const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;
+  const [buffer, offset] = ArrayBuffer.isView(data) ? [data.buffer, data.byteOffset] : [data, 0];
+  const length = size === undefined ? data.byteLength - start * unit : size * unit;
+  const fits = start >= 0 && length >= 0 && start * unit + length <= data.byteLength && length % 4 === 0;
+  return fits ? new Uint8Array(buffer, offset + start * unit, length) : undefined;
+}

@@ -1,0 +1,154 @@
+import type { BindGroups } from "./bindGroups.ts";
+import { CommandRecord } from "./commandRecord.ts";
+import { Layer } from "./layer.ts";
+import { isTexture, type Textures } from "./resources.ts";
+import { type Anything, copyDescriptor, copyOffsets, type Step } from "./steps.ts";
+
+type View = GPUTextureView | GPUTexture;
+type PassStep = Step<GPURenderPassEncoder>;
+
+interface RenderPass {
+  readonly record: CommandRecord;
+  readonly steps: PassStep[];
+}
+
+/** Commands that only set what draws use. */
+const settings = [
+  "setPipeline",
+  "setViewport",
+  "setScissorRect",
+  "setBlendConstant",
+  "setStencilReference",
+  "beginOcclusionQuery",
+  "endOcclusionQuery",
+  "draw",
+  "drawIndexed",
+] as const;
+
+/** Commands whose first or second argument is a buffer that they read. */
+const readers = ["setVertexBuffer", "setIndexBuffer", "drawIndirect", "drawIndexedIndirect"] as const;
+
+/** Follows render passes and bundles, which run as they are: what they read and draw to, and how to run them again. */
+export class RenderPasses {
+  readonly #textures: Textures;
+  readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
+  readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
+  readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
+
+  constructor(bindGroups: BindGroups, textures: Textures) {
+    this.#textures = textures;
+    const bundles = this.#bundles;
+    this.#passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
+      ...followed(native, [...settings, ...readers, "setBindGroup"], (pass, name, args) => {
+        const { record, steps } = passOf(pass);
+        const copies = copyOffsets(args);
+        steps.push((again) => (again[name] as Anything)(...copies));
+        noteUse(record, bindGroups, args);
+      }),
+      executeBundles(list) {
+        const all = [...list];
+        native.executeBundles.call(this, all);
+        const { record, steps } = passOf(this);
+        steps.push((again) => again.executeBundles(all));
+        for (const bundle of all) {
+          const inside = bundles.get(bundle);
+          if (inside) record.add(inside);
+        }
+      },
+    }));
+    this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
+      ...followed(native, [...readers, "setBindGroup"], (encoder, _, args) =>
+        noteUse(recordOf(encoder), bindGroups, args),
+      ),
+      finish(descriptor) {
+        const bundle = native.finish.call(this, descriptor);
+        bundles.set(bundle, recordOf(this));
+        return bundle;
+      },
+    }));
+  }
+
+  follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
+    const steps: PassStep[] = [];
+    this.#passes.cover(pass, { record, steps });
+    const copy = copyDescriptor(descriptor);
+    this.#noteAttachments(copy, record);
+    record.steps.push((again) => {
+      const passAgain = again.beginRenderPass(this.#again(copy));
+      for (const step of steps) step(passAgain);
+      passAgain.end();
+    });
+  }
+
+  followBundle(encoder: GPURenderBundleEncoder): void {
+    this.#bundleEncoders.cover(encoder, new CommandRecord());
+  }
+
+  #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
+    const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
+    if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
+    const draw = (view: View, isCleared: boolean) => {
+      const texture = this.#textures.behind(view);
+      if (!texture) record.obstacle = "it draws to a texture from elsewhere";
+      else if (isCleared) record.transfer(undefined, texture, this.#textures.isWhole(view));
+      else record.transfer(texture, texture, false);
+    };
+    for (const attachment of colorAttachments) {
+      if (!attachment) continue;
+      draw(attachment.view, attachment.loadOp === "clear");
+      if (attachment.resolveTarget) draw(attachment.resolveTarget, true);
+    }
+    if (depth) draw(depth.view, depth.depthLoadOp === "clear" && depth.stencilLoadOp !== "load");
+  }
+
+  /** The descriptor of a pass that runs again. */
+  #again(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
+    const { colorAttachments, depthStencilAttachment } = descriptor;
+    const colors = [...colorAttachments].map((attachment) => {
+      if (!attachment) return attachment;
+      const { view, resolveTarget, ...rest } = attachment;
+      return {
+        ...rest,
+        view: this.#textures.viewAgain(view),
+        ...(resolveTarget && { resolveTarget: this.#textures.viewAgain(resolveTarget) }),
+      };
+    });
+    return {
+      ...descriptor,
+      colorAttachments: colors,
+      ...(depthStencilAttachment && {
+        depthStencilAttachment: {
+          ...depthStencilAttachment,
+          view: this.#textures.viewAgain(depthStencilAttachment.view),
+        },
+      }),
+    };
+  }
+}
+
+/** Methods that call the native ones and then tell of it. */
+function followed<T extends object, K extends keyof T>(
+  native: T,
+  names: readonly K[],
+  note: (object: T, name: K, args: readonly unknown[]) => void,
+): { [Name in K]: T[Name] } {
+  const methods = names.map((name) => {
+    const method = native[name] as Anything;
+    const follow = function (this: T, ...args: unknown[]) {
+      method.apply(this, args);
+      note(this, name, args);
+    };
+    return [name, follow];
+  });
+  return Object.fromEntries(methods);
+}
+
+/** Notes the buffers and bind groups among a command's arguments. */
+function noteUse(record: CommandRecord, bindGroups: BindGroups, args: readonly unknown[]): void {
+  for (const each of args.slice(0, 2)) {
+    if (typeof each !== "object" || each === null) continue;
+    const access = bindGroups.accessOf(each as GPUBindGroup, undefined);
+    if (access) record.add(access);
+    else if ("mapState" in each && !isTexture(each)) record.read.add(each as GPUBuffer);
+  }
+}

@@ -1,0 +1,26 @@
+/** One command of a pass or an encoder, to be encoded again. */
+export type Step<Encoder> = (again: Encoder) => void;
+
+/** A native method with several signatures, called with whatever the program passed. */
+export type Anything = (...args: unknown[]) => undefined;
+
+/** Dynamic offsets as they are now: the program may change its array afterwards. */
+export function copyOffsets(offsets: readonly unknown[]): unknown[] {
+  return offsets.map((each) => {
+    if (ArrayBuffer.isView(each)) return (each as Uint32Array).slice();
+    return Array.isArray(each) ? [...each] : each;
+  });
+}
+
+/**
+ * A descriptor as it is now: plain objects and lists are copied, all else is shared. Members behind accessors of a
+ * prototype are read, as WebGPU does.
+ */
+export function copyDescriptor<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyDescriptor) as T;
+  if (Object.getPrototypeOf(value) !== Object.prototype && Symbol.iterator in value)
+    return [...(value as unknown as Iterable<unknown>)].map(copyDescriptor) as T;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyDescriptor(member)])) as T;
+}
