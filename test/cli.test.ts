@@ -2,9 +2,8 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable, Writable } from "node:stream";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { runCommandLine } from "../src/cli/commandLine.ts";
+import { belay } from "./belay.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -14,21 +13,6 @@ function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
-}
-
-/** Runs one command line in this process. */
-async function belay(args: readonly string[], stdin = "") {
-  const written = { stdout: "", stderr: "" };
-  const sink = (name: keyof typeof written) =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        written[name] += chunk;
-        done();
-      },
-    });
-  const io = { stdin: Readable.from([Buffer.from(stdin)]), stdout: sink("stdout"), stderr: sink("stderr") };
-  const status = await runCommandLine(args, io);
-  return { status, ...written };
 }
 
 const kernel = `@group(0) @binding(0) var<storage, read_write> data: array<u32>;

@@ -51,6 +51,9 @@ describe("the call graph", () => {
       "second",
     ]);
     expect(names(reachableFrom(program, []))).toEqual([]);
+    const order = [...reachableFrom(program, named("first"))].map(({ name }) => name);
+    expect(order.at(-1)).toBe("first");
+    expect(order.indexOf("leaf")).toBeLessThan(order.indexOf("step"));
   });
 
   it("finds the variables that functions name, not the locals that shadow them", () => {

@@ -125,3 +125,8 @@ test("a node that cannot stand in a place is an internal error", () => {
     mapExpression(expression`-x`, (each) => (each.kind === "identifier" ? (two as never) : each)),
   ).toThrow("several nodes");
 });
+
+test("lists of any length are walked", () => {
+  const declarations = Array.from({ length: 200_000 }, () => fn);
+  expect(children({ ...module, declarations })).toHaveLength(200_000);
+});

@@ -1,0 +1,214 @@
+/** Whatever comes in: an answer that names the problem, in bounded time, and nothing half-done. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { protect } from "../src/compiler/protect.ts";
+import { harden } from "../src/runtime/harden.ts";
+import * as matrixProduct from "../workloads/matrixProduct.ts";
+import type { Program } from "../workloads/program.ts";
+import { belay } from "./belay.ts";
+import { testDevices } from "./testDevices.ts";
+
+const kernel = (body: string) => `
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(4)
+fn main(@builtin(local_invocation_index) i: u32) { ${body} }
+`;
+const double = kernel("data[i] = 2u * data[i];");
+const megabytes = (text: string, count = 10) => text.repeat((count * 1_000_000) / text.length);
+const nested = (before: string, inside: string, after: string) =>
+  before.repeat(100_000) + inside + after.repeat(100_000);
+const chain = (link: (i: number) => string) => Array.from({ length: 10_000 }, (_, i) => link(i)).join("\n");
+
+/** Sources with the code and the message of the first error. */
+const sources: Record<string, readonly [source: string, code: string, message: string]> = {
+  "an empty file": ["", "BELAY201", "no compute entry point"],
+  "a file of blanks": [megabytes(" "), "BELAY201", "no compute entry point"],
+  "a module without a compute entry point": ["fn f() {}", "BELAY201", "no compute entry point"],
+  bytes: [megabytes("\u0003\u0002#\u0007\0\xff", 1), "BELAY001", "is no part of the language"],
+  "one long word": [megabytes("word"), "BELAY011", "starts neither a directive nor a declaration"],
+  "many words": [megabytes("word ", 1), "BELAY011", "starts neither a directive nor a declaration"],
+  "a comment without an end": [`${double}/*${megabytes("x")}`, "BELAY003", "never ends"],
+  "an unknown extension": [`enable no_such_extension;${double}`, "BELAY010", "not known to `enable`"],
+  "an unknown feature": [`requires no_such_feature;${double}`, "BELAY010", "not known to `requires`"],
+  "an unknown directive": [`include "a.wgsl";${double}`, "BELAY011", "starts neither a directive"],
+  "deep parentheses": [kernel(`data[i] = ${nested("(", "1u", ")")};`), "BELAY007", "nest deeper than 128"],
+  "deep blocks": [kernel(nested("{", "", "}")), "BELAY007", "nest deeper than 127"],
+  "deep branches": [
+    kernel(`if (i > 0u) {} ${nested("else if (i > 0u) {}", "", "")}`),
+    "BELAY007",
+    "nest deeper",
+  ],
+  "deep types": [`var<private> a: ${nested("array<", "u32", ", 1>")};${double}`, "BELAY007", "nest deeper"],
+  "deep operators": [kernel(`data[i] = ${nested("-", "1", "")};`), "BELAY007", "nest deeper than 512"],
+  "long sums": [kernel(`data[i] = ${nested("1u + ", "1u", "")};`), "BELAY007", "nest deeper than 512"],
+  "deep structures": [
+    chain((i) => `struct S${i} { member: ${i === 0 ? "u32" : `S${i - 1}`} }`) + double,
+    "BELAY119",
+    "types nest deeper than 255",
+  ],
+  "a function that calls itself": [kernel("f();").concat("fn f() { f(); }"), "BELAY102", "depends on itself"],
+};
+
+describe("protect", () => {
+  it.each(Object.entries(sources))("refuses %s", (_, [source, code, message]) => {
+    const result = protect(source);
+    expect(result).toMatchObject({ code: source, layout: null, entryPoints: [], checks: [], faultSites: [] });
+    const [error] = result.diagnostics;
+    expect(error).toMatchObject({ code, severity: "error" });
+    expect(error!.message).toContain(message);
+    expect(result.diagnostics.length).toBeLessThanOrEqual(201);
+    for (const { span } of result.diagnostics) {
+      expect(span.start).toBeLessThanOrEqual(span.end);
+      expect(span.end).toBeLessThanOrEqual(source.length);
+    }
+  });
+
+  it.each([
+    ["10 MB of comments", `/*${megabytes("x")}*/${double}`],
+    [
+      "a long chain of calls",
+      chain((i) => `fn f${i}() { ${i === 0 ? "" : `f${i - 1}();`} }`) + kernel("f9999();"),
+    ],
+    ["a long chain of constants", chain((i) => `const c${i} = ${i === 0 ? 1 : `c${i - 1} + 1`};`) + double],
+    [
+      "calls that double at each level",
+      chain((i) => (i < 40 ? `fn f${i}() { ${i === 0 ? "" : `f${i - 1}(); f${i - 1}();`} }` : "")) +
+        kernel("f39();"),
+    ],
+  ])("takes %s", (_, source) => {
+    const { diagnostics, entryPoints } = protect(source);
+    expect(diagnostics).toEqual([]);
+    expect(entryPoints).toMatchObject([{ name: "main", redundancy: "intra+lds" }]);
+  });
+
+  it("refuses the subgroup channel for a device without subgroups", () => {
+    const { code, diagnostics } = protect(double, { channel: "subgroup" });
+    expect(code).toBe(double);
+    expect(diagnostics).toMatchObject([
+      { code: "BELAY209", severity: "error", message: "the subgroup channel needs the feature subgroups" },
+    ]);
+    expect(protect(double, { channel: "subgroup", features: ["subgroups"] }).diagnostics).toEqual([]);
+  });
+
+  it("takes the workgroup channel by itself there", () => {
+    expect(protect(double).code).not.toContain("enable subgroups");
+    expect(protect(double, { features: ["subgroups"] }).code).toContain("enable subgroups");
+  });
+});
+
+describe("belay protect", () => {
+  const folder = mkdtempSync(join(tmpdir(), "belay-bad-input-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const input = join(folder, "input.wgsl");
+  const output = join(folder, "output.wgsl");
+
+  // What is refused before it is read as WGSL is in cli.test.ts.
+  const readable = Object.entries(sources).filter(([, [source]]) => /^[\w\s!-~]{1,4000000}$/.test(source));
+
+  it.each(readable)("refuses %s and leaves the output as it was", async (_, [source, code, message]) => {
+    writeFileSync(input, source);
+    writeFileSync(output, "before");
+    const { status, stdout, stderr } = await belay(["protect", input, "-o", output]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(code);
+    expect(stderr).toContain(message);
+    expect(readFileSync(output, "utf8")).toBe("before");
+    expect(readdirSync(folder).sort()).toEqual(["input.wgsl", "output.wgsl"]);
+  });
+
+  it("refuses the subgroup channel without the feature", async () => {
+    const { status, stdout, stderr } = await belay(["protect", "-", "--channel", "subgroup"], double);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain("BELAY209");
+    expect(
+      await belay(["protect", "-", "--channel", "subgroup", "--feature", "subgroups"], double),
+    ).toMatchObject({
+      status: 0,
+      stderr: "",
+    });
+  });
+});
+
+describe("harden", () => {
+  const { newDevice } = testDevices();
+  const program: Program = matrixProduct.create({ rows: 20 });
+
+  it("works on a device without subgroups, and refuses their channel there", async () => {
+    const plain = await newDevice();
+    expect(plain.features.has("subgroups")).toBe(false);
+    await expect(harden(plain, { channel: "subgroup" })).rejects.toThrow(
+      'the policy\'s channel cannot be "subgroup": the device lacks the feature subgroups',
+    );
+    const device = await harden(plain);
+    expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
+    expect((await device.belay.report()).kernels).toMatchObject([{ redundancy: "intra+lds" }]);
+  });
+
+  it("says what becomes of a kernel that uses every bind group", async () => {
+    const device = await harden(await newDevice());
+    const groups = [0, 1, 2, 3];
+    const code = `
+      ${groups.map((g) => `@group(${g}) @binding(0) var<storage, read_write> b${g}: array<u32>;`).join("\n")}
+      @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+        ${groups.map((g) => `b${g}[i] = ${g + 1}u * i;`).join("\n")}
+      }`;
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const module = device.createShaderModule({ code });
+    const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    const buffers = groups.map((group) => {
+      const buffer = device.createBuffer({ size: 16, usage: STORAGE | COPY_SRC });
+      const layout = pipeline.getBindGroupLayout(group);
+      pass.setBindGroup(
+        group,
+        device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] }),
+      );
+      return buffer;
+    });
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    const reader = device.createBuffer({ size: 64, usage: MAP_READ | COPY_DST });
+    buffers.forEach((buffer, i) => {
+      encoder.copyBufferToBuffer(buffer, 0, reader, 16 * i, 16);
+    });
+    device.queue.submit([encoder.finish()]);
+    await reader.mapAsync(GPUMapMode.READ);
+    expect([...new Uint32Array(reader.getMappedRange())]).toEqual(
+      groups.flatMap((g) => [0, 1, 2, 3].map((i) => (g + 1) * i)),
+    );
+    const [coverage] = (await device.belay.report()).kernels;
+    if (coverage!.redundancy === "none") expect(coverage!.diagnostics[0]!.message).toContain("bind group");
+  });
+
+  it("hands on the device's own error for two variables at one binding", async () => {
+    const device = await harden(await newDevice());
+    const clash = kernel("data[i] = other[i];").concat(
+      "@group(0) @binding(0) var<storage, read_write> other: array<u32>;",
+    );
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ code: clash });
+    expect((await device.popErrorScope())?.message).toContain("use the same resource binding");
+    await expect(device.createComputePipelineAsync({ layout: "auto", compute: { module } })).rejects.toThrow(
+      "is invalid due to a previous error",
+    );
+  });
+
+  it.each([
+    ["before the work", (device: GPUDevice) => device.destroy(), () => {}],
+    ["while a result is awaited", () => {}, (device: GPUDevice) => device.destroy()],
+  ])("rejects when the device is lost %s", async (_, before, after) => {
+    const device = await harden(await newDevice());
+    expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
+    before(device);
+    const result = program.workload(device);
+    after(device);
+    await expect(result).rejects.toThrow();
+    expect((await device.lost).reason).toBe("destroyed");
+    // The report of what was seen until then can still be had.
+    expect((await device.belay.report()).faults).toEqual([]);
+  });
+});
