@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { protect } from "../src/compiler/protect.ts";
 import { harden } from "../src/runtime/harden.ts";
+import { predeclared, predeclaredNames } from "../src/wgsl/resolve/predeclared.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import type { Program } from "../workloads/program.ts";
 import { belay } from "./belay.ts";
@@ -95,6 +96,44 @@ describe("protect", () => {
   it("takes the workgroup channel by itself there", () => {
     expect(protect(double).code).not.toContain("enable subgroups");
     expect(protect(double, { features: ["subgroups"] }).code).toContain("enable subgroups");
+  });
+});
+
+describe("an entry point with the name of a built-in function", () => {
+  const names = [...predeclaredNames()].filter((name) => predeclared(name)!.category === "function");
+  const source = kernel(`
+      tile[i] = data[i];
+      workgroupBarrier();
+      let sum = vec2f(f32(tile[i ^ 1u]), 1.5) * 2.0;
+      data[i] = u32(sum.x) + atomicAdd(&count, tile[i]);
+      workgroupBarrier();
+      result[i] = Mixed(sum, data[i], i32(i));
+    `).concat(`
+    struct Mixed { a: vec2f, b: u32, c: i32 }
+    var<workgroup> tile: array<u32, 4>;
+    @group(0) @binding(1) var<storage, read_write> count: atomic<u32>;
+    @group(0) @binding(2) var<storage, read_write> result: array<Mixed>;`);
+
+  it.each([
+    { check: "store", channel: "subgroup" },
+    { check: "signature", channel: "workgroup", redundancy: "intra-lds" },
+  ] as const)("is protected, or refused when generated code needs it: $check, $channel", (options) => {
+    expect(names.length).toBeGreaterThan(100);
+    for (const name of names.filter((name) => !source.includes(name))) {
+      const { diagnostics, layout } = protect(source.replace("fn main(", `fn ${name}(`), {
+        ...options,
+        features: ["subgroups"],
+        injectFaults: true,
+      });
+      const errors = diagnostics.filter(({ severity }) => severity === "error");
+      if (errors.length > 0) expect(errors).toMatchObject([{ code: "BELAY206" }]);
+      else expect(layout, name).not.toBeNull();
+    }
+    const transpose = protect(source.replace("fn main(", "fn transpose("), {
+      ...options,
+      features: ["subgroups"],
+    });
+    expect(transpose.diagnostics).not.toContainEqual(expect.objectContaining({ severity: "error" }));
   });
 });
 
