@@ -8,7 +8,7 @@ import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Redundancy } from "./contract.ts";
 
-/** What the protected `functions` leave outside the sphere of replication, each with its place in the source. */
+/** What the protected `functions` leave outside the sphere of replication, each with its place in the source, in order. */
 export function coverageGaps(
   program: Program,
   functions: ReadonlySet<FunctionDeclaration>,
@@ -37,5 +37,5 @@ export function coverageGaps(
       );
     });
   }
-  return gaps;
+  return gaps.sort((a, b) => a.span.start - b.span.start);
 }

@@ -1,10 +1,10 @@
 /** Whether an entry point can be protected on this device, and if not, why: checked before anything is changed. */
-import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
-import { copyStride } from "../transforms/replicateWorkgroupMemory.ts";
+import { bytesOfCopies } from "../transforms/replicateWorkgroupMemory.ts";
 import { slotBytes } from "../transforms/workgroupChannel.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
@@ -12,6 +12,7 @@ import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import type { Channel, KernelLimits, Redundancy } from "./contract.ts";
+import { invocationCount, largestWorkgroup, mostInvocations } from "./workgroupSize.ts";
 
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
@@ -34,30 +35,29 @@ export function obstacles(
   const obstacle = (code: string, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(code, span, name, reason, help));
 
-  const functions = reachableFrom(program, [entryPoint]);
-  for (const { span, what } of subgroupUses(program, functions)) {
-    obstacle(
-      "BELAY203",
-      span,
-      `${what} would see the replicas as neighbours`,
-      "use a flavor that replicates whole workgroups",
-    );
-  }
   const { limits } = options;
-  const counterpart = sized.module.declarations.find((d) => d.kind === "function" && d.name === name);
-  const invocations = counterpart?.kind === "function" ? invocationsOf(sized, counterpart) : undefined;
-  const most = Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
-  if (invocations !== undefined && 2 * invocations > most) {
-    const help = `use at most ${Math.floor(most / 2)} invocations, or request a device with higher limits`;
-    obstacle(
-      "BELAY204",
-      nameSpan,
-      `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${most}`,
-      help,
-    );
-  }
-  if (counterpart?.kind === "function" && invocations !== undefined) {
-    const bytes = workgroupBytes(sized, counterpart, options, invocations);
+  const functions = reachableFrom(program, [entryPoint]);
+  if (options.redundancy !== "none") {
+    for (const { span, what } of subgroupUses(program, functions)) {
+      obstacle(
+        "BELAY203",
+        span,
+        `${what} would see the replicas as neighbours`,
+        "use a flavor that replicates whole workgroups",
+      );
+    }
+    const invocations = invocationCount(sized, functionNamed(sized, name));
+    const most = mostInvocations(limits);
+    if (invocations !== undefined && 2 * invocations > most) {
+      const help = `use at most ${Math.floor(most / 2)} invocations, or request a device with higher limits`;
+      obstacle(
+        "BELAY204",
+        nameSpan,
+        `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${most}`,
+        help,
+      );
+    }
+    const bytes = workgroupBytes(program, sized, name, options);
     if (bytes !== undefined && bytes > limits.maxComputeWorkgroupStorageSize) {
       const help =
         options.redundancy === "intra+lds"
@@ -111,35 +111,33 @@ function* subgroupUses(
   }
 }
 
-/** Invocations per workgroup, or undefined when an override without a value decides. */
-function invocationsOf(program: Program, entryPoint: FunctionDeclaration): number | undefined {
-  const sizes = entryPoint.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
-  let product = 1;
-  for (const size of sizes) {
-    const constant = program.constantOf(size);
-    if (!constant || !("value" in constant)) return undefined;
-    product *= Number(constant.value);
-  }
-  return product;
-}
-
 /** Bytes of workgroup memory of the protected kernel, or undefined when an override without a value decides. */
 function workgroupBytes(
   program: Program,
-  entryPoint: FunctionDeclaration,
-  { redundancy, channel }: EligibilityOptions,
-  invocations: number,
+  sized: Program,
+  name: string,
+  { redundancy, channel, limits }: EligibilityOptions,
 ): number | undefined {
-  let bytes = channel === "workgroup" ? slotBytes * invocations : 0;
-  for (const variable of variablesOf(program, reachableFrom(program, [entryPoint]))) {
+  let bytes = 0;
+  for (const variable of variablesOf(sized, reachableFrom(sized, [functionNamed(sized, name)]))) {
     if (addressSpaceOf(variable) !== "workgroup") continue;
-    const type = program.declaredTypeOf(variable);
+    const type = sized.declaredTypeOf(variable);
     if (!hasKnownSize(type)) return undefined;
-    const copies =
-      redundancy === "intra+lds" && !containsAtomic(type) ? 2 * copyStride(sizeOf(type)) : sizeOf(type);
-    bytes += Math.ceil(copies / 16) * 16;
+    const isCopied = redundancy === "intra+lds" && !containsAtomic(type);
+    bytes += Math.ceil((isCopied ? bytesOfCopies(type) : sizeOf(type)) / 16) * 16;
   }
-  return bytes;
+  if (channel === "subgroup") return bytes;
+  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+  // The slots of the channel are one variable for all kernels.
+  const invocations =
+    kernels.length === 1
+      ? invocationCount(sized, functionNamed(sized, name))
+      : largestWorkgroup(program, kernels, limits);
+  return invocations && bytes + slotBytes * invocations;
+}
+
+function functionNamed(program: Program, name: string): FunctionDeclaration {
+  return functionsOf(program).find((fn) => fn.name === name)!;
 }
 
 const hasKnownSize = (type: Type): boolean => type.kind !== "array" || typeof type.count === "number";

@@ -25,7 +25,12 @@ const kernels: [string, string][] = [
 ];
 const replicated: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
   (["store", "signature"] as const).flatMap((check) =>
-    (["subgroup", "workgroup"] as const).map((channel) => ({ redundancy, check, channel })),
+    (["subgroup", "workgroup"] as const).map((channel) => ({
+      redundancy,
+      check,
+      channel,
+      features: ["subgroups"],
+    })),
   ),
 );
 const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].map((options) => ({

@@ -14,7 +14,7 @@ import { injectFaults } from "../transforms/injectFaults.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
 import { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
-import { invocationsOf, replicateInvocations } from "../transforms/replicateInvocations.ts";
+import { replicateInvocations } from "../transforms/replicateInvocations.ts";
 import { isReplicated, replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
 import { CheckSites, type FaultSite, type ReportLayout, reportWords } from "../transforms/reportBuffer.ts";
 import { resolvePointers } from "../transforms/resolvePointers.ts";
@@ -38,6 +38,7 @@ import type {
 import { coverageGaps } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { withConstants } from "./overrides.ts";
+import { lanesOf } from "./workgroupSize.ts";
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
 const defaultLimits: KernelLimits = {
@@ -78,21 +79,20 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
     return { ...unchanged([]), entryPoints: unprotected(source, kernels) };
   if (options.channel === "subgroup" && !new Set(options.features).has("subgroups"))
     return unchanged([subgroupsMissing()]);
+  const names = new Names(source);
+  const unique = uniqueNames(source, names);
+  const diagnostics = [...unique.diagnostics];
   const sized = withConstants(source, options.constants ?? {});
   const eligible: FunctionDeclaration[] = [];
-  const diagnostics: Diagnostic[] = [];
   for (const kernel of kernels) {
     const found = obstacles(source, sized, kernel, settings);
-    if (found.length === 0) eligible.push(kernel);
+    if (found.length === 0 && unique.diagnostics.length === 0) eligible.push(kernel);
     diagnostics.push(...found);
   }
   diagnostics.push(...coverageGaps(source, reachableFrom(source, eligible), settings.redundancy));
   if (options.strict && diagnostics.length > 0)
     return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
   if (eligible.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
-  const names = new Names(source);
-  const unique = uniqueNames(source, names);
-  if (hasError(unique.diagnostics)) return unchanged(unique.diagnostics);
   const result = transform(resolve(unique.module), names, settings, eligible);
   const summaries = unprotected(source, kernels).map((summary) => ({
     ...summary,
@@ -148,7 +148,7 @@ type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 function transform(
   unique: Program,
   names: Names,
-  { redundancy, check, channel, report, injectFaults: inject }: Settings,
+  { redundancy, check, channel, limits, report, injectFaults: inject }: Settings,
   eligible: readonly FunctionDeclaration[],
 ): Transformed {
   const layout: ReportLayout = { ...report, bytes: 4 * reportWords.total };
@@ -172,7 +172,11 @@ function transform(
   step(resolvePointers(program, names));
   step(normalizeAccesses(program, names));
   step(expandSwizzles(program, names));
-  const lanes = lanesOf(program, entryPoints);
+  const lanes = lanesOf(
+    program,
+    functionsOf(program).filter((fn) => entryPoints.has(fn.name)),
+    limits,
+  );
 
   // The report, and faults at the values of the source.
   step(declareReport(program, names, layout));
@@ -221,14 +225,6 @@ function checked(module: Module): Program {
   const [error] = program.diagnostics.filter((d) => d.severity === "error");
   if (error) throw new Error(`a transform left an invalid module: ${error.message}\n${print(module)}`);
   return program;
-}
-
-/** Invocations of the largest doubled workgroup, as a WGSL expression. */
-function lanesOf(program: Program, entryPoints: ReadonlySet<string>): string {
-  const sizes = functionsOf(program)
-    .filter((fn) => entryPoints.has(fn.name))
-    .map((fn) => invocationsOf(program, fn));
-  return `2u * ${[...new Set(sizes)].reduce((largest, size) => `max(${largest}, ${size})`)}`;
 }
 
 /** The entry points of a program that stays as it is. */

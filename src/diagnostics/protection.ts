@@ -34,12 +34,10 @@ export const noComputeEntryPoint = (): Diagnostic =>
 export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
   finding(
     "BELAY206",
-    "error",
+    "warning",
     span,
-    `"${name}" hides a name of the language and can't be renamed, as the host refers to it`,
-    {
-      help: "give the entry point or override another name",
-    },
+    `the module is left unprotected: "${name}" hides a name of the language and can't be renamed, as the host refers to it`,
+    { help: "give the entry point or override another name" },
   );
 
 export const subgroupsMissing = (): Diagnostic =>

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
+import { f32Type } from "../wgsl/types.ts";
 import { Comparison } from "./comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
-import { copyStride, replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
+import { bytesOfCopies, replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
 import { CheckSites, reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateWorkgroupMemory");
@@ -100,6 +101,8 @@ it("lists each uniform load as a check", () => {
 });
 
 it("skews copies by half of the banks, unless they fit beside each other", () => {
-  expect([4, 12, 16, 100, 124].map(copyStride)).toEqual([4, 12, 16, 100, 124]);
-  expect([128, 192, 196, 1024, 1088].map(copyStride)).toEqual([192, 192, 320, 1088, 1088]);
+  const bytes = (count: number) => bytesOfCopies({ kind: "array", element: f32Type, count });
+  expect([1, 3, 4, 25, 31].map(bytes)).toEqual([8, 24, 32, 200, 248]);
+  expect([32, 48, 49, 256, 272].map(bytes)).toEqual([2 * 192, 2 * 192, 2 * 320, 2 * 1088, 2 * 1088]);
+  expect(bytesOfCopies({ kind: "vector", size: 3, element: f32Type })).toBe(32);
 });

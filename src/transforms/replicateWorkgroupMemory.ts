@@ -26,12 +26,12 @@ import type {
   Module,
   Statement,
 } from "../wgsl/ast.ts";
-import { sizeOf, strideOf } from "../wgsl/layout.ts";
+import { alignOf, sizeOf, strideOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
-import type { ArrayType } from "../wgsl/types.ts";
+import type { ArrayType, Type } from "../wgsl/types.ts";
 import type { Comparison } from "./comparison.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
@@ -54,8 +54,14 @@ export function isReplicated(program: Program, names: Names, variable: GlobalVar
   return !containsAtomic(program.declaredTypeOf(variable));
 }
 
+/** Bytes that both copies of a variable of a type take. */
+export function bytesOfCopies(type: Type): number {
+  const align = alignOf(type);
+  return 2 * Math.ceil(copyStride(sizeOf(type)) / align) * align;
+}
+
 /** Bytes from one copy of a variable of `size` bytes to the next: small variables need no skew. */
-export function copyStride(size: number): number {
+function copyStride(size: number): number {
   return size < allBanks
     ? Math.ceil(size / 4) * 4
     : Math.ceil((size - halfBanks) / allBanks) * allBanks + halfBanks;
@@ -76,7 +82,7 @@ export function replicateWorkgroupMemory(
     const type = program.declaredTypeOf(variable);
     const override = type.kind === "array" && type.count === "override";
     const { declarations, copy } = override
-      ? flatCopies(variable, type)
+      ? flatCopies(names, variable, type)
       : structCopies(program, names, variable);
     copiesOf.set(variable, copy);
     return declarations;
@@ -158,18 +164,22 @@ function structCopies(program: Program, names: Names, variable: GlobalVariable) 
 }
 
 /** One array with the second copy behind the first, for a size that an override decides. */
-function flatCopies(variable: GlobalVariable, type: ArrayType) {
+function flatCopies(names: Names, variable: GlobalVariable, type: ArrayType) {
   const count = `u32(${type.countText})`;
-  const skew = strideOf(type) === 4 ? ` + (48u - ${count} % 32u) % 32u` : "";
+  const row = allBanks / strideOf(type);
+  const skew = `select(0u, (${row * 1.5}u - ${count} % ${row}u) % ${row}u, ${count} >= ${row}u)`;
+  const stride = names.fresh("stride");
   const { declarations } = quote(variable.span);
-  const copies = declarations`var<workgroup> ${variable.name}: array<${typeExpressionOf(type.element)}, 2u * (${count}${skew})>;`;
+  const copies = declarations`
+    override ${stride}: u32 = ${row > 1 && Number.isInteger(row) ? `${count} + ${skew}` : count};
+    var<workgroup> ${variable.name}: array<${typeExpressionOf(type.element)}, 2u * ${stride}>;`;
   return {
     declarations: copies,
     // The index stays in its copy as it stayed in the array: out of bounds means the last element.
     copy: (expression: Expression, replica: string) =>
       expression.kind === "index" && expression.base.kind === "identifier"
         ? quote(expression.span)
-            .expression`${variable.name}[min(u32(${expression.index}), ${count} - 1u) + ${replica} * (${count}${skew})]`
+            .expression`${variable.name}[min(u32(${expression.index}), ${count} - 1u) + ${replica} * ${stride}]`
         : undefined,
   };
 }

@@ -37,7 +37,7 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
 
 /** The built-in functions that transforms call. */
 const generatedCalls: ReadonlySet<string> = new Set([
-  ...["all", "any", "bitcast", "max", "min", "select"],
+  ...["all", "any", "bitcast", "min", "select"],
   ...["atomicAdd", "atomicLoad", "atomicStore", "workgroupUniformLoad"],
   ...["subgroupBallot", "subgroupShuffleXor"],
 ]);

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import type { ProtectOptions } from "./contract.ts";
+import { protect } from "./protect.ts";
+
+const code = `
+  struct Bins { total: u32, all: array<atomic<u32>, 4> }
+  @group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
+  @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+  var<workgroup> bins: Bins;
+  var<workgroup> tile: array<u32, 64>;
+  fn add(to: ptr<workgroup, atomic<u32>>, n: u32) { atomicAdd(to, n); }
+  fn unused() { atomicSub(&count, 1u); }
+  @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+    tile[i] = atomicLoad(&count);
+    add(&bins.all[i % 4u], tile[63u - i]);
+    out[i] = tile[0] + bins.total;
+  }`;
+const gaps = (options: ProtectOptions) =>
+  protect(code, options).diagnostics.map(({ code: number, severity, message, span }) => [
+    number,
+    severity,
+    message,
+    code.slice(span.start, span.end),
+  ]);
+const once = "its operands are compared, but it is executed once";
+const outside = (what: string, why: string) => `${what} stays outside the sphere of replication: ${why}`;
+
+describe("the coverage", () => {
+  it("names each atomic, and the workgroup memory that keeps one copy (BELAY210)", () => {
+    expect(gaps({ redundancy: "intra+lds" })).toEqual([
+      ["BELAY210", "warning", outside('the memory of "bins"', "atomics keep one copy"), "bins"],
+      ["BELAY210", "warning", outside("this atomicAdd", once), "atomicAdd(to, n)"],
+      ["BELAY210", "warning", outside('this atomicLoad of "count"', once), "atomicLoad(&count)"],
+    ]);
+  });
+
+  it("takes shared workgroup memory as it was asked for", () => {
+    expect(gaps({ redundancy: "intra-lds" }).map(([, , , source]) => source)).toEqual([
+      "atomicAdd(to, n)",
+      "atomicLoad(&count)",
+    ]);
+  });
+
+  it("is complete without redundancy, of which it speaks", () => {
+    expect(gaps({ redundancy: "none", injectFaults: true })).toEqual([]);
+  });
+
+  it("has errors when it must be complete", () => {
+    expect(new Set(gaps({ strict: true }).map(([, severity]) => severity))).toEqual(new Set(["error"]));
+  });
+});

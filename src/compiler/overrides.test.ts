@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { typed } from "../../test/goldens.ts";
+import { print } from "../wgsl/printer.ts";
+import { withConstants } from "./overrides.ts";
+
+const constants = (wgsl: string, values: Record<string, number>) =>
+  print(withConstants(typed(wgsl), values).module)
+    .trim()
+    .split("\n");
+
+it("gives overrides their values, by name or by id, as constants of their types", () => {
+  const wgsl = `
+    override width: u32;
+    @id(7) override height = 2i;
+    override ratio: f32 = 0.5;
+    override on = true;
+    override left: i32 = 1;`;
+  expect(constants(wgsl, { width: 8, 7: 3, height: 99, ratio: 1.5, on: 0, left: -4 })).toEqual([
+    "const width: u32 = 8;",
+    "const height = 3;",
+    "const ratio: f32 = 1.5;",
+    "const on = false;",
+    "const left: i32 = -4;",
+  ]);
+});
+
+it("falls back to initializers, and keeps overrides that have neither", () => {
+  expect(constants("override a: u32; override b = a * 2u; override c = 3u;", {})).toEqual([
+    "override a: u32;",
+    "",
+    "const b = a * 2u;",
+    "const c = 3u;",
+  ]);
+});
+
+it("knows the sizes that follow", () => {
+  const program = typed("override n = 4u; override m = n * 2u; @compute @workgroup_size(m) fn main() {}");
+  const sized = withConstants(program, { n: 16 });
+  const main = sized.module.declarations.at(-1)!;
+  const size =
+    main.kind === "function" ? main.attributes.find((a) => a.name === "workgroup_size")!.args[0]! : undefined;
+  expect(sized.constantOf(size!)).toMatchObject({ value: 32 });
+});
