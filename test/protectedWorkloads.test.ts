@@ -56,8 +56,11 @@ describe.each(policies)("$redundancy, $check, $channel", (policy) => {
         expect(result).toEqual(await program.workload(plain));
         expect(program.verify(result)).toMatchObject({ ok: true });
       });
-      // Drivers compile anew for each run: few runs, of other sizes for each policy.
-      await fc.assert(sameBits, { seed: policies.indexOf(policy), numRuns: 2 });
+      // Kernels are compiled anew for each run, and slowly with loops that wait: few runs, of other sizes for each policy.
+      await fc.assert(sameBits, {
+        seed: policies.indexOf(policy),
+        numRuns: policy.channel === "subgroup" ? 2 : 1,
+      });
       const { kernels, faults } = await device.belay.report();
       expect(faults).toEqual([]);
       expect(kernels.length).toBeGreaterThan(0);
