@@ -65,6 +65,11 @@ describe("hazardousVariables", () => {
       "for (var i = 0; i < 4; i++) { out[l] = tile[0]; workgroupBarrier(); tile[l] = 1; if (i == 1) { continue; } workgroupBarrier(); }",
       ["tile"],
     ],
+    [
+      "a jump around a barrier to a store that ends a round",
+      "var i = 0; loop { let x = tile[l]; if (i == 1) { continue; } workgroupBarrier(); continuing { tile[l] = x; workgroupBarrier(); i++; break if i > 3; } }",
+      ["tile"],
+    ],
     ["the length of an array", "out[l] = arrayLength(&out);", []],
   ])("%s", (_, body, expected) => {
     // Barriers under conditions would be refused by the uniformity rules where `l` decides; the analysis does not ask.

@@ -116,8 +116,10 @@ class HazardAnalysis {
       loop.kind === "loop" && loop.continuing,
       loop.kind === "loop" && loop.breakIf,
     ];
-    const round = this.#inOrder([loop.body, ...after.filter((node) => node !== false && node !== null)]);
-    const rounds = leaving(loop, this.#then(condition, round));
+    // A `continue` may go on from anywhere in the body.
+    const body = leaving(loop.body, this.#of(loop.body));
+    const end = this.#inOrder(after.filter((node) => node !== false && node !== null));
+    const rounds = leaving(loop, this.#then(condition, this.#then(body, end)));
     this.#then(rounds, rounds);
     return this.#then(before, this.#then({ ...rounds, open: true }, condition));
   }
