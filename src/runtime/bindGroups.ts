@@ -11,17 +11,12 @@ export interface Access {
 /** What a pipeline does with each binding of a bind group; undefined when that is not known. */
 export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
 
-interface Bound {
-  readonly binding: number;
-  readonly resource: Resource;
-  /** Whether the layout lets a shader write; undefined for a layout that the browser made. */
-  readonly writable: boolean | undefined;
-}
-
 interface GroupRecord {
   readonly entries: readonly GPUBindGroupEntry[];
-  readonly bound: readonly Bound[];
-  readonly accesses: Map<GroupAccess, Access>;
+  /** Absent for a layout that the browser made. */
+  readonly layout: readonly GPUBindGroupLayoutEntry[] | undefined;
+  /** The access by the last pipeline that asked; mostly, it is the only one. */
+  latest?: { readonly by: GroupAccess; readonly access: Access };
 }
 
 /** Remembers what stands behind bind groups and their layouts. */
@@ -56,17 +51,12 @@ export class BindGroups {
   }
 
   createGroup(descriptor: GPUBindGroupDescriptor): GPUBindGroup {
+    const { layout } = descriptor;
     const entries = [...descriptor.entries];
-    const hidden = this.#hidden.get(descriptor.layout);
+    const hidden = this.#hidden.get(layout);
     const all = hidden ? [...entries, hidden] : entries;
     const group = this.#device.createBindGroup({ ...descriptor, entries: all });
-    const layout = this.#layouts.get(descriptor.layout);
-    const writable = layout && new Set(layout.filter(isWritable).map(({ binding }) => binding));
-    const bound = entries.flatMap(({ binding, resource: of }): Bound[] => {
-      const resource = this.#resourceOf(of);
-      return resource ? [{ binding, resource, writable: writable?.has(binding) }] : [];
-    });
-    this.#groups.set(group, { entries, bound, accesses: new Map() });
+    this.#groups.set(group, { entries, layout: this.#layouts.get(layout) });
     return group;
   }
 
@@ -88,10 +78,24 @@ export class BindGroups {
   accessOf(group: GPUBindGroup, by: GroupAccess): Access | undefined {
     const record = this.#groups.get(group);
     if (!record) return undefined;
-    let access = record.accesses.get(by);
-    if (!access) {
-      access = accessTo(record.bound, by);
-      record.accesses.set(by, access);
+    const { latest } = record;
+    if (latest && latest.by === by) return latest.access;
+    const access = this.#accessTo(record, by);
+    record.latest = { by, access };
+    return access;
+  }
+
+  #accessTo({ entries, layout }: GroupRecord, by: GroupAccess): Access {
+    const access = { read: new Set<Resource>(), written: new Set<Resource>() };
+    for (const { binding, resource: bound } of entries) {
+      const resource = this.#resourceOf(bound);
+      if (!resource) continue;
+      // Where nothing else is known, the resource's own usage decides.
+      const declared = layout?.find((entry) => entry.binding === binding);
+      const canBeWritten = declared ? isWritable(declared) : canBeStored(resource);
+      const mode = by ? by.get(binding) : canBeWritten ? "read_write" : "read";
+      if (mode !== undefined && mode !== "write") access.read.add(resource);
+      if (mode !== undefined && mode !== "read") access.written.add(resource);
     }
     return access;
   }
@@ -101,17 +105,6 @@ export class BindGroups {
     if ("mapState" in bound || "createView" in bound) return bound;
     return this.#textures.behind(bound as GPUTextureView);
   }
-}
-
-function accessTo(bound: readonly Bound[], by: GroupAccess): Access {
-  const access = { read: new Set<Resource>(), written: new Set<Resource>() };
-  for (const { binding, resource, writable } of bound) {
-    // Where nothing else is known, the resource's own usage decides.
-    const mode = by ? by.get(binding) : (writable ?? canBeStored(resource)) ? "read_write" : "read";
-    if (mode !== undefined && mode !== "write") access.read.add(resource);
-    if (mode !== undefined && mode !== "read") access.written.add(resource);
-  }
-  return access;
 }
 
 function isWritable({ buffer, storageTexture }: GPUBindGroupLayoutEntry): boolean {

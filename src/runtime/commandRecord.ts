@@ -16,7 +16,12 @@ export class CommandRecord {
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
 
-  add({ read, written }: Access): void {
+  readonly #added = new Set<Access>();
+
+  add(access: Access): void {
+    if (this.#added.has(access)) return;
+    this.#added.add(access);
+    const { read, written } = access;
     for (const resource of read) this.read.add(resource);
     for (const resource of written) this.written.add(resource);
   }

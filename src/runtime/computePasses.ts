@@ -5,7 +5,6 @@ import type { PipelineFacts, Pipelines } from "./pipelines.ts";
 import { type Anything, copyOffsets, type Step } from "./steps.ts";
 
 type PassStep = Step<GPUComputePassEncoder>;
-type SetBindGroup = readonly [index: number, group: GPUBindGroup | null, ...offsets: unknown[]];
 
 /** Follows compute passes: binds the report of each protected kernel before it is dispatched. */
 export class ComputePasses {
@@ -26,17 +25,17 @@ export class ComputePasses {
           ...offsets: unknown[]
         ): undefined {
           setBindGroup.call(this, index, group, ...offsets);
-          passOf(this).setBindGroup([index, group ?? null, ...copyOffsets(offsets)]);
+          passOf(this).setBindGroup(index, group ?? null, copyOffsets(offsets));
         },
         dispatchWorkgroups(x, y, z) {
           const pass = passOf(this);
-          pass.prepare(bindGroups, (...args) => setBindGroup.apply(this, args));
+          pass.prepare(this, setBindGroup, bindGroups);
           native.dispatchWorkgroups.call(this, x, y, z);
           pass.steps.push((again) => again.dispatchWorkgroups(x, y, z));
         },
         dispatchWorkgroupsIndirect(buffer, offset) {
           const pass = passOf(this);
-          pass.prepare(bindGroups, (...args) => setBindGroup.apply(this, args));
+          pass.prepare(this, setBindGroup, bindGroups);
           native.dispatchWorkgroupsIndirect.call(this, buffer, offset);
           pass.record.read.add(buffer);
           pass.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
@@ -53,15 +52,21 @@ export class ComputePasses {
   }
 }
 
+/** How a bind group was set. */
+interface SetGroup {
+  readonly group: GPUBindGroup | null;
+  readonly offsets: readonly unknown[];
+}
+
 /** The state of one compute pass. */
 class ComputePass {
   readonly record: CommandRecord;
   readonly steps: PassStep[] = [];
   /** How the program has set each of its bind groups. */
-  readonly #groups: (SetBindGroup | undefined)[] = [];
+  readonly #groups: (SetGroup | undefined)[] = [];
   #pipeline: PipelineFacts | undefined;
-  /** Where a bind group other than the program's own is set. */
-  #displaced: number | undefined;
+  /** A bind group that is set in place of the program's own, and where. */
+  #inPlace: { readonly group: GPUBindGroup; readonly index: number } | undefined;
   /** Whether anything was set since the last dispatch. */
   #changed = true;
 
@@ -71,47 +76,49 @@ class ComputePass {
 
   setPipeline(pipeline: PipelineFacts): void {
     this.steps.push((again) => again.setPipeline(pipeline.runs));
+    if (this.#pipeline === pipeline) return;
     this.#pipeline = pipeline;
     this.#changed = true;
   }
 
-  setBindGroup(args: SetBindGroup): void {
-    this.steps.push((again) => (again.setBindGroup as Anything)(...args));
-    this.#groups[args[0]] = args;
-    if (this.#displaced === args[0]) this.#displaced = undefined;
+  setBindGroup(index: number, group: GPUBindGroup | null, offsets: readonly unknown[]): void {
+    this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
+    this.#groups[index] = { group, offsets };
+    if (this.#inPlace?.index === index) this.#inPlace = undefined;
     this.#changed = true;
   }
 
-  /** Call before a dispatch. `set` sets a bind group in the pass. */
-  prepare(bindGroups: BindGroups, set: (...args: SetBindGroup) => unknown): void {
+  /** Call before a dispatch. */
+  prepare(pass: GPUComputePassEncoder, setBindGroup: Anything, bindGroups: BindGroups): void {
+    const { record } = this;
     const kernel = this.#pipeline?.report?.kernel;
-    if (kernel) this.record.dispatches.set(kernel, (this.record.dispatches.get(kernel) ?? 0) + 1);
+    if (kernel) record.dispatches.set(kernel, (record.dispatches.get(kernel) ?? 0) + 1);
     if (!this.#changed) return;
     this.#changed = false;
-    this.#bindReport((...args) => {
-      set(...args);
-      this.steps.push((again) => (again.setBindGroup as Anything)(...args));
+    this.#bindReport((index, group, offsets) => {
+      setBindGroup.call(pass, index, group, ...offsets);
+      this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
     });
-    this.#groups.forEach((args, index) => {
-      const access = args?.[1] && bindGroups.accessOf(args[1], this.#pipeline?.accessOf(index));
-      if (access) this.record.add(access);
+    this.#groups.forEach((own, index) => {
+      const access = own?.group && bindGroups.accessOf(own.group, this.#pipeline?.accessOf(index));
+      if (access) record.add(access);
     });
   }
 
-  #bindReport(bind: (...args: SetBindGroup) => void): void {
+  #bindReport(bind: (index: number, group: GPUBindGroup | null, offsets: readonly unknown[]) => void): void {
     const report = this.#pipeline?.report;
-    if (this.#displaced !== undefined && this.#displaced !== report?.group) {
+    const before = this.#inPlace;
+    if (before && before.index !== report?.group) {
       // The next kernel may use the program's own group at this index.
-      const own = this.#groups[this.#displaced];
-      if (own) bind(...own);
-      this.#displaced = undefined;
+      const own = this.#groups[before.index];
+      if (own) bind(before.index, own.group, own.offsets);
+      this.#inPlace = undefined;
     }
     if (!report) return;
-    const [, own, ...offsets] = this.#groups[report.group] ?? [report.group, null];
-    const group = report.groupFor(own);
-    if (!group) return;
-    if (report.isAlone) bind(report.group, group);
-    else bind(report.group, group, ...offsets);
-    this.#displaced = report.group;
+    const own = this.#groups[report.group];
+    const group = report.groupFor(own?.group ?? null);
+    if (!group || this.#inPlace?.group === group) return;
+    bind(report.group, group, report.isAlone || !own ? [] : own.offsets);
+    this.#inPlace = { group, index: report.group };
   }
 }
