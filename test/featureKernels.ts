@@ -268,4 +268,59 @@ export const featureKernels: readonly FeatureKernel[] = [
         write(id.x, id.y, id.x * id.y);
       }`,
   },
+  {
+    name: "a queue whose items an atomic hands out",
+    buffers: { 0: new Uint32Array(2), 1: words(128, 19), 2: words(32, 23), 3: new Uint32Array(128) },
+    workgroups: [2, 1, 1],
+    code: `
+      struct Item { at: vec3u, list: array<u32, 4> }
+      @group(0) @binding(0) var<storage, read_write> next: array<atomic<u32>, 2>;
+      @group(0) @binding(1) var<storage, read> keys: array<u32>;
+      @group(0) @binding(2) var<storage, read> items: array<Item, 4>;
+      @group(0) @binding(3) var<storage, read_write> done: array<u32>;
+      @compute @workgroup_size(64) fn main() {
+        let key = keys[atomicAdd(&next[0], 1u)];
+        let item = items[key % 4u].list[atomicLoad(&next[1]) + key % 4u] + items[atomicLoad(&next[1])].at.z;
+        done[key % 128u + atomicOr(&next[1], 0u)] = item;
+      }`,
+  },
+  {
+    name: "module variables that hide functions of the language",
+    buffers: { 0: new Uint32Array(4), 1: words(64, 20) },
+    workgroups: [1, 1, 1],
+    code: `
+      @group(0) @binding(0) var<storage, read_write> min: array<atomic<u32>, 4>;
+      @group(0) @binding(1) var<storage, read_write> all: array<u32>;
+      var<workgroup> cross: array<u32, 64>;
+      var<workgroup> any: bool;
+      var<private> select: u32;
+      fn bump(p: ptr<private, u32>) -> u32 { *p += 1u; return *p; }
+      @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) bitcast: u32) {
+        select = bitcast;
+        cross[select] = all[bitcast] + atomicAdd(&min[bitcast % 4u], 1u) * 0u;
+        if (bitcast == 5u) { any = all[1] > 0u && atomicAdd(&min[0], 1u) < 100u; }
+        workgroupBarrier();
+        select -= 1u;
+        all[select + 1u] = cross[63u - bump(&select)] + u32(any) + select;
+      }`,
+  },
+  {
+    name: "swizzles, and pointers and stores in the headers of loops",
+    buffers: { 0: words(256, 21), 1: words(256, 22) },
+    workgroups: [1, 1, 1],
+    code: `
+      @group(0) @binding(0) var<storage, read_write> v: array<vec4u>;
+      @group(0) @binding(1) var<storage, read_write> out: array<vec4u>;
+      var<workgroup> tile: array<vec3u, 64>;
+      @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) l: u32) {
+        v[l].zx = v[l].xw + 1u;
+        v[l].wzyx.yx *= v[l].xx;
+        tile[l].yz = v[l].rg;
+        workgroupBarrier();
+        out[l].xyz = tile[63u - l];
+        for (let p = &out[l]; (*p).w % 8u != 7u; (*p).w++) { (*p).xy += vec2u(1u, (*p).w); }
+        var i = 0u;
+        for (out[l].x ^= 5u; i < l % 4u; out[l].z -= i) { i++; if (i == 2u) { continue; } v[l].y += i; }
+      }`,
+  },
 ];
