@@ -22,8 +22,8 @@ export interface Detection {
   /** The invocation as the program numbers it. */
   readonly workgroup: readonly [number, number, number];
   readonly localIndex: number;
-  /** Offset, in 32-bit words, of what was about to be written in its variable. */
-  readonly wordOffset: number;
+  /** Where each replica was about to write, in 32-bit words from the start of the variable; null where no record of it exists. */
+  readonly wordOffsets: readonly [number | null, number | null];
   /** What each replica was about to write, by replica, as text in its own type; null where no record of it exists. */
   readonly values: readonly [string | null, string | null];
 }
@@ -47,11 +47,15 @@ export class BelayFaultError extends Error {
 
 /** A fault in one line: kernel, place, invocation and both values. */
 export function describeFault(fault: Detection): string {
-  const { kernel, site, workgroup, localIndex, values } = fault;
+  const { kernel, site, workgroup, localIndex, values, wordOffsets } = fault;
   const place = site ? `${site.name}, line ${site.line}, column ${site.column}` : "an unknown place";
   const who = `workgroup (${workgroup.join(", ")}), local index ${localIndex}`;
   const missing = fault.cause === "partnerAbsent" ? "nothing" : "an unrecorded value";
-  const [first, second] = values.map((value) => value ?? missing);
+  // Where a replica writes is worth a word only when the other writes elsewhere.
+  const elsewhere = !wordOffsets.includes(null) && wordOffsets[0] !== wordOffsets[1];
+  const [first, second] = values.map((value, replica) =>
+    value === null ? missing : elsewhere ? `${value} for word ${wordOffsets[replica]}` : value,
+  );
   return `replicas of kernel "${kernel}" disagree at ${place}: ${who} computed ${first} and ${second}`;
 }
 
@@ -59,8 +63,9 @@ export function describeFault(fault: Detection): string {
 interface Side {
   readonly key: string;
   readonly replica: number;
-  readonly fault: Omit<Detection, "values">;
+  readonly fault: Omit<Detection, "values" | "wordOffsets">;
   readonly value: string;
+  readonly wordOffset: number;
 }
 
 /** Reads a kernel's report: records of the same place and invocation are the two sides of one fault. */
@@ -70,7 +75,11 @@ export function readFaults(kernel: Kernel, words: Uint32Array): Detection[] {
   const faults: Detection[] = [];
   const settle = (side: Side, other?: Side) => {
     const sides = side.replica === 0 ? [side, other] : [other, side];
-    faults.push({ ...side.fault, values: [sides[0]?.value ?? null, sides[1]?.value ?? null] });
+    faults.push({
+      ...side.fault,
+      wordOffsets: [sides[0]?.wordOffset ?? null, sides[1]?.wordOffset ?? null],
+      values: [sides[0]?.value ?? null, sides[1]?.value ?? null],
+    });
   };
   for (let i = 0; i < count; i++) {
     const start = reportWords.records + i * reportWords.recordStride;
@@ -102,8 +111,9 @@ function readSide(kernel: Kernel, record: Uint32Array): Side {
   ];
   const site = kernel.protection.checks.find((check) => check.id === id);
   return {
-    key: [id, x, y, z, localIndex, wordOffset].join(),
+    key: [id, x, y, z, localIndex].join(),
     replica,
+    wordOffset,
     value: formatValue(site, value),
     fault: {
       kernel: kernel.name,
@@ -112,7 +122,6 @@ function readSide(kernel: Kernel, record: Uint32Array): Side {
       site: site ? { ...site, ...sourcePosition(kernel.source, site.span.start) } : null,
       workgroup: [x, y, z],
       localIndex,
-      wordOffset,
     },
   };
 }
@@ -122,6 +131,7 @@ const scratch = new DataView(new ArrayBuffer(4));
 function formatValue(site: CheckSite | undefined, words: readonly number[]): string {
   const scalar = site?.scalar ?? "hash";
   const components = words.slice(0, site?.components ?? 1).map((word) => formatWord(scalar, word));
+  if (components.length === 0) return "a constant";
   return components.length === 1 ? components[0]! : `(${components.join(", ")})`;
 }
 
@@ -129,7 +139,8 @@ function formatWord(scalar: CheckSite["scalar"], word: number): string {
   scratch.setUint32(0, word);
   switch (scalar) {
     case "f32":
-      return String(scratch.getFloat32(0));
+      // Nine digits tell any two f32 values apart.
+      return String(Number(scratch.getFloat32(0).toPrecision(9)));
     case "i32":
       return String(scratch.getInt32(0));
     case "u32":

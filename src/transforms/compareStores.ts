@@ -159,7 +159,7 @@ class StoreComparison {
       functionName,
       name,
       scalar: bySignature ? "hash" : (words?.scalar ?? "u32"),
-      components: bySignature ? 1 : (words?.count ?? 1),
+      components: bySignature ? 1 : (words?.count ?? 0),
     });
     const { statements, expression } = quote(statement.span);
     const first = expression`${this.#names.the("replica")} == 0u`;

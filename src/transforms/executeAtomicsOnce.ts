@@ -110,7 +110,7 @@ class AtomicExecution {
       functionName,
       name: place.variable.name,
       scalar: words?.scalar ?? "u32",
-      components: words?.count ?? 1,
+      components: words?.count ?? 0,
     });
     const statements =
       check === "store"

@@ -12,7 +12,7 @@ export interface CheckSite {
   readonly name: string;
   /** How to read a record's value words; `"hash"` for a signature or a composite value, whose first word is a hash. */
   readonly scalar: "f32" | "i32" | "u32" | "f16" | "bool" | "hash";
-  /** Value words in use, 1 to 4. */
+  /** Value words in use, 0 to 4: a constant is not compared and not recorded. */
   readonly components: number;
 }
 
