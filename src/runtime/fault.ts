@@ -139,8 +139,7 @@ function formatWord(scalar: CheckSite["scalar"], word: number): string {
   scratch.setUint32(0, word);
   switch (scalar) {
     case "f32":
-      // Nine digits tell any two f32 values apart.
-      return String(Number(scratch.getFloat32(0).toPrecision(9)));
+      return formatFloat(scratch.getFloat32(0));
     case "i32":
       return String(scratch.getInt32(0));
     case "u32":
@@ -152,4 +151,10 @@ function formatWord(scalar: CheckSite["scalar"], word: number): string {
     case "hash":
       return `0x${word.toString(16).padStart(8, "0")}`;
   }
+}
+
+/** The fewest digits that mean this f32; nine always do. */
+function formatFloat(value: number): string {
+  const candidates = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
+  return String(candidates.find((candidate) => Math.fround(candidate) === value) ?? value);
 }
