@@ -47,7 +47,8 @@ const configurations: ProtectOptions[] = flavors.flatMap((redundancy) =>
 
 describe.each(configurations)("$redundancy, $check, $channel", (options) => {
   const guarded = protect(code, options);
-  const siteOf = (text: string) => guarded.faultSites.find(({ span }) => code.slice(span.start, span.end) === text)!;
+  const siteOf = (text: string) =>
+    guarded.faultSites.find(({ span }) => code.slice(span.start, span.end) === text)!;
 
   it("computes the same with nothing armed", async () => {
     const plain = await runKernel(device, code, input);
@@ -63,7 +64,13 @@ describe.each(configurations)("$redundancy, $check, $channel", (options) => {
     ["sum / 2u % 4u", 1, 0],
   ])("catches a flip in %s of replica %i", async (text, armedReplica, armedOccurrence) => {
     const armedSite = siteOf(text).id;
-    const armed = { ...fault, armedSite, armedReplica, armedOccurrence, armedMask: text.includes("% 4u") ? 1 : fault.armedMask };
+    const armed = {
+      ...fault,
+      armedSite,
+      armedReplica,
+      armedOccurrence,
+      armedMask: text.includes("% 4u") ? 1 : fault.armedMask,
+    };
     const { report } = await runKernel(device, guarded, input, armed);
     expect(report[reportWords.strikes]).toBe(1);
     expect(report[reportWords.detections]).toBeGreaterThan(0);
@@ -87,7 +94,9 @@ describe("what the protection is worth", () => {
 
   it("lets a fault through without redundancy: silent data corruption", async () => {
     const unprotected = protect(code, { redundancy: "none", injectFaults: true });
-    const site = unprotected.faultSites.find(({ span }) => code.slice(span.start, span.end).startsWith("vec2u(tile"))!;
+    const site = unprotected.faultSites.find(({ span }) =>
+      code.slice(span.start, span.end).startsWith("vec2u(tile"),
+    )!;
     const plain = await runKernel(device, code, input);
     const { buffers, report } = await runKernel(device, unprotected, input, { ...armed, armedSite: site.id });
     expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 1]);
@@ -99,12 +108,17 @@ describe("what the protection is worth", () => {
     ["store", "workgroup", "value.x), value.y)", "0u), 0u)"],
     ["signature", "subgroup", "all(value == their_value)", "true"],
     ["signature", "workgroup", ", value)", ", 0u)"],
-  ] as const)("misses the fault when the comparison is broken: %s, %s", async (check, channel, comparison, broken) => {
-    const guarded = protect(code, { check, channel, features: ["subgroups"], injectFaults: true });
-    const site = guarded.faultSites.find(({ span }) => code.slice(span.start, span.end).startsWith("vec2u(tile"))!;
-    expect(guarded.code).toContain(comparison);
-    const blind = { ...guarded, code: guarded.code.replaceAll(comparison, broken) };
-    const { report } = await runKernel(device, blind, input, { ...armed, armedSite: site.id });
-    expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 1]);
-  });
+  ] as const)(
+    "misses the fault when the comparison is broken: %s, %s",
+    async (check, channel, comparison, broken) => {
+      const guarded = protect(code, { check, channel, features: ["subgroups"], injectFaults: true });
+      const site = guarded.faultSites.find(({ span }) =>
+        code.slice(span.start, span.end).startsWith("vec2u(tile"),
+      )!;
+      expect(guarded.code).toContain(comparison);
+      const blind = { ...guarded, code: guarded.code.replaceAll(comparison, broken) };
+      const { report } = await runKernel(device, blind, input, { ...armed, armedSite: site.id });
+      expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 1]);
+    },
+  );
 });
