@@ -1,0 +1,65 @@
+/**
+ * Injects faults into programs on a hardened device that recovers, and holds every result to the bits of a clean run.
+ *
+ *   node dist/bench/recovery.js [--faults 500] [--seed 1] [--json FILE]
+ *
+ * Ends with an error when a detected fault was not recovered, or a result is wrong after all.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import Table from "cli-table3";
+import { median } from "simple-statistics";
+import { harden } from "../src/index.ts";
+import { openGpu } from "../src/runtime/adapter.ts";
+import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
+import { runTrials, type Trials, trialWorkloads } from "../test/recoveryTrials.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    faults: { type: "string", default: "500" },
+    seed: { type: "string", default: "1" },
+    json: { type: "string" },
+  },
+});
+const opened = await openGpu();
+const names = Object.keys(trialWorkloads);
+const count = Math.ceil(Number(flags.faults) / names.length);
+const table = new Table({
+  head: [
+    "program",
+    "detected",
+    "recovered",
+    "wrong",
+    "masked",
+    "silent",
+    "clean ms",
+    "with recovery ms",
+    "MB saved",
+  ],
+});
+const results: (Trials & { program: string; replays: number })[] = [];
+for (const [index, name] of names.entries()) {
+  const adapter = await opened.gpu.requestAdapter();
+  const device = await harden(await requestFullDevice(adapter!), { injectFaults: true });
+  const trials = await runTrials(trialWorkloads[name]!, device, { count, seed: Number(flags.seed) + index });
+  const { snapshots, replays } = await device.belay.report();
+  results.push({ program: name, ...trials, replays });
+  const { detected, recovered, wrong, masked, silent, milliseconds } = trials;
+  const times = [median(milliseconds.clean), median(milliseconds.recovered)].map((each) => each.toFixed(1));
+  table.push([
+    ...[name, detected, recovered, wrong, masked, silent, ...times].map(String),
+    (snapshots.peak / 1000).toFixed(1),
+  ]);
+  console.error(`${name}: ${recovered} of ${detected} recovered`);
+  device.destroy();
+}
+console.log(table.toString());
+const sum = (field: "detected" | "recovered" | "wrong" | "silent") =>
+  results.reduce((total, each) => total + each[field], 0);
+console.log(
+  `${sum("recovered")} of ${sum("detected")} detected faults recovered, ${sum("wrong")} wrong results, ` +
+    `${sum("silent")} faults with wrong results that were not detected`,
+);
+if (flags.json) writeFileSync(flags.json, JSON.stringify({ adapter: opened.choice, results }, null, 2));
+if (sum("recovered") < sum("detected") || sum("wrong") > 0) process.exitCode = 1;
+opened.close();

@@ -1,0 +1,51 @@
+/** Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at length. */
+import { expect, it, vi } from "vitest";
+import { harden } from "../src/runtime/harden.ts";
+import { runTrials, trialWorkloads } from "./recoveryTrials.ts";
+import { testDevices } from "./testDevices.ts";
+
+const { newDevice } = testDevices({ full: true });
+
+it.each([
+  "histogram",
+  "bitonicSort, in place",
+  "bitonicSort, three in flight",
+  "indirect dispatch, in place",
+])("%s: every detected fault is recovered", async (name) => {
+  const device = await harden(await newDevice(), { injectFaults: true });
+  const count = 10;
+  const trials = await runTrials(trialWorkloads[name]!, device, { count, seed: 7 });
+  expect(trials).toMatchObject({ detected: count, recovered: count, wrong: 0, silent: 0 });
+  expect(await device.belay.report()).toMatchObject({
+    recoveries: count,
+    giveUps: 0,
+    snapshots: { held: expect.any(Number) },
+  });
+  device.destroy();
+});
+
+it("a fault that strikes every time ends in the right error, and the device goes on", async () => {
+  const device = await harden(await newDevice(), { injectFaults: true, retries: 2, check: "store" });
+  const workload = trialWorkloads["indirect dispatch, in place"]!;
+  const expected = await workload(device);
+  const { kernel, sites } = device.belay.faultSites().find(({ entryPoint }) => entryPoint === "step")!;
+  const gaveUp = vi.fn();
+  device.belay.on("giveUp", gaveUp);
+  device.belay.arm({
+    ...{ kernel, site: sites.at(-1)!.id, replica: 1, mask: 4, permanent: true },
+    ...{ workgroup: [0, 0, 0], localIndex: 3 },
+  });
+  const failure = await workload(device).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    name: "BelayFaultError",
+    faults: [{ kernel, workgroup: [0, 0, 0], localIndex: 3 }, {}, {}],
+  });
+  expect(String(failure)).toMatch(
+    /disagree at state, line \d+.*local index 3 computed \d+ and \d+[\s\S]*the fault came back 2 times/,
+  );
+  expect(await device.belay.report()).toMatchObject({ replays: 2, recoveries: 0, giveUps: 1 });
+  expect(gaveUp).toHaveBeenCalledOnce();
+  device.belay.disarm();
+  expect(await workload(device)).toEqual(expected);
+  device.destroy();
+});
