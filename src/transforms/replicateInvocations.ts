@@ -172,7 +172,7 @@ function argumentFor(
 }
 
 /** The built-in value that an attribute list names. */
-export function builtinOf(attributes: readonly Attribute[]): string | undefined {
+function builtinOf(attributes: readonly Attribute[]): string | undefined {
   const argument = attributes.find((a) => a.name === "builtin")?.args[0];
   return argument?.kind === "identifier" ? argument.name : undefined;
 }
