@@ -1,5 +1,5 @@
 import type { BindingAccess } from "../compiler/contract.ts";
-import { flags, makeSilently } from "./nativeObjects.ts";
+import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
 
 /** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
@@ -35,7 +35,7 @@ export class BindGroups {
 
   createLayout(descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout {
     const entries = [...descriptor.entries];
-    const layout = this.#device.createBindGroupLayout({ ...descriptor, entries });
+    const layout = this.#device.createBindGroupLayout({ ...membersOf(descriptor), entries });
     this.#layouts.set(layout, entries);
     return layout;
   }
@@ -55,7 +55,7 @@ export class BindGroups {
     const entries = [...descriptor.entries];
     const hidden = this.#hidden.get(layout);
     const all = hidden ? [...entries, hidden] : entries;
-    const group = this.#device.createBindGroup({ ...descriptor, entries: all });
+    const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: all });
     this.#groups.set(group, { entries, layout: this.#layouts.get(layout) });
     return group;
   }

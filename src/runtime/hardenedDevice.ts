@@ -9,7 +9,7 @@ import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
-import { flags, front } from "./nativeObjects.ts";
+import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
 import { type Policy, resolvePolicy } from "./policy.ts";
 import { hardenedQueue } from "./queue.ts";
@@ -166,8 +166,8 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createBindGroup: (descriptor: GPUBindGroupDescriptor) => bindGroups.createGroup(descriptor),
     createPipelineLayout: (descriptor: GPUPipelineLayoutDescriptor): GPUPipelineLayout => {
       const bindGroupLayouts = [...descriptor.bindGroupLayouts];
-      const layout = device.createPipelineLayout({ ...descriptor, bindGroupLayouts });
-      pipelines.trackPipelineLayout(layout, { ...descriptor, bindGroupLayouts });
+      const layout = device.createPipelineLayout({ ...membersOf(descriptor), bindGroupLayouts });
+      pipelines.trackPipelineLayout(layout, { ...membersOf(descriptor), bindGroupLayouts });
       return layout;
     },
     createShaderModule: (descriptor: GPUShaderModuleDescriptor): GPUShaderModule => {

@@ -1,6 +1,6 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
-import { flags, makeSilently, original, shadow } from "./nativeObjects.ts";
+import { flags, makeSilently, membersOf, original, shadow } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 
@@ -92,7 +92,7 @@ export class Journal {
     const mappable = usage & (flags.bufferMapRead | flags.bufferMapWrite);
     if (!this.recoverable) return this.#device.createBuffer(descriptor);
     const extra = mappable || usage === 0 ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
-    const buffer = this.#device.createBuffer({ ...descriptor, usage: usage | extra });
+    const buffer = this.#device.createBuffer({ ...membersOf(descriptor), usage: usage | extra });
     if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
     if (extra) this.#usages.declare(buffer, usage);
     this.#keep(buffer, usage);
@@ -105,7 +105,7 @@ export class Journal {
     const isCopyable = usage !== 0 && (usage & flags.transientAttachment) === 0;
     if (!this.recoverable || !isCopyable) return this.#device.createTexture(descriptor);
     const extra = flags.textureCopySrc | flags.textureCopyDst;
-    const texture = this.#device.createTexture({ ...descriptor, usage: usage | extra });
+    const texture = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | extra });
     this.#snapshots.made(texture);
     this.#usages.declare(texture, usage);
     this.#keep(texture, usage);

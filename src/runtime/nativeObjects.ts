@@ -47,7 +47,7 @@ export function front<T extends object, M extends object>(native: T, members: M)
       if (bound.has(name)) return bound.get(name);
       const value: unknown = Reflect.get(native, name, native);
       // Native methods and accessors accept no other `this` than the native object.
-      if (typeof value !== "function" || name === "constructor") return value;
+      if (typeof value !== "function" || name === "constructor" || isAccessor(native, name)) return value;
       const method = value.bind(native);
       bound.set(name, method);
       return method;
@@ -60,6 +60,16 @@ export function front<T extends object, M extends object>(native: T, members: M)
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
     ownKeys: () => Reflect.ownKeys(own),
   }) as T & M;
+}
+
+/**
+ * A descriptor's members, the inherited ones too: WebGPU reads them by name, so that a buffer or an instance of a class
+ * is a descriptor as well.
+ */
+export function membersOf<T extends object>(descriptor: T): T {
+  const members: Partial<T> = {};
+  for (const name in descriptor) members[name] = descriptor[name];
+  return members as T;
 }
 
 /** Whether a property is an attribute of the object's class, such as `label`. */

@@ -3,7 +3,7 @@ import type { BindGroups, GroupAccess } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
 import { Layer } from "./layer.ts";
-import { flags, makeSilently } from "./nativeObjects.ts";
+import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
 import { ReportBinding, type ReportPlace } from "./reportBinding.ts";
 
 interface LayoutRecord {
@@ -114,7 +114,7 @@ export class Pipelines {
       source: source ?? "",
       entryPoint: compute.entryPoint,
       label: label ?? "",
-      constants: { ...compute.constants },
+      constants: membersOf(compute.constants ?? {}),
       reportBinding: room,
     };
     if (source === undefined) return this.#leaveAlone(request, leftAlone.unknownModule());
@@ -130,7 +130,7 @@ export class Pipelines {
     if (!kernel) return { choice, request, ...groups };
     const point = kernel.protection.layout!;
     const { entryPoint, module } = kernel;
-    const guarded = { ...descriptor, compute: { ...compute, module, entryPoint } };
+    const guarded = { ...membersOf(descriptor), compute: { ...membersOf(compute), module, entryPoint } };
     if (!record) {
       const isAlone = bindings.every(({ group }) => group !== point.group);
       return { choice, request, guarded, place: isAlone ? "own group" : "hidden in the program's group" };
