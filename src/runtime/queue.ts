@@ -53,8 +53,10 @@ export function hardenedQueue(
           return () => native.writeBuffer(buffer, offset, copy);
         });
       }
-      args[0] = usages.target(buffer);
-      native.writeBuffer(...args);
+      const target = usages.target(buffer);
+      // Dawn aborts the process when it is handed shared memory in Node.js.
+      if (bytes && !(bytes.buffer instanceof ArrayBuffer)) native.writeBuffer(target, offset, bytes.slice());
+      else native.writeBuffer(target, offset, data, start, size);
     },
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
       const [to, data, layout, size] = args;
