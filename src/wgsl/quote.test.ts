@@ -11,6 +11,13 @@ test("text is inserted as it is", () => {
   expect(declarations`${"const a = 1; const b = 2;"}`).toHaveLength(2);
 });
 
+test("text is never taken for a node, whatever its names", () => {
+  const names = ["hole0", "hole_1", "hole__2"];
+  expect(printExpression(expression`f(${sum}, ${names[0]!}, ${names[1]!}, ${names[2]!}, hole4)`)).toBe(
+    "f(a + b, hole0, hole_1, hole__2, hole4)",
+  );
+});
+
 test("an expression stays one operand, wherever it goes", () => {
   expect(printExpression(expression`${sum} * c`)).toBe("(a + b) * c");
   expect(printExpression(expression`${sum}.x[${sum}]`)).toBe("(a + b).x[a + b]");

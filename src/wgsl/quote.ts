@@ -51,15 +51,19 @@ export const { expression, statements, declarations } = quote();
 /** What goes to the place of a placeholder, by the placeholder's `keyOf`. */
 type Nodes = ReadonlyMap<string, NodeHole>;
 
-/** The template's text, with a placeholder for each hole that takes nodes. */
+/** The template's text, with a placeholder, of a name that no text has, for each hole that takes nodes. */
 function assemble(strings: TemplateStringsArray, holes: readonly Hole[]): { text: string; nodes: Nodes } {
   const nodes = new Map<string, NodeHole>();
+  const isText = (hole: Hole) => typeof hole === "string" || typeof hole === "number";
+  const texts = [...strings, ...holes.filter(isText).map(String)];
+  let stem = "hole";
+  while (texts.some((text) => text.includes(stem))) stem += "_";
   let text = strings[0]!;
   holes.forEach((hole, i) => {
-    if (typeof hole === "string" || typeof hole === "number") {
+    if (isText(hole)) {
       text += hole;
     } else {
-      const name = `belay_hole_${i}`;
+      const name = `${stem}${i}`;
       const kind = placeholderKind(hole, text);
       nodes.set(`${kind} ${name}`, hole);
       text += { constAssert: `const_assert ${name};`, call: `${name}()`, identifier: name }[kind];
