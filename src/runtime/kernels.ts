@@ -29,8 +29,9 @@ export interface Kernel {
   detections: number;
   /** Strikes of the armed fault read so far. */
   strikes: number;
-  /** Why the device refused the protected code, if it did. */
+  /** Why the device refused the protected code, if it did; known when `proving` settles. */
   refused?: string;
+  proving?: Promise<void>;
 }
 
 /** What identifies a kernel. */

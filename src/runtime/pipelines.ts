@@ -72,12 +72,17 @@ export class Pipelines {
     if (!guarded) return this.#adopt(own, new Facts(own, plan));
     const { made, failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(guarded));
     const facts = new Facts(made, plan, this.#reportOf(plan, made));
-    void failed.then((error) => {
+    const { kernel } = plan.choice;
+    const proven = failed.then(async (error) => {
       if (!error) return;
-      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
-      if (plan.choice.kernel) plan.choice.kernel.refused = error.message;
       facts.fallBack(own);
+      // When the mistake is the program's, its own pipeline fails too, of which it has been told.
+      const { failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor));
+      if (await failed) return;
+      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
+      if (kernel) kernel.refused = error.message;
     });
+    if (kernel) kernel.proving = Promise.all([kernel.proving, proven]).then(() => {});
     return this.#adopt(own, facts);
   }
 

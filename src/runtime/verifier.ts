@@ -145,7 +145,8 @@ export class Verifier {
     try {
       // Begun before anything is awaited, so that the snapshot stands in the queue right behind the epoch.
       const taking = this.#takeSnapshot([epoch]);
-      const [{ lost }, snapshot] = await Promise.all([previous, taking]);
+      const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
+      const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving]);
       if (lost) return { lost };
       const detections = this.#read([epoch], snapshot);
       const settled = this.#settled.get(epoch);
