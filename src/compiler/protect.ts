@@ -193,9 +193,17 @@ function transform(
   step(replicateInvocations(program, names, { replicas, entryPoints, subgroups }));
   if (replicas === 2) {
     const comparison = new Comparison(names, { channel, lanes });
-    step(executeAtomicsOnce(program, names, { check, comparison, sites, functions: functions() }));
     const isInside = (variable: GlobalVariable) =>
       redundancy === "intra+lds" && isReplicated(program, names, variable);
+    step(
+      executeAtomicsOnce(program, names, {
+        check,
+        comparison,
+        sites,
+        functions: functions(),
+        isReplicated: isInside,
+      }),
+    );
     step(
       compareStores(program, names, {
         check,

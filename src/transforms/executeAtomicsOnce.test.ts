@@ -24,6 +24,7 @@ const once =
         program,
         functionsOf(program).filter(({ name }) => name === "main"),
       ),
+      isReplicated: () => false,
     });
 const memory = `
   struct Counters { sum: atomic<u32>, low: array<atomic<i32>, 4> }
@@ -46,6 +47,13 @@ describe.each(["store", "signature"] as const)("with the check %s", (check) => {
     executed(
       "no result",
       "fn f(i: u32) { atomicMax(&c[i + 1u].low[2], i32(i)); atomicStore(&bins[3], 4u); }",
+    ));
+
+  it("lets both replicas store before an atomic that may release what they stored", () =>
+    executed(
+      "a lock",
+      `var<workgroup> total: u32;
+      fn f(i: u32) { if (atomicExchange(&bins[0], 1u) == 0u) { total += i; atomicStore(&bins[0], 0u); } }`,
     ));
 
   it("shares both fields of an exchange", () =>

@@ -15,12 +15,14 @@
  */
 import { addressOf } from "../analysis/addresses.ts";
 import { builtinFunction } from "../analysis/effects.ts";
+import { hazardousVariables } from "../analysis/hazards.ts";
 import { placeOf } from "../analysis/places.ts";
 import type {
   CallExpression,
   Declaration,
   Expression,
   FunctionDeclaration,
+  GlobalVariable,
   Module,
   Statement,
 } from "../wgsl/ast.ts";
@@ -39,6 +41,8 @@ export interface ExecuteAtomicsOnceOptions {
   readonly sites: CheckSites;
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** True for workgroup variables that get a copy per replica. */
+  readonly isReplicated: (variable: GlobalVariable) => boolean;
 }
 
 export function executeAtomicsOnce(
@@ -63,21 +67,31 @@ class AtomicExecution {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
+  /** True when there are stores that both replicas do (compareStores). */
+  readonly #bothStore: boolean;
 
   constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
+    const hazards = [...hazardousVariables(program, options.functions)];
+    this.#bothStore = hazards.some((v) => !names.isGenerated(v.name) && !options.isReplicated(v));
   }
 
   statement(statement: Statement, functionName: string): Statement | Statement[] {
     if (statement.kind === "callStatement") {
       const compared = this.#compared(statement.call, functionName);
       if (!compared) return statement;
-      // Nobody waits for a result, so the second replica need not step in for a first that is not there.
+      const { check, comparison } = this.#options;
       const { statements } = quote(statement.span);
+      // The operation may hand on to others what was stored before it, so the stores of both replicas come first.
+      const meeting =
+        check === "signature" && this.#bothStore
+          ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
+          : [];
+      // Nobody waits for a result, so the second replica need not step in for a first that is not there.
       const first = this.#names.the("replica");
-      return [...compared.statements, ...statements`if (${first} == 0u) { ${statement.call}; }`];
+      return [...compared.statements, ...meeting, ...statements`if (${first} == 0u) { ${statement.call}; }`];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
     const call = statement.initializer;
