@@ -40,7 +40,9 @@ export async function runKernel(
     device.queue.writeBuffer(buffer, 0, words);
     return buffer;
   };
-  const buffers = new Map(Object.entries(input.buffers).map(([binding, words]) => [Number(binding), upload(words)]));
+  const buffers = new Map(
+    Object.entries(input.buffers).map(([binding, words]) => [Number(binding), upload(words)]),
+  );
   const reportStart = new Uint32Array(reportWords.total);
   for (const [name, value] of Object.entries(armed)) reportStart[reportWords[name as keyof Armed]] = value;
   const report = layout && upload(reportStart);
