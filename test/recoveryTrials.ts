@@ -1,5 +1,5 @@
 /** Programs to inject faults into with recovery on, and the trials that do so. */
-import type { HardenedDevice, Workload } from "../src/index.ts";
+import type { ArmedFault, HardenedDevice, Workload } from "../src/index.ts";
 import * as bitonicSort from "../workloads/bitonicSort.ts";
 import * as histogram from "../workloads/histogram.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
@@ -114,9 +114,10 @@ export interface Trials {
   detected: number;
   /** Detected faults after which the program got its results. */
   recovered: number;
-  /** Faults that struck and were not noticed, without any effect and with wrong results. */
+  /** Faults that struck, and had no effect. */
   masked: number;
-  silent: number;
+  /** Faults that struck and were not noticed, although the results are wrong. */
+  readonly silent: ArmedFault[];
   /** Runs after a detected fault whose results were not the right bits. */
   wrong: number;
   /** Faults that did not strike. */
@@ -131,7 +132,8 @@ export async function runTrials(
   { count, seed }: { readonly count: number; readonly seed: number },
 ): Promise<Trials> {
   const trials: Trials = {
-    ...{ detected: 0, recovered: 0, masked: 0, silent: 0, wrong: 0, missed: 0 },
+    ...{ detected: 0, recovered: 0, masked: 0, wrong: 0, missed: 0 },
+    silent: [],
     milliseconds: { clean: [], recovered: [] },
   };
   let faults = 0;
@@ -146,12 +148,13 @@ export async function runTrials(
   for (let attempt = 0; attempt < 20 * count && trials.detected < count; attempt++) {
     const { kernel, sites } = kernels[draw(kernels.length)]!;
     const site = sites[draw(sites.length)]!;
-    device.belay.arm({
+    const armed: ArmedFault = {
       ...{ kernel, site: site.id, replica: draw(2) as 0 | 1, mask: 1 << draw(32) },
       component: draw(site.components),
       workgroup: [draw(2), 0, 0],
       localIndex: draw(16),
-    });
+    };
+    device.belay.arm(armed);
     faults = 0;
     start = performance.now();
     const outputs = await workload(device).catch(() => undefined);
@@ -166,7 +169,7 @@ export async function runTrials(
       trials.milliseconds.recovered.push(elapsed);
     } else if (strikes === 0) trials.missed++;
     else if (isRight) trials.masked++;
-    else trials.silent++;
+    else trials.silent.push(armed);
   }
   return trials;
 }

@@ -84,8 +84,12 @@ export class Textures {
     if (known === undefined) return texture;
     if (known) return known;
     const usage = flags.textureCopySrc | flags.textureCopyDst | flags.renderAttachment;
+    // Canvases can be drawn to in sRGB, through a view of another format than their own.
+    const linear = texture.format.replace("-srgb", "") as GPUTextureFormat;
+    const isColor = linear === "rgba8unorm" || linear === "bgra8unorm";
+    const viewFormats: GPUTextureFormat[] = isColor ? [linear, `${linear}-srgb`] : [];
     const { made } = makeSilently(this.#device, () =>
-      this.#device.createTexture(textureLike(texture, usage)),
+      this.#device.createTexture({ ...textureLike(texture, usage), viewFormats }),
     );
     this.#shown.set(texture, made);
     return made;
