@@ -14,6 +14,9 @@ it("takes a buffer as the descriptor of another", () => {
   const usage = GPUBufferUsage.STORAGE;
   const buffer = device.createBuffer(device.createBuffer({ label: "first", size: 16, usage }));
   expect(buffer).toMatchObject({ label: "first", size: 16, usage });
+  const names: string[] = [];
+  for (const name in buffer) names.push(name);
+  expect(names).toEqual(expect.arrayContaining(["label", "size", "usage", "mapState"]));
 });
 
 const inheriting = <T extends object>(members: T): T => Object.create(members);

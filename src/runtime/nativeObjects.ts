@@ -20,11 +20,9 @@ export const flags = {
   transientAttachment: 0x20,
 } as const;
 
-/** Gives one native object own members that hide its prototype's. */
+/** Gives one native object own members that hide its prototype's, and are enumerated as those are. */
 export function shadow<T extends object>(native: T, members: Partial<T>): void {
-  for (const [name, member] of Object.entries(Object.getOwnPropertyDescriptors(members))) {
-    Object.defineProperty(native, name, { ...member, enumerable: false });
-  }
+  Object.defineProperties(native, Object.getOwnPropertyDescriptors(members));
 }
 
 /** The original of a method that is about to be shadowed, bound to its object. */
