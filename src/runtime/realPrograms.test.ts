@@ -305,7 +305,7 @@ describe("memory", () => {
       if (i % 50 === 49) await new Promise((next) => setTimeout(next));
     }
     const { checks, snapshots } = await device.belay.report();
-    expect(checks).toBeGreaterThan(4);
+    expect(checks).toBeGreaterThan(2);
     expect(snapshots.peak).toBeLessThan(20 * 256);
     expect(snapshots.taken).toBeGreaterThan(0);
     device.destroy();
