@@ -11,7 +11,12 @@ export interface Address {
   readonly dynamic: boolean;
 }
 
-/** The address of `place`, whose indices may be evaluated again (access normal form). */
+/**
+ * The address of `place`, whose indices may be evaluated again (access normal form).
+ *
+ * It is bijective in each index: where a product with the stride would lose the index's top bits, they come back in at
+ * the bottom. So two indices never share an address, and in bounds the address is the byte offset.
+ */
 export function addressOf(program: Program, place: Place): Address {
   const { expression } = quote();
   let known = 0;
@@ -26,9 +31,19 @@ export function addressOf(program: Program, place: Place): Address {
       known += Number(constant.value) * step.stride;
       continue;
     }
-    const term = expression`u32(${step.index}) * ${`${step.stride}u`}`;
+    const term = scaled(step.index, step.stride);
     sum = sum ? expression`${sum} + ${term}` : term;
   }
   if (!sum) return { expression: expression`${`${known}u`}`, dynamic: false };
   return { expression: known === 0 ? sum : expression`${sum} + ${`${known}u`}`, dynamic: true };
+}
+
+/** `index * stride`, as a product with the odd part of the stride and a rotation by the rest. */
+function scaled(index: Expression, stride: number): Expression {
+  const { expression } = quote();
+  const shift = Math.log2(stride & -stride);
+  const odd = stride >> shift;
+  const product = odd === 1 ? expression`u32(${index})` : expression`u32(${index}) * ${`${odd}u`}`;
+  if (shift === 0) return product;
+  return expression`(${product} << ${`${shift}u`}) | (${product} >> ${`${32 - shift}u`})`;
 }

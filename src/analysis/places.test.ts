@@ -39,16 +39,33 @@ function placeIn(place: string, statement = `_ = ${place};`) {
   return { program, statement: last, expression: (last.target ?? last.value) as Expression };
 }
 
+/** A product with a power of two that rotates; in parentheses where it is a term of a sum. */
+function scaled(product: string, shift: number, inSum = false): string {
+  const factor = product.includes("*") ? `(${product})` : product;
+  const rotation = `(${factor} << ${shift}u) | (${factor} >> ${32 - shift}u)`;
+  return inSum ? `(${rotation})` : rotation;
+}
+
 describe("a place", () => {
   it.each([
-    ["parts[i].mass", "parts", "u32(i) * 320u", "f32"],
-    ["parts[2].inner[i].at.y", "parts", "u32(i) * 64u + 676u", "f32"],
-    ["parts[j].inner[1].h[i + 1u][2]", "parts", "u32(j) * 320u + u32(i + 1u) * 8u + 116u", "f16"],
-    ["parts[k].m[i][j]", "parts", "u32(i) * 8u + u32(j) * 4u + 496u", "f32"],
+    ["parts[i].mass", "parts", scaled("u32(i) * 5u", 6), "f32"],
+    ["parts[2].inner[i].at.y", "parts", `${scaled("u32(i)", 6, true)} + 676u`, "f32"],
+    [
+      "parts[j].inner[1].h[i + 1u][2]",
+      "parts",
+      `${scaled("u32(j) * 5u", 6, true)} + ${scaled("u32(i + 1u)", 3, true)} + 116u`,
+      "f16",
+    ],
+    [
+      "parts[k].m[i][j]",
+      "parts",
+      `${scaled("u32(i)", 3, true)} + ${scaled("u32(j)", 2, true)} + 496u`,
+      "f32",
+    ],
     ["parts[3].last.z", "parts", "1224u", "u32"],
     ["(*&parts[0]).inner[k].flag", "parts", "80u", "u32"],
-    ["tile[i][4]", "tile", "u32(i) * 20u + 16u", "f32"],
-    ["tile[n]", "tile", "u32(n) * 20u", "array<f32, 5>"],
+    ["tile[i][4]", "tile", `${scaled("u32(i) * 5u", 2, true)} + 16u`, "f32"],
+    ["tile[n]", "tile", scaled("u32(n) * 5u", 2), "array<f32, 5>"],
     ["size.w", "size", "12u", "f32"],
     ["mine", "mine", "0u", "vec2<f32>"],
   ])("%s", (text, variable, address, type) => {

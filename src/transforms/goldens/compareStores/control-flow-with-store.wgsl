@@ -7,7 +7,7 @@ fn f(i: u32) {
       }
       default: {
         let belay_value_2 = k;
-        if (belay_agree1at(1u, u32(belay_value_2) * 4u, i) && belay_replica == 0u) {
+        if (belay_agree1at(1u, (u32(belay_value_2) << 2u) | (u32(belay_value_2) >> 30u), i) && belay_replica == 0u) {
           out[belay_value_2] = i;
         }
       }

@@ -1,6 +1,6 @@
 fn f(i: u32) {
   let belay_value_1: u32 = i * 2u;
-  if (belay_agree1at(1u, u32(i) * 4u, belay_value_1) && belay_replica == 0u) {
+  if (belay_agree1at(1u, (u32(i) << 2u) | (u32(i) >> 30u), belay_value_1) && belay_replica == 0u) {
     out[i] = belay_value_1;
   }
   let belay_value_2: u32 = 4u;
@@ -8,13 +8,13 @@ fn f(i: u32) {
     out[3] = belay_value_2;
   }
   let belay_value_3: vec3<f32> = vec3f(f32(i));
-  if (belay_agree3at(3u, u32(i) * 32u, bitcast<vec3<u32>>(belay_value_3)) && belay_replica == 0u) {
+  if (belay_agree3at(3u, (u32(i) << 5u) | (u32(i) >> 27u), bitcast<vec3<u32>>(belay_value_3)) && belay_replica == 0u) {
     parts[i].at = belay_value_3;
   }
   let belay_value_4 = i + 1u;
   let belay_value_5 = i % 4u;
   let belay_value_6: u32 = 7u;
-  if (belay_agree0at(4u, u32(belay_value_4) * 32u + u32(belay_value_5) * 4u + 12u) && belay_replica == 0u) {
+  if (belay_agree0at(4u, ((u32(belay_value_4) << 5u) | (u32(belay_value_4) >> 27u)) + ((u32(belay_value_5) << 2u) | (u32(belay_value_5) >> 30u)) + 12u) && belay_replica == 0u) {
     parts[belay_value_4].flags[belay_value_5] = belay_value_6;
   }
   let belay_value_7: Part = Part(vec3f(f32(i)), array(i, 1u, 2u, 3u));

@@ -1,11 +1,11 @@
 fn f(i: u32) {
-  _ = belay_agree1at(1u, u32(i) * 20u, bitcast<u32>(i));
+  _ = belay_agree1at(1u, ((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u), bitcast<u32>(i));
   var belay_result_1: u32;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_1 = atomicAdd(&c[i].sum, i);
   }
   let slot = bitcast<u32>(belay_share1(1u, bitcast<u32>(belay_result_1)));
-  _ = belay_agree0at(2u, u32(i) * 4u + 4u);
+  _ = belay_agree0at(2u, ((u32(i) << 2u) | (u32(i) >> 30u)) + 4u);
   var belay_result_2: i32;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_2 = atomicMin(&c[0].low[i], -1);

@@ -1,6 +1,6 @@
 fn f(i: u32) {
   let belay_value_1 = i32(i);
-  _ = belay_agree1at(1u, u32(i) * 20u + 8u, bitcast<u32>(belay_value_1));
+  _ = belay_agree1at(1u, (((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u)) + 8u, bitcast<u32>(belay_value_1));
   var belay_result_1: vec2<u32>;
   if ((belay_replica == 0u) | belay_alone) {
     let belay_exchange_1 = atomicCompareExchangeWeak(&c[i].low[1], 0, belay_value_1);
@@ -11,7 +11,7 @@ fn f(i: u32) {
   var taken = belay_value_2;
   if (!taken.exchanged) {
     let belay_value_3 = taken.old_value;
-    _ = belay_agree1at(2u, u32(i) * 20u + 8u, bitcast<u32>(belay_value_3));
+    _ = belay_agree1at(2u, (((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u)) + 8u, bitcast<u32>(belay_value_3));
     var belay_result_2: vec2<u32>;
     if ((belay_replica == 0u) | belay_alone) {
       let belay_exchange_2 = atomicCompareExchangeWeak(&c[i].low[1], belay_value_3, 5);
@@ -21,7 +21,7 @@ fn f(i: u32) {
     let belay_value_4 = belay_Exchange_i32(bitcast<i32>(belay_shared_2.x), belay_shared_2.y != 0u);
     taken = belay_value_4;
   }
-  _ = belay_agree0at(3u, u32(i) * 4u);
+  _ = belay_agree0at(3u, (u32(i) << 2u) | (u32(i) >> 30u));
   var belay_result_3: vec2<u32>;
   if ((belay_replica == 0u) | belay_alone) {
     let belay_exchange_3 = atomicCompareExchangeWeak(&bins[i], 1u, 2u);
