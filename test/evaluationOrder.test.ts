@@ -1,11 +1,15 @@
-/** A kernel computes the same, in the same order, once its accesses stand alone. */
+/** A kernel computes the same, in the same order, once its accesses stand alone, and once it is protected. */
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { type ProtectOptions, reportWords } from "../src/compiler/contract.ts";
+import { protect } from "../src/compiler/protect.ts";
 import { desugarLoops } from "../src/transforms/desugarLoops.ts";
 import { expandSwizzles } from "../src/transforms/expandSwizzles.ts";
 import { normalizeAccesses } from "../src/transforms/normalizeAccesses.ts";
 import { resolvePointers } from "../src/transforms/resolvePointers.ts";
 import { uniqueNames } from "../src/transforms/uniqueNames.ts";
 import { print } from "../src/wgsl/printer.ts";
+import { kernel, kernelInput } from "./arbitraryKernels.ts";
 import { applySteps } from "./goldens.ts";
 import { runKernel } from "./kernelRunner.ts";
 import { testDevices } from "./testDevices.ts";
@@ -109,5 +113,26 @@ describe("the normal form", () => {
     const normal = await runKernel(device, print(after.module), input);
     expect(normal.buffers).toEqual(original.buffers);
     expect(original.buffers[0]!.filter((word) => word !== 0).length).toBeGreaterThan(3);
+  });
+});
+
+describe("a random kernel", () => {
+  const options: ProtectOptions[] = (["store", "signature"] as const).map((check) => ({
+    redundancy: "intra-lds",
+    check,
+    channel: "subgroup",
+    features: ["subgroups"],
+  }));
+
+  it.each(options)("computes the same once protected: $check", async (options) => {
+    await fc.assert(
+      fc.asyncProperty(kernel, async (code) => {
+        const original = await runKernel(device, code, kernelInput);
+        const guarded = await runKernel(device, protect(code, options), kernelInput);
+        expect(guarded.buffers).toEqual(original.buffers);
+        expect(guarded.report[reportWords.detections]).toBe(0);
+      }),
+      { seed: 1, numRuns: 4 },
+    );
   });
 });

@@ -1,0 +1,105 @@
+/** Random kernels of one invocation in which order matters: calls, atomics and pointers change what the next operand is. */
+import fc from "fast-check";
+import type { KernelInput } from "./kernelRunner.ts";
+
+const prelude = `
+  requires unrestricted_pointer_parameters;
+  struct Part { at: vec4u, list: array<u32, 8> }
+  @group(0) @binding(0) var<storage, read_write> trace: array<u32, 64>;
+  @group(0) @binding(1) var<storage, read_write> out: array<u32, 16>;
+  @group(0) @binding(2) var<storage, read_write> n: array<atomic<u32>, 4>;
+  @group(0) @binding(3) var<storage, read_write> parts: array<Part, 4>;
+  var<workgroup> tile: array<u32, 8>;
+  var<workgroup> flags: vec3<bool>;
+  var<private> calls: u32;
+  var<private> fuel: u32 = 40u;
+  fn t(x: u32) -> u32 { calls++; trace[calls % 64u] += x * (calls + 1u); return x; }
+  fn live() -> bool { if (fuel == 0u) { return false; } fuel--; return true; }
+  fn yes(x: u32) -> bool { return t(x) % 2u == 0u; }
+  fn bump(p: ptr<function, u32>) -> u32 { *p += 1u; return t(*p); }
+  fn add(p: ptr<storage, u32, read_write>, x: u32) -> u32 { *p += x; return t(*p); }
+  fn addAt(p: ptr<storage, array<u32, 8>, read_write>, i: u32, x: u32) -> u32 { let q = &(*p)[i % 8u]; return add(q, x); }
+`;
+
+/** What the kernels start with. */
+export const kernelInput: KernelInput = {
+  buffers: {
+    0: new Uint32Array(64),
+    1: Uint32Array.from({ length: 16 }, (_, i) => (i * 7) % 5),
+    2: new Uint32Array(4),
+    3: Uint32Array.from({ length: 48 }, (_, i) => (i * 3) % 7),
+  },
+  workgroups: [1, 1, 1],
+};
+
+/** WGSL text with arbitrary texts in its holes. */
+function text(strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
+  return fc.tuple(...holes).map((parts) => String.raw({ raw: strings }, ...parts));
+}
+
+const oneOf = (...texts: string[]) => fc.constantFrom(...texts);
+const assignment = oneOf("=", "+=", "-=", "*=", "^=", "|=");
+
+const { body } = fc.letrec<Record<"u" | "b" | "place" | "simple" | "statement" | "body", string>>((tie) => {
+  const [u, b, place, simple, body] = [tie("u"), tie("b"), tie("place"), tie("simple"), tie("body")];
+  const bounded = { maxDepth: 2, depthSize: "xsmall" } as const;
+  return {
+    u: fc.oneof(
+      { ...bounded, depthIdentifier: "expression" },
+      oneOf("3u", "i", "k", "*p", "t(5u)", "bump(&i)", "bump(&k)"),
+      text`t(${u})`,
+      text`(${u} ${oneOf("+", "-", "*", "^", "&")} ${u})`,
+      text`atomicAdd(&n[${u} % 4u], ${u})`,
+      text`atomicCompareExchangeWeak(&n[${u} % 4u], ${u}, ${u}).old_value`,
+      text`add(&out[${u} % 16u], ${u})`,
+      text`addAt(&parts[${u} % 4u].list, ${u}, ${u})`,
+      text`select(${u}, ${u}, ${b})`,
+      text`vec3u(${u}, ${u}, ${u})[${u} % 3u]`,
+      text`parts[${u} % 4u].at.${oneOf("x", "wz.y")}`,
+      place,
+    ),
+    b: fc.oneof(
+      { ...bounded, depthIdentifier: "expression" },
+      text`${u} > 2u`,
+      text`yes(${u})`,
+      text`(${b} ${oneOf("&&", "||")} ${b})`,
+      text`!(${b})`,
+      oneOf("flags.x", "flags.y"),
+    ),
+    place: text`${oneOf("out[", "tile[", "local[", "parts[1].list[", "parts[2].at[")}${u} % 4u]`,
+    simple: fc.oneof(
+      text`${fc.oneof(place, oneOf("*p", "i", "k"))} ${assignment} ${u}`,
+      text`${place}${oneOf("++", "--")}`,
+      text`atomic${oneOf("Add", "Store", "Max")}(&n[${u} % 4u], ${u})`,
+    ),
+    statement: fc.oneof(
+      { ...bounded, depthIdentifier: "statement" },
+      text`${simple};`,
+      text`parts[${u} % 4u].at.${oneOf("zx", "wzy.yx")} ${assignment} vec2u(${u}, ${u});`,
+      text`flags.${oneOf("x", "y")} = ${b};`,
+      text`parts[${u} % 4u] = parts[${u} % 4u];`,
+      text`{ let p = &out[${u} % 16u]; ${body} }`,
+      text`{ let out = ${u}; k += out; var tile = out; tile += k; *p = tile; }`,
+      text`if (${b}) { ${body} } else if (${b}) { ${body} } else { ${body} }`,
+      text`for (${simple}; live() && ${b}; ${simple}) { ${body} if (${b}) { ${oneOf("break", "continue")}; } ${body} }`,
+      text`while (live() && ${b}) { ${body} if (${b}) { continue; } ${body} }`,
+      text`loop { ${body} if (${b}) { continue; } ${body} continuing { ${simple}; break if !live() || ${b}; } }`,
+      text`switch (${u} % 4u) { case 0: { ${body} } case 1, 2: { if (${b}) { break; } ${body} } default: { ${body} } }`,
+    ),
+    body: fc
+      .array(tie("statement"), { minLength: 1, maxLength: 2 })
+      .map((statements) => statements.join("\n")),
+  };
+});
+
+/** A kernel that runs on `kernelInput`. */
+export const kernel: fc.Arbitrary<string> = fc.array(body, { minLength: 2, maxLength: 3 }).map(
+  (bodies) => `${prelude}
+  @compute @workgroup_size(1) fn main() {
+    var i = 1u; var k = 2u; var local: array<u32, 4>;
+    let p = &out[bump(&k)];
+    trace[0] = atomicLoad(&n[0]) + parts[0].at.x;
+    ${bodies.join("\n")}
+    trace[63] = i * 3u + k + local[1] + tile[3] + u32(flags.x);
+  }`,
+);
