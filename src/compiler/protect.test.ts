@@ -122,3 +122,22 @@ describe("the result", () => {
     }
   });
 });
+
+it("stops where the shapes of pointers multiply", () => {
+  // Each level passes both halves of its half on: 2^24 shapes for the innermost function.
+  const levels = Array.from({ length: 24 }, (_, i) => i);
+  const structs = levels.map((i) => `struct S${i + 1} { a: S${i}, b: S${i} }`).join("\n");
+  const functions = levels.map(
+    (i) => `fn f${i + 1}(p: ptr<storage, S${i + 1}, read_write>) { f${i}(&p.a); f${i}(&p.b); }`,
+  );
+  const wgsl = `
+    struct S0 { x: u32 }
+    ${structs}
+    @group(0) @binding(0) var<storage, read_write> tree: S24;
+    fn f0(p: ptr<storage, S0, read_write>) { p.x = 1u; }
+    ${functions.join("\n")}
+    @compute @workgroup_size(1) fn main() { f24(&tree); }`;
+  const { code, diagnostics } = protect(wgsl);
+  expect(diagnostics.map((diagnostic) => diagnostic.code)).toEqual(["BELAY211"]);
+  expect(code).toBe(wgsl);
+});

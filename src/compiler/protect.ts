@@ -2,7 +2,7 @@
 import { bindingAccesses, bindingPointsOf } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { noComputeEntryPoint, subgroupsMissing } from "../diagnostics/protection.ts";
+import { noComputeEntryPoint, subgroupsMissing, tooManyShapes } from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -17,7 +17,7 @@ import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
 import { isReplicated, replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
 import { CheckSites, type FaultSite, type ReportLayout, reportWords } from "../transforms/reportBuffer.ts";
-import { resolvePointers } from "../transforms/resolvePointers.ts";
+import { resolvePointers, SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
 import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts";
@@ -93,7 +93,13 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
   if (options.strict && diagnostics.length > 0)
     return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
   if (eligible.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
-  const result = transform(resolve(unique.module), names, settings, eligible);
+  let result: Transformed;
+  try {
+    result = transform(resolve(unique.module), names, settings, eligible);
+  } catch (error) {
+    if (!(error instanceof SpecializationLimit)) throw error;
+    return unchanged([tooManyShapes(error.span, error.message)]);
+  }
   const summaries = unprotected(source, kernels).map((summary) => ({
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),

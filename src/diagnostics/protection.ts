@@ -47,3 +47,8 @@ export const subgroupsMissing = (): Diagnostic =>
 
 export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
   finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);
+
+export const tooManyShapes = (span: Span, most: string): Diagnostic =>
+  finding("BELAY211", "error", span, `the pointers that reach this function have too many shapes: ${most}`, {
+    help: "pass values or indices instead of pointers to parts of parts",
+  });

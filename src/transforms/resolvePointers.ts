@@ -10,6 +10,7 @@
  * Requires: unique names.   Ensures: valid module; every access to storage, workgroup or uniform memory names its variable.
  * Order:    before normalizeAccesses.
  */
+import type { Span } from "../diagnostics/diagnostic.ts";
 import type {
   Block,
   CallExpression,
@@ -31,6 +32,21 @@ import type { Names } from "./names.ts";
 /** What a pointer `let` or parameter points to, with indices that may be repeated. */
 type Pointees = ReadonlyMap<LetStatement | Parameter, Expression>;
 
+/** Functions that specialization may make of a module; calls that pass parts of parts on can ask for exponentially many. */
+const mostSpecializations = 1000;
+
+/** Specialization was stopped: the module's pointers have too many shapes. */
+export class SpecializationLimit extends Error {
+  /** The function that would have been specialized once more. */
+  readonly span: Span;
+
+  constructor(span: Span) {
+    super(`more than ${mostSpecializations} specialized functions`);
+    this.span = span;
+  }
+}
+
+/** Throws a `SpecializationLimit` when the pointers of the module have too many shapes. */
 export function resolvePointers(program: Program, names: Names): Module {
   return new PointerResolver(program, names).module();
 }
@@ -40,6 +56,7 @@ class PointerResolver {
   readonly #names: Names;
   /** Specialized functions by function and shape of the pointer arguments. */
   readonly #specialized = new Map<string, FunctionDeclaration>();
+  #entered = 0;
 
   constructor(program: Program, names: Names) {
     this.#program = program;
@@ -140,6 +157,8 @@ class PointerResolver {
     const key = [fn.name, ...shape].join("|");
     const known = this.#specialized.get(key);
     if (known) return known;
+    // A function is entered before its body is, so that a deep chain of calls is counted on its way down.
+    if (++this.#entered > mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
     const pointees = new Map<LetStatement | Parameter, Expression>();
     const parameters = fn.parameters.flatMap((parameter, i) => {
       const place = places[i];
