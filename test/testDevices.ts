@@ -3,7 +3,9 @@ import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
 import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
 
 /** Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no error scope of the test expects fails the test. */
-export function testDevices({ full = false } = {}): { newDevice: () => Promise<GPUDevice> } {
+export function testDevices({ full = false } = {}): {
+  newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
+} {
   let opened: OpenedGpu;
   const errors: string[] = [];
   beforeAll(async () => {
@@ -12,10 +14,12 @@ export function testDevices({ full = false } = {}): { newDevice: () => Promise<G
   afterAll(() => opened.close());
   afterEach(() => expect(errors.splice(0)).toEqual([]));
   return {
-    newDevice: async () => {
+    newDevice: async ({ errorsAreExpected = false } = {}) => {
       const adapter = await opened.gpu.requestAdapter();
       const device = await (full ? requestFullDevice(adapter!) : adapter!.requestDevice());
-      device.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
+      if (!errorsAreExpected) {
+        device.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
+      }
       return device;
     },
   };

@@ -284,6 +284,37 @@ describe("the same error for", () => {
   });
 });
 
+describe("the same uncaptured error for", () => {
+  async function uncapturedOf(device: GPUDevice, mistake: (device: GPUDevice) => unknown) {
+    const errors: string[] = [];
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      errors.push(`${event.error.constructor.name}: ${event.error.message}`);
+    });
+    let thrown = false;
+    try {
+      mistake(device);
+    } catch {
+      thrown = true;
+    }
+    // Errors come in order, so the scope's answer comes after all that came before it.
+    device.pushErrorScope("validation");
+    await device.popErrorScope();
+    await device.queue.onSubmittedWorkDone();
+    return { thrown, errors };
+  }
+
+  it.each(Object.entries(mistakes))("%s", async (_, mistake) => {
+    const plain = await newDevice({ errorsAreExpected: true });
+    const expected = await uncapturedOf(plain, mistake);
+    expect(expected.thrown || expected.errors.length > 0).toBe(true);
+    const device = await harden(await newDevice({ errorsAreExpected: true }));
+    expect(await uncapturedOf(device, mistake)).toEqual(expected);
+    plain.destroy();
+    device.destroy();
+  });
+});
+
 it("gives a handler back as it was set", async () => {
   const device = await harden(await newDevice());
   const handler = () => {};
