@@ -1,6 +1,8 @@
 /** Diagnostics as text for people: the message, the place, and the source around it. */
+
 import { createColors } from "picocolors";
 import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
+import { type Line, lineAt } from "./lines.ts";
 
 export interface RenderOptions {
   /** What to call the source. Default: `source`. */
@@ -9,8 +11,6 @@ export interface RenderOptions {
   readonly color?: boolean;
 }
 
-/** Line breaks as WGSL counts them. */
-const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 const tab = "    ";
 /** The longest piece of a line that is shown, in characters. */
 const widest = 100;
@@ -19,26 +19,6 @@ const widest = 100;
 export function lineAndColumn(source: string, offset: number): { line: number; column: number } {
   const { line, start } = lineAt(source, offset);
   return { line, column: [...source.slice(start, offset)].length + 1 };
-}
-
-interface Line {
-  readonly line: number;
-  readonly start: number;
-  readonly end: number;
-}
-
-function lineAt(source: string, offset: number): Line {
-  let line = 1;
-  let start = 0;
-  for (const {
-    index,
-    0: { length },
-  } of source.matchAll(lineBreak)) {
-    if (index + length > offset) return { line, start, end: index };
-    line++;
-    start = index + length;
-  }
-  return { line, start, end: source.length };
 }
 
 /**

@@ -1,11 +1,13 @@
+import { lineAt } from "../diagnostics/lines.ts";
+
 /** A place in a source, counted from 1 as editors do; columns count UTF-16 units. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** Where an offset lies in a source; WGSL's line breaks (specification section "Blankspace and line breaks"). */
+/** Where an offset lies in a source. */
 export function sourcePosition(source: string, offset: number): SourcePosition {
-  const lines = source.slice(0, offset).split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
-  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
+  const { line, start } = lineAt(source, offset);
+  return { line, column: offset - start + 1 };
 }
