@@ -8,12 +8,12 @@ const root = resolve(import.meta.dirname, "..");
 
 /** Lowest first: a folder imports itself and what stands in a row before its own. */
 const rows = [
-  ["wgsl"],
+  ["wgsl", "loops"],
   ["analysis"],
   ["transforms"],
   ["compiler"],
   ["runtime"],
-  ["campaign", "report"],
+  ["campaign", "report", "speculation"],
   ["cli"],
 ];
 /** What anyone may import; it imports nothing but itself. */

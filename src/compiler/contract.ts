@@ -6,9 +6,14 @@ import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuf
 export { recordCause, reportWords } from "../transforms/reportBuffer.ts";
 export type { BindingAccess, BindingPoint, CheckSite, FaultSite, ReportLayout };
 
-export type Redundancy = "none" | "intra+lds" | "intra-lds";
+export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
 export type Check = "store" | "signature";
 export type Channel = "subgroup" | "workgroup";
+/**
+ * Where the replicas of an invocation stand in an Intra-Group kernel's doubled workgroup: as adjacent lanes, as lanes half
+ * a subgroup apart, or in different subgroups, half a workgroup apart (which also replicates what a subgroup shares).
+ */
+export type Pairing = "adjacent" | "half-subgroup" | "subgroups";
 
 /** The device limits that decide whether a kernel can be doubled; names and units as in `GPUSupportedLimits`. */
 export interface KernelLimits {
@@ -19,11 +24,27 @@ export interface KernelLimits {
   readonly maxBindGroups: number;
 }
 
+/**
+ * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and a copy of each buffer that the
+ * kernel both loads and stores.
+ */
+export interface InterGroup {
+  /**
+   * The pipeline-overridable constant, by name, that says which dimension of the grid is doubled: 0 = x, 1 = y, 2 = z, and
+   * 3 = what the report's word `grid` says. Doubling x needs a grid of at most half the limit in x, and so on.
+   */
+  readonly doubling: string;
+  /** For each binding of the program that the second replica must not share: where its own copy is bound. */
+  readonly shadows: readonly { readonly of: BindingPoint; readonly at: BindingPoint }[];
+}
+
 export interface ProtectOptions {
   /** Default `"intra+lds"`. */
   readonly redundancy?: Redundancy;
   /** Default `"signature"`. */
   readonly check?: Check;
+  /** Default `"adjacent"`; Intra-Group only. */
+  readonly pairing?: Pairing;
   /** Default `"auto"`: `"subgroup"` when `features` has `"subgroups"`, else `"workgroup"`. */
   readonly channel?: Channel | "auto";
   /** Features of the device the code is for. Default: none. */
@@ -47,6 +68,8 @@ export interface EntryPointSummary {
   readonly name: string;
   /** The redundancy really applied; `"none"` when the entry point is left alone. */
   readonly redundancy: Redundancy;
+  /** Set when `redundancy` is `"inter"`. */
+  readonly interGroup?: InterGroup;
   /** Check sites reachable from this entry point. */
   readonly checks: readonly number[];
   /** Whether it uses the report buffer; the binding exists in its pipeline's default layout only then. */

@@ -75,7 +75,7 @@ describe("the result", () => {
 
   it("binds the report in a group of its own", () => {
     const groups = (code: string) => protect(code).layout;
-    expect(groups(kernel())).toEqual({ group: 1, binding: 0, bytes: 4 * reportWords.total });
+    expect(groups(kernel())).toEqual({ group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
     const fourth = "@group(3) @binding(0) var<uniform> size: u32;";
     expect(groups(kernel("out[i] = size;", fourth))).toMatchObject({ group: 1 });
   });

@@ -157,7 +157,7 @@ function transform(
   { redundancy, check, channel, limits, report, injectFaults: inject }: Settings,
   eligible: readonly FunctionDeclaration[],
 ): Transformed {
-  const layout: ReportLayout = { ...report, bytes: 4 * reportWords.total };
+  const layout: ReportLayout = { ...report, bytes: 4 * reportWords.total, cells: 0 };
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
   const entryPoints = new Set(eligible.map((kernel) => kernel.name));

@@ -12,7 +12,7 @@ import { CheckSites, reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("compareStores");
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total });
+  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate: Step = (program, names) =>
   replicateInvocations(program, names, { replicas: 2, subgroups: false, entryPoints: new Set(["main"]) });
 const compare =

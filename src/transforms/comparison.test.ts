@@ -14,7 +14,7 @@ import { reportWords } from "./reportBuffer.ts";
 const golden = goldens("comparison", { withLibrary: true });
 const kernel = "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}";
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total });
+  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate: Step = (program, names) =>
   replicateInvocations(program, names, {
     replicas: 2,

@@ -5,7 +5,7 @@ import { declareReport } from "./declareReport.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("declareReport");
-const layout = { group: 2, binding: 5, bytes: 4 * reportWords.total };
+const layout = { group: 2, binding: 5, bytes: 4 * reportWords.total, cells: 0 };
 
 it("declares the report, the function that writes to it, and who an invocation is", () =>
   golden("the report", "fn f() {}", (program, names) => declareReport(program, names, layout)));

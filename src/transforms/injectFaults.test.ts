@@ -17,7 +17,7 @@ const memory = `
   @group(0) @binding(3) var<uniform> size: u32;
 `;
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total });
+  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const inject: Step = (program, names) =>
   injectFaults(program, names, {
     functions: new Set(functionsOf(program).filter(({ name }) => name === "f")),

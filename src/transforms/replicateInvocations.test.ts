@@ -8,7 +8,7 @@ import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateInvocations");
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total });
+  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
   (options: { replicas?: 1 | 2; subgroups?: boolean; only?: string } = {}): Step =>
   (program, names) => {

@@ -10,7 +10,7 @@ import { CheckSites, reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateWorkgroupMemory");
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total });
+  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
   (sites = new CheckSites()): Step =>
   (program, names) =>

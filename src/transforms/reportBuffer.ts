@@ -32,6 +32,11 @@ export interface ReportLayout {
   readonly binding: number;
   /** Size of the buffer in bytes. */
   readonly bytes: number;
+  /**
+   * How many words after the records are sums that must be zero whenever no work is under way: to each, the two replicas of
+   * some workgroups add what they presented, one with the opposite sign.
+   */
+  readonly cells: number;
 }
 
 /**
@@ -59,6 +64,8 @@ export const reportWords = {
   armedLocalIndex: 9,
   /** Which dynamic execution of the site by that invocation, counted from 0. */
   armedOccurrence: 10,
+  /** Which dimension of the grid is doubled, for an Inter-Group kernel that was told to look here (`InterGroup.doubling`). */
+  grid: 11,
   /** First record. */
   records: 16,
   /**
