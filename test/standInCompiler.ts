@@ -57,7 +57,7 @@ fn belay_enter(site: u32, index: u32) {
   return {
     code: code + prelude,
     diagnostics: [],
-    layout: { group, binding, bytes: 4 * total },
+    layout: { group, binding, bytes: 4 * total, cells: 0 },
     entryPoints: entries.map((entry, i) => ({
       name: entry[1]!,
       redundancy: "intra+lds",
