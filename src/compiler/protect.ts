@@ -4,7 +4,7 @@ import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/ca
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { noComputeEntryPoint, subgroupsMissing, tooManyShapes } from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
-import { Comparison } from "../transforms/comparison.ts";
+import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
 import { desugarLoops } from "../transforms/desugarLoops.ts";
 import { enableSubgroups } from "../transforms/enableSubgroups.ts";

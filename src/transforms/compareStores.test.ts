@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf, reachableFrom } from "../analysis/callGraph.ts";
 import { compareStores } from "./compareStores.ts";
-import { Comparison } from "./comparison.ts";
+import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { expandSwizzles } from "./expandSwizzles.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";

@@ -17,7 +17,7 @@ import { type ReportLayout, reportWords } from "./reportBuffer.ts";
 
 export function declareReport(program: Program, names: Names, layout: ReportLayout): Module {
   const n = (thing: string) => names.the(thing);
-  const headerPadding = 4 * (reportWords.records - reportWords.armedOccurrence);
+  const headerPadding = 4 * (reportWords.records - reportWords.grid);
   const { declarations } = quote();
   const added = declarations`
     struct ${n("Record")} {
@@ -42,7 +42,8 @@ export function declareReport(program: Program, names: Names, layout: ReportLayo
       armed_workgroup_y: u32,
       armed_workgroup_z: u32,
       armed_local: u32,
-      @size(${String(headerPadding)}) armed_occurrence: u32,
+      armed_occurrence: u32,
+      @size(${String(headerPadding)}) grid: u32,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
     }
     @group(${String(layout.group)}) @binding(${String(layout.binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf, reachableFrom } from "../analysis/callGraph.ts";
-import { Comparison } from "./comparison.ts";
+import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { executeAtomicsOnce } from "./executeAtomicsOnce.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";

@@ -29,11 +29,11 @@ import type {
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
-import type { Comparison } from "./comparison.ts";
+import type { Comparison } from "./comparison/comparison.ts";
+import type { Words } from "./comparison/valueWords.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import type { CheckSites } from "./reportBuffer.ts";
-import type { Words } from "./valueWords.ts";
 
 export interface ExecuteAtomicsOnceOptions {
   readonly check: "store" | "signature";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
 import { f32Type } from "../wgsl/types.ts";
-import { Comparison } from "./comparison.ts";
+import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
 import { bytesOfCopies, replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";

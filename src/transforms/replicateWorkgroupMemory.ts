@@ -32,7 +32,7 @@ import { quote } from "../wgsl/quote.ts";
 import { mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import type { ArrayType, Type } from "../wgsl/types.ts";
-import type { Comparison } from "./comparison.ts";
+import type { Comparison } from "./comparison/comparison.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import { type CheckSites, recordCause } from "./reportBuffer.ts";

@@ -21,7 +21,8 @@ struct belay_Report {
   armed_workgroup_y: u32,
   armed_workgroup_z: u32,
   armed_local: u32,
-  @size(24) armed_occurrence: u32,
+  armed_occurrence: u32,
+  @size(20) grid: u32,
   records: array<belay_Record, 16>,
 }
 

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../test/goldens.ts";
-import { functionsOf } from "../analysis/callGraph.ts";
-import { printExpression, printStatement } from "../wgsl/printer.ts";
-import { quote } from "../wgsl/quote.ts";
-import { f32Type, type Type, u32Type } from "../wgsl/types.ts";
+import { goldens, type Step, typed } from "../../../test/goldens.ts";
+import { functionsOf } from "../../analysis/callGraph.ts";
+import { printExpression, printStatement } from "../../wgsl/printer.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { f32Type, type Type, u32Type } from "../../wgsl/types.ts";
+import { declareReport } from "../declareReport.ts";
+import { enableSubgroups } from "../enableSubgroups.ts";
+import { Names } from "../names.ts";
+import { replicateInvocations } from "../replicateInvocations.ts";
+import { reportWords } from "../reportBuffer.ts";
 import { Comparison } from "./comparison.ts";
-import { declareReport } from "./declareReport.ts";
-import { enableSubgroups } from "./enableSubgroups.ts";
-import { Names } from "./names.ts";
-import { replicateInvocations } from "./replicateInvocations.ts";
-import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("comparison", { withLibrary: true });
 const kernel = "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}";

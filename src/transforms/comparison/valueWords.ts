@@ -1,11 +1,11 @@
 /** Values as the replicas compare them: 32-bit words, exact for scalars and vectors, hashed for composites. */
-import type { Expression } from "../wgsl/ast.ts";
-import { printType } from "../wgsl/printer.ts";
-import { quote } from "../wgsl/quote.ts";
-import { typeExpressionOf } from "../wgsl/typeNames.ts";
-import type { ScalarName, Type } from "../wgsl/types.ts";
+import type { Expression } from "../../wgsl/ast.ts";
+import { printType } from "../../wgsl/printer.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import type { ScalarName, Type } from "../../wgsl/types.ts";
+import type { CheckSite } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
-import type { CheckSite } from "./reportBuffer.ts";
 
 /** A value as 32-bit words: an expression of type `u32` (one word) or `vecN<u32>`. */
 export interface Words {

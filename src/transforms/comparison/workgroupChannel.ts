@@ -1,6 +1,6 @@
+import { recordCause } from "../reportBuffer.ts";
 import { agreementName, agreementParameters, type Channel, components, recordedValue } from "./channel.ts";
 import type { Library } from "./library.ts";
-import { recordCause } from "./reportBuffer.ts";
 import { foldText, type Words, wordType } from "./valueWords.ts";
 
 /** How often a replica looks for its partner's word before it gives up. */

@@ -1,6 +1,6 @@
+import { recordCause } from "../reportBuffer.ts";
 import { agreementName, agreementParameters, type Channel, recordedValue } from "./channel.ts";
 import type { Library } from "./library.ts";
-import { recordCause } from "./reportBuffer.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
 /**

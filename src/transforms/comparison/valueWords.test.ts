@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../test/goldens.ts";
-import { printExpression } from "../wgsl/printer.ts";
-import { quote } from "../wgsl/quote.ts";
+import { goldens, type Step, typed } from "../../../test/goldens.ts";
+import { printExpression } from "../../wgsl/printer.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { Names } from "../names.ts";
 import { Library } from "./library.ts";
-import { Names } from "./names.ts";
 import { fold, foldText, valueWords } from "./valueWords.ts";
 
 const golden = goldens("valueWords", { withLibrary: true });

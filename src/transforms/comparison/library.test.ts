@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { typed } from "../../test/goldens.ts";
-import { printDeclaration } from "../wgsl/printer.ts";
+import { typed } from "../../../test/goldens.ts";
+import { printDeclaration } from "../../wgsl/printer.ts";
+import { Names } from "../names.ts";
 import { Library } from "./library.ts";
-import { Names } from "./names.ts";
 
 const newLibrary = (wgsl = "fn f() {}") => new Library(new Names(typed(wgsl)));
 

@@ -1,6 +1,6 @@
-import type { Declaration } from "../wgsl/ast.ts";
-import { quote } from "../wgsl/quote.ts";
-import type { Names } from "./names.ts";
+import type { Declaration } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../names.ts";
 
 /** The functions and variables that generated code calls for, each emitted once, when something first refers to it. */
 export class Library {

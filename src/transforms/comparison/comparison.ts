@@ -2,13 +2,13 @@
  * What the transforms of output comparison share: values as words, the running signature, and the channel between
  * the replicas.
  */
-import type { Address } from "../analysis/addresses.ts";
-import type { Declaration, Expression, Statement } from "../wgsl/ast.ts";
-import { quote } from "../wgsl/quote.ts";
-import type { Type } from "../wgsl/types.ts";
+import type { Address } from "../../analysis/addresses.ts";
+import type { Declaration, Expression, Statement } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Type } from "../../wgsl/types.ts";
+import type { Names } from "../names.ts";
 import type { Channel } from "./channel.ts";
 import { Library } from "./library.ts";
-import type { Names } from "./names.ts";
 import { subgroupChannel } from "./subgroupChannel.ts";
 import { fold, valueWords, type Words } from "./valueWords.ts";
 import { workgroupChannel } from "./workgroupChannel.ts";
