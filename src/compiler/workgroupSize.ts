@@ -1,5 +1,5 @@
 /** How many invocations the workgroups of kernels have. */
-import { invocationsOf } from "../transforms/replicateInvocations.ts";
+import { invocationsOf } from "../transforms/entryPointWrapper.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { KernelLimits } from "./contract.ts";

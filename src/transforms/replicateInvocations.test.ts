@@ -3,7 +3,8 @@ import { goldens, type Step, typed } from "../../test/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
 import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
-import { invocationsOf, replicateInvocations, workgroupSizeOf } from "./replicateInvocations.ts";
+import { invocationsOf, workgroupSizeOf } from "./entryPointWrapper.ts";
+import { replicateInvocations } from "./replicateInvocations.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateInvocations");

@@ -15,10 +15,10 @@
  * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
  * Source:   Wadden et al. 2014, section 6.
  */
-import type { Attribute, Expression, FunctionDeclaration, Module, Parameter } from "../wgsl/ast.ts";
-import { printExpression, printType } from "../wgsl/printer.ts";
+import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
+import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "./entryPointWrapper.ts";
 import type { Names } from "./names.ts";
 
 export interface ReplicateInvocationsOptions {
@@ -53,126 +53,51 @@ export function replicateInvocations(
   };
 }
 
-/** The workgroup size as three WGSL expressions of type u32: literals where it is constant. */
-export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [string, string, string] {
-  const sizes = fn.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
-  const text = (size: Expression | undefined) => {
-    if (!size) return "1u";
-    const constant = program.constantOf(size);
-    return constant && "value" in constant ? `${constant.value}u` : `u32(${printExpression(size)})`;
-  };
-  return [text(sizes[0]), text(sizes[1]), text(sizes[2])];
-}
-
-/** The number of invocations in a workgroup, as a WGSL expression of type u32. */
-export function invocationsOf(program: Program, fn: FunctionDeclaration): string {
-  const factors = workgroupSizeOf(program, fn).filter((size) => size !== "1u");
-  return factors.length === 0 ? "1u" : factors.join(" * ");
-}
-
 function wrap(
   program: Program,
   names: Names,
   options: ReplicateInvocationsOptions,
   fn: FunctionDeclaration,
 ): FunctionDeclaration[] {
-  const body: FunctionDeclaration = {
-    ...fn,
-    name: names.fresh(fn.name),
-    attributes: fn.attributes.filter((a) => a.name === "diagnostic"),
-    parameters: fn.parameters.map((parameter) => ({ ...parameter, attributes: [] })),
-  };
-  const builtins = new Map<string, string>([
+  const inputs = new Map<string, string>([
     ["workgroup_id", "vec3<u32>"],
     ["local_invocation_index", "u32"],
   ]);
-  if (options.subgroups) builtins.set("subgroup_invocation_id", "u32");
-  const derive = options.replicas === 2 ? deriver(program, names, fn) : () => undefined;
-  const argument = (builtin: string, type: string): string => {
-    const derived = derive(builtin, (needed, neededType) => argument(needed, neededType));
-    if (derived) return derived;
-    builtins.set(builtin, type);
-    return names.the(`in_${builtin}`);
-  };
-  const args = fn.parameters.map((parameter) => argumentFor(program, parameter, argument)).join(", ");
-  const inputs = [...builtins]
-    .map(([name, type]) => `@builtin(${name}) ${names.the(`in_${name}`)}: ${type}`)
-    .join(", ");
-
+  if (options.subgroups) inputs.set("subgroup_invocation_id", "u32");
   const index = names.the("in_local_invocation_index");
   const lane = names.the("in_subgroup_invocation_id");
   const partner = (word: number) => `select(0u, 1u << ((${lane} ^ 1u) & 31u), (${lane} >> 5u) == ${word}u)`;
-  const { statements, declarations } = quote(fn.nameSpan);
+  const { statements } = quote(fn.nameSpan);
   const doubled = statements`
     ${names.the("lane")} = ${index};
     ${names.the("replica")} = ${index} & 1u;
     ${names.the("local")} = ${index} >> 1u;`;
-  const context = [
+  const before = [
     ...statements`${names.the("workgroup")} = ${names.the("in_workgroup_id")};`,
     ...(options.replicas === 2 ? doubled : statements`${names.the("local")} = ${index};`),
     ...(options.subgroups
       ? statements`${names.the("partner")} = vec4<u32>(${[0, 1, 2, 3].map(partner).join(", ")});`
       : []),
   ];
-  const [wrapper] = declarations`fn ${fn.name}(${inputs}) { ${context} ${body.name}(${args}); }`;
-  if (wrapper?.kind !== "function") throw new Error("the wrapper is a function");
   const size = `${invocationsOf(program, fn)} * 2u`;
   const attributes = fn.attributes.map((attribute) =>
     attribute.name === "workgroup_size" && options.replicas === 2
       ? { ...attribute, args: [quote(attribute.span).expression`${size}`] }
       : attribute,
   );
-  return [body, { ...wrapper, nameSpan: fn.nameSpan, span: fn.span, attributes }];
+  const derived = options.replicas === 2 ? localIds(program, names, fn) : {};
+  return wrapEntryPoint(program, names, fn, { inputs, derived, before, attributes });
 }
 
-/** The WGSL expression that stands for a built-in value in the doubled workgroup, or undefined when it is unchanged. */
-function deriver(program: Program, names: Names, fn: FunctionDeclaration) {
+/** The local ids of the original workgroup, from `local`. */
+function localIds(program: Program, names: Names, fn: FunctionDeclaration): Record<string, string> {
   const [x, y, z] = workgroupSizeOf(program, fn);
   const local = names.the("local");
-  const localId =
+  const id =
     y === "1u" && z === "1u"
       ? `vec3<u32>(${local}, 0u, 0u)`
       : z === "1u"
         ? `vec3<u32>(${local} % ${x}, ${local} / ${x}, 0u)`
         : `vec3<u32>(${local} % ${x}, ${local} / ${x} % ${y}, ${local} / (${x} * ${y}))`;
-  return (builtin: string, input: (builtin: string, type: string) => string): string | undefined => {
-    const globalId = () =>
-      `(${input("workgroup_id", "vec3<u32>")} * vec3<u32>(${x}, ${y}, ${z}) + ${localId})`;
-    switch (builtin) {
-      case "local_invocation_index":
-        return local;
-      case "local_invocation_id":
-        return localId;
-      case "global_invocation_id":
-        return globalId();
-      case "global_invocation_index": {
-        const groups = input("num_workgroups", "vec3<u32>");
-        return `(${globalId()}.x + ${groups}.x * ${x} * (${globalId()}.y + ${groups}.y * ${y} * ${globalId()}.z))`;
-      }
-      default:
-        return undefined;
-    }
-  };
-}
-
-/** The argument for a parameter of the entry point: a built-in value, or a struct of built-in values. */
-function argumentFor(
-  program: Program,
-  parameter: Parameter,
-  argument: (builtin: string, type: string) => string,
-): string {
-  const builtin = builtinOf(parameter.attributes);
-  if (builtin) return argument(builtin, printType(parameter.type));
-  const type = program.declaredTypeOf(parameter);
-  if (type.kind !== "struct" || !type.declaration) throw new Error("an entry point takes built-in values");
-  const members = type.declaration.members.map((m) =>
-    argument(builtinOf(m.attributes) ?? "", printType(m.type)),
-  );
-  return `${type.name}(${members.join(", ")})`;
-}
-
-/** The built-in value that an attribute list names. */
-function builtinOf(attributes: readonly Attribute[]): string | undefined {
-  const argument = attributes.find((a) => a.name === "builtin")?.args[0];
-  return argument?.kind === "identifier" ? argument.name : undefined;
+  return { local_invocation_index: local, local_invocation_id: id };
 }

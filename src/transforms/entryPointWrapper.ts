@@ -1,0 +1,112 @@
+/** What makes an entry point a function that a new entry point calls, with built-in values of the caller's making. */
+import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement } from "../wgsl/ast.ts";
+import { printExpression, printType } from "../wgsl/printer.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import type { Names } from "./names.ts";
+
+export interface EntryPointWrapper {
+  /** Built-in values that the wrapper itself takes, with their types; `in_…` names them. */
+  readonly inputs: ReadonlyMap<string, string>;
+  /** Built-in values that the body must not see as they are: what it gets instead, as WGSL. */
+  readonly derived: Readonly<Record<string, string>>;
+  /** What runs before the body, and after it, however the body returns. */
+  readonly before: readonly Statement[];
+  readonly after?: readonly Statement[];
+  readonly attributes: readonly Attribute[];
+}
+
+/** The body of an entry point as a function of its own, and the entry point that calls it. */
+export function wrapEntryPoint(
+  program: Program,
+  names: Names,
+  fn: FunctionDeclaration,
+  wrapper: EntryPointWrapper,
+): FunctionDeclaration[] {
+  const body: FunctionDeclaration = {
+    ...fn,
+    name: names.fresh(fn.name),
+    attributes: fn.attributes.filter((a) => a.name === "diagnostic"),
+    parameters: fn.parameters.map((parameter) => ({ ...parameter, attributes: [] })),
+  };
+  const inputs = new Map(wrapper.inputs);
+  const isDerived = (...builtins: string[]) => builtins.some((builtin) => builtin in wrapper.derived);
+  const argument = (builtin: string, type: string): string => {
+    const derived = wrapper.derived[builtin] ?? composed(builtin);
+    if (derived) return derived;
+    inputs.set(builtin, type);
+    return names.the(`in_${builtin}`);
+  };
+  const vector = (builtin: string) => argument(builtin, "vec3<u32>");
+  const size = () => workgroupSizeOf(program, fn);
+  /** A built-in value made of derived ones. */
+  const composed = (builtin: string): string | undefined => {
+    switch (builtin) {
+      case "global_invocation_id":
+        if (!isDerived("workgroup_id", "local_invocation_id")) return undefined;
+        return `(${vector("workgroup_id")} * vec3<u32>(${size().join(", ")}) + ${vector("local_invocation_id")})`;
+      case "global_invocation_index": {
+        if (!isDerived("workgroup_id", "local_invocation_id")) return undefined;
+        const [x, y] = size();
+        const id = vector("global_invocation_id");
+        const groups = vector("num_workgroups");
+        return `(${id}.x + ${groups}.x * ${x} * (${id}.y + ${groups}.y * ${y} * ${id}.z))`;
+      }
+      case "workgroup_index": {
+        if (!isDerived("workgroup_id", "num_workgroups")) return undefined;
+        const [id, groups] = [vector("workgroup_id"), vector("num_workgroups")];
+        return `(${id}.x + ${groups}.x * (${id}.y + ${groups}.y * ${id}.z))`;
+      }
+      default:
+        return undefined;
+    }
+  };
+  const args = fn.parameters.map((parameter) => argumentFor(program, parameter, argument)).join(", ");
+  const parameters = [...inputs]
+    .map(([name, type]) => `@builtin(${name}) ${names.the(`in_${name}`)}: ${type}`)
+    .join(", ");
+  const { declarations } = quote(fn.nameSpan);
+  const [made] = declarations`
+    fn ${fn.name}(${parameters}) { ${wrapper.before} ${body.name}(${args}); ${wrapper.after ?? []} }`;
+  if (made?.kind !== "function") throw new Error("the wrapper is a function");
+  return [body, { ...made, nameSpan: fn.nameSpan, span: fn.span, attributes: wrapper.attributes }];
+}
+
+/** The workgroup size as three WGSL expressions of type u32: literals where it is constant. */
+export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [string, string, string] {
+  const sizes = fn.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
+  const text = (size: Expression | undefined) => {
+    if (!size) return "1u";
+    const constant = program.constantOf(size);
+    return constant && "value" in constant ? `${constant.value}u` : `u32(${printExpression(size)})`;
+  };
+  return [text(sizes[0]), text(sizes[1]), text(sizes[2])];
+}
+
+/** The number of invocations in a workgroup, as a WGSL expression of type u32. */
+export function invocationsOf(program: Program, fn: FunctionDeclaration): string {
+  const factors = workgroupSizeOf(program, fn).filter((size) => size !== "1u");
+  return factors.length === 0 ? "1u" : factors.join(" * ");
+}
+
+/** The argument for a parameter of the entry point: a built-in value, or a struct of built-in values. */
+function argumentFor(
+  program: Program,
+  parameter: Parameter,
+  argument: (builtin: string, type: string) => string,
+): string {
+  const builtin = builtinOf(parameter.attributes);
+  if (builtin) return argument(builtin, printType(parameter.type));
+  const type = program.declaredTypeOf(parameter);
+  if (type.kind !== "struct" || !type.declaration) throw new Error("an entry point takes built-in values");
+  const members = type.declaration.members.map((m) =>
+    argument(builtinOf(m.attributes) ?? "", printType(m.type)),
+  );
+  return `${type.name}(${members.join(", ")})`;
+}
+
+/** The built-in value that an attribute list names. */
+function builtinOf(attributes: readonly Attribute[]): string | undefined {
+  const argument = attributes.find((a) => a.name === "builtin")?.args[0];
+  return argument?.kind === "identifier" ? argument.name : undefined;
+}
