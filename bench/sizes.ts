@@ -1,10 +1,16 @@
+import * as binarySearch from "../workloads/binarySearch.ts";
+import * as binomialOption from "../workloads/binomialOption.ts";
 import * as bitonicSort from "../workloads/bitonicSort.ts";
+import * as blackScholes from "../workloads/blackScholes.ts";
 import * as histogram from "../workloads/histogram.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import * as nBody from "../workloads/nBody.ts";
 import type { Program } from "../workloads/program.ts";
+import * as quasiRandomSequence from "../workloads/quasiRandomSequence.ts";
 import * as reduction from "../workloads/reduction.ts";
+import * as simpleConvolution from "../workloads/simpleConvolution.ts";
 import * as sobelFilter from "../workloads/sobelFilter.ts";
+import * as urng from "../workloads/urng.ts";
 
 /** Sizes that keep a large GPU busy for milliseconds, with data several times its caches, by catalog name. */
 export const benchmarkSizes: Readonly<Record<string, () => Program>> = {
@@ -15,4 +21,10 @@ export const benchmarkSizes: Readonly<Record<string, () => Program>> = {
   bitonicSort: () => bitonicSort.create({ length: 2 ** 22 }),
   histogram: () => histogram.create({ samples: 2 ** 28 }),
   sobelFilter: () => sobelFilter.create({ width: 8192, height: 8192 }),
+  binarySearch: () => binarySearch.create({ length: 2 ** 26, searches: 2 ** 22 }),
+  blackScholes: () => blackScholes.create({ options: 2 ** 26 }),
+  binomialOption: () => binomialOption.create({ options: 2 ** 19 }),
+  quasiRandomSequence: () => quasiRandomSequence.create({ points: 2 ** 23 }),
+  urng: () => urng.create({ pixels: 2 ** 26 }),
+  simpleConvolution: () => simpleConvolution.create({ width: 8192 }),
 };

@@ -1,10 +1,16 @@
+import * as binarySearch from "./binarySearch.ts";
+import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
+import * as blackScholes from "./blackScholes.ts";
 import * as histogram from "./histogram.ts";
 import * as matrixProduct from "./matrixProduct.ts";
 import * as nBody from "./nBody.ts";
 import type { Program } from "./program.ts";
+import * as quasiRandomSequence from "./quasiRandomSequence.ts";
 import * as reduction from "./reduction.ts";
+import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
+import * as urng from "./urng.ts";
 
 /** A program at the two sizes that benchmarks and campaigns use. */
 export interface CatalogEntry {
@@ -50,6 +56,39 @@ export const catalog: readonly CatalogEntry[] = [
     name: "sobelFilter",
     small: () => sobelFilter.create({ width: 129, height: 127 }),
     full: (limits) => sobelFilter.create({ width: Math.min(16_384, Math.floor(Math.sqrt(wordsIn(limits)))) }),
+  },
+  {
+    name: "binarySearch",
+    small: () => binarySearch.create({ length: 10_000, searches: 1000 }),
+    full: (limits) => binarySearch.create({ length: Math.min(2 ** 26, wordsIn(limits)), searches: 2 ** 22 }),
+  },
+  {
+    name: "blackScholes",
+    small: () => blackScholes.create({ options: 4001 }),
+    full: (limits) => blackScholes.create({ options: Math.min(2 ** 26, wordsIn(limits)) }),
+  },
+  {
+    name: "binomialOption",
+    small: () => binomialOption.create({ options: 11 }),
+    full: () => binomialOption.create({ options: 2 ** 19 }),
+  },
+  {
+    name: "quasiRandomSequence",
+    small: () => quasiRandomSequence.create({ points: 3001 }),
+    full: (limits) => quasiRandomSequence.create({ points: Math.min(2 ** 23, wordsIn(limits) / 16) }),
+  },
+  {
+    name: "urng",
+    small: () => urng.create({ pixels: 5001 }),
+    full: (limits) => urng.create({ pixels: Math.min(2 ** 26, wordsIn(limits)) }),
+  },
+  {
+    name: "simpleConvolution",
+    small: () => simpleConvolution.create({ width: 130, height: 127 }),
+    full: (limits) => {
+      const side = Math.floor(Math.sqrt(wordsIn(limits))) - 8;
+      return simpleConvolution.create({ width: Math.min(8192, side) });
+    },
   },
 ];
 

@@ -1,0 +1,142 @@
+/**
+ * Adds uniform noise to an RGBA image.
+ *
+ * Follows the sample URNG of the AMD APP OpenCL SDK. Documented there: each pixel seeds a generator of its own from the
+ * average of its channels, the "minimal standard" of Park and Miller ("Random number generators: good ones are hard to
+ * find", 1988), whose numbers a table of four entries per work-item, in local memory, shuffles (Bays and Durham,
+ * "Improving a poor random number generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the
+ * channels as the seed, so that there are 1021; a number for each of red, green and blue, so that the table is used more
+ * than once; alpha as it is; whole numbers throughout, so that every pixel is checked exactly.
+ */
+import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
+import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
+import { randomWords } from "./random.ts";
+
+const WORKGROUP = 128;
+const ENTRIES = 4;
+/** Numbers that are thrown away before the table is filled. */
+const WARM_UP = 8;
+const MULTIPLIER = 16807;
+const MODULUS = 2 ** 31 - 1;
+/** How many levels the noise covers, around 0. */
+const STRENGTH = 25;
+
+const ADD_NOISE = /* wgsl */ `
+const WORKGROUP = ${WORKGROUP}u;
+const ENTRIES = ${ENTRIES};
+const WARM_UP = ${WARM_UP};
+const MULTIPLIER = ${MULTIPLIER};
+const MODULUS = ${MODULUS};
+const STRENGTH = ${STRENGTH};
+
+@group(0) @binding(0) var<storage, read> image: array<u32>; // rgba8
+@group(0) @binding(1) var<storage, read_write> noisy: array<u32>;
+
+/** Each invocation has a column, so that a subgroup touches every bank once. */
+var<workgroup> table: array<array<i32, WORKGROUP>, ENTRIES>;
+
+/** The successor modulo 2^31 - 1 in 32 bits, by the method of Schrage. */
+fn advance(state: i32) -> i32 {
+  const QUOTIENT = MODULUS / MULTIPLIER;
+  const REST = MODULUS % MULTIPLIER;
+  let next = MULTIPLIER * (state % QUOTIENT) - REST * (state / QUOTIENT);
+  return select(next, next + MODULUS, next < 0);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn addNoise(
+  @builtin(workgroup_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let index = (id.y * groups.x + id.x) * WORKGROUP + local;
+  if (index >= arrayLength(&image)) { return; }
+  let channels = vec4i((vec4u(image[index]) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u));
+
+  var state = channels.r + channels.g + channels.b + channels.a + 1;
+  for (var i = 0; i < WARM_UP; i++) { state = advance(state); }
+  for (var i = ENTRIES - 1; i >= 0; i--) {
+    state = advance(state);
+    table[i][local] = state;
+  }
+
+  var shuffled = state;
+  var noise = vec4i();
+  for (var channel = 0; channel < 3; channel++) {
+    state = advance(state);
+    let entry = shuffled / (1 + (MODULUS - 1) / ENTRIES);
+    shuffled = table[entry][local];
+    table[entry][local] = state;
+    noise[channel] = (((shuffled >> 7u) * STRENGTH) >> 24u) - STRENGTH / 2;
+  }
+  let levels = vec4u(clamp(channels + noise, vec4i(), vec4i(255)));
+  noisy[index] = dot(levels, vec4u(1u, 0x100u, 0x10000u, 0x1000000u));
+}`;
+
+export interface UrngOptions {
+  readonly pixels?: number;
+  readonly seed?: number;
+}
+
+export function create({ pixels = 5000, seed = 1 }: UrngOptions = {}): Program<{ noisy: Uint32Array }> {
+  const image = randomWords(pixels, seed);
+
+  const prepare = (device: GPUDevice): Prepared<{ noisy: Uint32Array }> => {
+    const module = device.createShaderModule({ code: ADD_NOISE });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const input = uploadBuffer(device, image);
+    const noisy = resultBuffer(device, image.byteLength);
+    const bindings = bindBuffers(device, pipeline, input, noisy);
+    return {
+      encode(encoder) {
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, bindings);
+        pass.dispatchWorkgroups(...gridOf(Math.ceil(pixels / WORKGROUP)));
+        pass.end();
+      },
+      read: async () => ({ noisy: new Uint32Array(await readBuffers(device, noisy)) }),
+      destroy() {
+        for (const buffer of [input, noisy]) buffer.destroy();
+      },
+    };
+  };
+
+  return {
+    prepare,
+    workload: runOnce(prepare),
+    verify: ({ noisy }) => verifyExact("noisy", noisy, withNoise(image)),
+    kernelSources: { addNoise: ADD_NOISE },
+    work: { bytes: 8 * image.length, flops: 0 },
+  };
+}
+
+export default (device: GPUDevice) => create().workload(device);
+
+function withNoise(image: Uint32Array): Uint32Array {
+  const noiseOf = Array.from({ length: 4 * 255 + 1 }, (_, sum) => noiseFrom(sum + 1));
+  return image.map((pixel) => {
+    const channel = (shift: number) => (pixel >>> shift) & 255;
+    const noise = noiseOf[channel(0) + channel(8) + channel(16) + channel(24)]!;
+    const level = (i: number) => Math.min(255, Math.max(0, channel(8 * i) + noise[i]!)) << (8 * i);
+    return (pixel & 0xff000000) | level(0) | level(1) | level(2);
+  });
+}
+
+/** Three numbers of the shuffled generator; f64 holds the products of the plain recurrence exactly. */
+function noiseFrom(seed: number): number[] {
+  let state = seed;
+  const advance = () => {
+    state = (state * MULTIPLIER) % MODULUS;
+    return state;
+  };
+  for (let i = 0; i < WARM_UP; i++) advance();
+  const table = Array.from({ length: ENTRIES }, advance).reverse();
+  let shuffled = table[0]!;
+  return Array.from({ length: 3 }, () => {
+    const entry = Math.floor(shuffled / Math.ceil(MODULUS / ENTRIES));
+    shuffled = table[entry]!;
+    table[entry] = advance();
+    return Math.floor((Math.floor(shuffled / 2 ** 7) * STRENGTH) / 2 ** 24) - Math.floor(STRENGTH / 2);
+  });
+}
