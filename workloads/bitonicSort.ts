@@ -1,6 +1,7 @@
 import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
 import { randomWords } from "./random.ts";
+import { createSteps } from "./steps.ts";
 
 const WORKGROUP = 128;
 /** How many keys a workgroup sorts in its own memory: two for each invocation. */
@@ -134,44 +135,19 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
   const passes = sortingPasses(length);
 
   const prepare = (device: GPUDevice): Prepared<{ keys: Uint32Array }> => {
-    const layout = device.createBindGroupLayout({
-      entries: [
-        {
-          binding: 0,
-          visibility: GPUShaderStage.COMPUTE,
-          buffer: { type: "uniform", hasDynamicOffset: true, minBindingSize: 4 },
-        },
-        { binding: 1, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } },
-      ],
-    });
+    const input = uploadBuffer(device, unsorted, GPUBufferUsage.COPY_SRC);
+    const keys = resultBuffer(device, length * 4);
+    const spans = passes.map(({ span }) => [span]);
+    const steps = createSteps(device, spans, keys);
     const module = device.createShaderModule({ code: SORT });
     const pipelineOf = (entryPoint: EntryPoint) =>
-      device.createComputePipeline({
-        layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-        compute: { module, entryPoint },
-      });
+      device.createComputePipeline({ layout: steps.layout, compute: { module, entryPoint } });
     const pipelines = {
       sortBlocks: pipelineOf("sortBlocks"),
       mergeMirrored: pipelineOf("mergeMirrored"),
       mergeSpaced: pipelineOf("mergeSpaced"),
       mergeBlocks: pipelineOf("mergeBlocks"),
     };
-
-    const stride = device.limits.minUniformBufferOffsetAlignment;
-    const spans = new Uint32Array((passes.length * stride) / 4);
-    passes.forEach(({ span }, i) => {
-      spans[(i * stride) / 4] = span;
-    });
-    const params = uploadBuffer(device, spans, GPUBufferUsage.UNIFORM);
-    const input = uploadBuffer(device, unsorted, GPUBufferUsage.COPY_SRC);
-    const keys = resultBuffer(device, length * 4);
-    const bindings = device.createBindGroup({
-      layout,
-      entries: [
-        { binding: 0, resource: { buffer: params, size: 4 } },
-        { binding: 1, resource: { buffer: keys } },
-      ],
-    });
     const reset = () => {
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(input, 0, keys, 0, length * 4);
@@ -184,7 +160,7 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
         const pass = encoder.beginComputePass();
         passes.forEach(({ entryPoint, span }, i) => {
           pass.setPipeline(pipelines[entryPoint]);
-          pass.setBindGroup(0, bindings, [i * stride]);
+          steps.set(pass, i);
           // The last span counts in full: mirrored, its first keys meet those beyond the end.
           pass.dispatchWorkgroups(...gridOf((Math.ceil(length / span) * span) / BLOCK));
         });
@@ -193,7 +169,7 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
       reset,
       read: async () => ({ keys: new Uint32Array(await readBuffers(device, keys)) }),
       destroy() {
-        for (const buffer of [params, input, keys]) buffer.destroy();
+        for (const resource of [steps, input, keys]) resource.destroy();
       },
     };
   };

@@ -2,9 +2,14 @@ import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
 import * as blackScholes from "./blackScholes.ts";
+import * as dct from "./dct.ts";
+import * as dwtHaar from "./dwtHaar.ts";
+import * as fastWalshTransform from "./fastWalshTransform.ts";
+import * as floydWarshall from "./floydWarshall.ts";
 import * as histogram from "./histogram.ts";
 import * as matrixProduct from "./matrixProduct.ts";
 import * as nBody from "./nBody.ts";
+import * as prefixSum from "./prefixSum.ts";
 import type { Program } from "./program.ts";
 import * as quasiRandomSequence from "./quasiRandomSequence.ts";
 import * as reduction from "./reduction.ts";
@@ -90,7 +95,38 @@ export const catalog: readonly CatalogEntry[] = [
       return simpleConvolution.create({ width: Math.min(8192, side) });
     },
   },
+  {
+    name: "dct",
+    small: () => dct.create({ blocksAcross: 17, blocksDown: 5 }),
+    full: (limits) =>
+      dct.create({ blocksAcross: Math.min(1024, Math.floor(Math.sqrt(wordsIn(limits)) / 8)) }),
+  },
+  {
+    name: "dwtHaar",
+    small: () => dwtHaar.create({ length: 2 ** 13 }),
+    full: (limits) => dwtHaar.create({ length: Math.min(2 ** 26, powerOfTwoIn(limits)) }),
+  },
+  {
+    name: "fastWalshTransform",
+    small: () => fastWalshTransform.create({ length: 2 ** 12 }),
+    full: (limits) => fastWalshTransform.create({ length: Math.min(2 ** 26, powerOfTwoIn(limits)) }),
+  },
+  {
+    name: "floydWarshall",
+    small: () => floydWarshall.create({ nodes: 40 }),
+    full: () => floydWarshall.create({ nodes: 2048 }),
+  },
+  {
+    name: "prefixSum",
+    small: () => prefixSum.create({ length: 5001 }),
+    full: (limits) => prefixSum.create({ length: Math.min(2 ** 27, wordsIn(limits)) }),
+  },
 ];
+
+/** The largest power of two of words that one buffer may hold. */
+function powerOfTwoIn(limits: GPUSupportedLimits): number {
+  return 2 ** Math.floor(Math.log2(wordsIn(limits)));
+}
 
 /** How many words one buffer may hold. */
 function wordsIn(limits: GPUSupportedLimits): number {

@@ -2,14 +2,25 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
 import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
 import { changeKernel } from "../test/changeKernel.ts";
+import * as binarySearch from "./binarySearch.ts";
+import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
+import * as blackScholes from "./blackScholes.ts";
+import * as dct from "./dct.ts";
+import * as dwtHaar from "./dwtHaar.ts";
+import * as fastWalshTransform from "./fastWalshTransform.ts";
+import * as floydWarshall from "./floydWarshall.ts";
 import * as histogram from "./histogram.ts";
 import { catalog } from "./index.ts";
 import * as matrixProduct from "./matrixProduct.ts";
 import * as nBody from "./nBody.ts";
+import * as prefixSum from "./prefixSum.ts";
 import type { Program } from "./program.ts";
+import * as quasiRandomSequence from "./quasiRandomSequence.ts";
 import * as reduction from "./reduction.ts";
+import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
+import * as urng from "./urng.ts";
 
 let opened: OpenedGpu;
 let device: GPUDevice;
@@ -43,6 +54,31 @@ const odd: Record<string, () => Program> = {
   "samples that end inside a word": () => histogram.create({ samples: 8195 }),
   "one pixel": () => sobelFilter.create({ width: 1 }),
   "a narrow image": () => sobelFilter.create({ width: 3, height: 65 }),
+  "a search in one element": () => binarySearch.create({ length: 1, searches: 5 }),
+  "searches in sixteen elements": () => binarySearch.create({ length: 16, searches: 33 }),
+  "searches just beyond two passes": () => binarySearch.create({ length: 257, searches: 1000 }),
+  "one price": () => blackScholes.create({ options: 1 }),
+  "prices beyond a workgroup": () => blackScholes.create({ options: 513 }),
+  "the price of one tree": () => binomialOption.create({ options: 1 }),
+  "a sequence of one vec4": () => quasiRandomSequence.create({ points: 1 }),
+  "a sequence just beyond a workgroup": () => quasiRandomSequence.create({ points: 4097 }),
+  "noise for one pixel": () => urng.create({ pixels: 1 }),
+  "noise beyond a workgroup": () => urng.create({ pixels: 129 }),
+  "a convolution of one vec4": () => simpleConvolution.create({ width: 1 }),
+  "a narrow convolution": () => simpleConvolution.create({ width: 69, height: 3 }),
+  "one block of cosines": () => dct.create({ blocksAcross: 1 }),
+  "blocks of cosines that fill workgroups": () => dct.create({ blocksAcross: 4, blocksDown: 8 }),
+  "a wavelet of two samples": () => dwtHaar.create({ length: 2 }),
+  "wavelets that fill a block": () => dwtHaar.create({ length: 1024 }),
+  "wavelets whose averages are a pair": () => dwtHaar.create({ length: 2048 }),
+  "Walsh functions of four samples": () => fastWalshTransform.create({ length: 4 }),
+  "more Walsh functions than are compared one by one": () => fastWalshTransform.create({ length: 2 ** 14 }),
+  "one node": () => floydWarshall.create({ nodes: 1 }),
+  "nodes that leave rows and columns empty": () => floydWarshall.create({ nodes: 35 }),
+  "the sum before one value": () => prefixSum.create({ length: 1 }),
+  "sums of a full block": () => prefixSum.create({ length: 1024 }),
+  "sums that end inside a vector": () => prefixSum.create({ length: 1025 }),
+  "sums in three levels": () => prefixSum.create({ length: 2 ** 20 + 3 }),
 };
 
 describe("computes the right answer at an odd size", () => {
@@ -83,6 +119,21 @@ describe("tells a broken kernel from a sound one", () => {
     bitonicSort: [() => bitonicSort.create({ length: 600 }), "span >= 2u", "span >= 4u"],
     histogram: [() => histogram.create({ samples: 999 }), "byte * 8u, 8u", "byte * 8u, 7u"],
     sobelFilter: [() => sobelFilter.create({ width: 20 }), "/ 510.0", "/ 512.0"],
+    binarySearch: [
+      () => binarySearch.create({ searches: 99 }),
+      "elements[start] <= key",
+      "elements[start] < key",
+    ],
+    blackScholes: [() => blackScholes.create({ options: 99 }), "0.319381530", "0.319481530"],
+    binomialOption: [() => binomialOption.create({ options: 4 }), "RATE = 0.02", "RATE = 0.021"],
+    quasiRandomSequence: [() => quasiRandomSequence.create({ points: 99 }), "bit + 2u", "bit + 1u"],
+    urng: [() => urng.create({ pixels: 999 }), "channel < 3", "channel < 2"],
+    simpleConvolution: [() => simpleConvolution.create({ width: 20 }), "vec4f(left.w, here.xyz)", "here"],
+    dct: [() => dct.create({ blocksAcross: 3 }), "LOW_BY_HIGH * line.high", "LOW_BY_LOW * line.high"],
+    dwtHaar: [() => dwtHaar.create({ length: 4096 }), "level <= extent.levels", "level < extent.levels"],
+    fastWalshTransform: [() => fastWalshTransform.create({ length: 64 }), "low - high", "high - low"],
+    floydWarshall: [() => floydWarshall.create({ nodes: 33 }), "through < at(own)", "through + 9u < at(own)"],
+    prefixSum: [() => prefixSum.create({ length: 1500 }), "right - distance", "right"],
   };
   for (const [name, [create, from, to]] of Object.entries(broken)) {
     test(name, async () => {
@@ -92,6 +143,16 @@ describe("tells a broken kernel from a sound one", () => {
       expect(ok).toBe(false);
       expect(message).toMatch(/ is .* instead of /);
     });
+  }
+});
+
+test("each number of the Sobol sequence lies in an interval of its own", async () => {
+  const points = 2 ** 10;
+  const { sequence } = await quasiRandomSequence.create({ points }).workload(device);
+  const numbers = sequence as Float32Array;
+  for (let start = 0; start < numbers.length; start += points) {
+    const intervals = numbers.subarray(start, start + points).map((number) => Math.floor(number * points));
+    expect(new Set(intervals).size).toBe(points);
   }
 });
 
