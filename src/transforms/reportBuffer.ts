@@ -78,12 +78,19 @@ export const reportWords = {
   total: 16 + 12 * 16,
 } as const;
 
+/** The cells of an Inter-Group report (`ReportLayout.cells`): more than workgroups run at once, so that few meet in one. */
+export const cellCount = 4096;
+
 /** Why a replica wrote a record. */
 export const recordCause = {
   /** The replicas' words differ. */
   mismatch: 1,
   /** The other replica was not there (it took another path, or stopped). */
   partnerAbsent: 2,
+  /** No fault: the device did not run the other replica's workgroup in time, so nothing is known. */
+  waitedTooLong: 3,
+  /** No fault: nothing ran, as no dimension of the grid of an indirect dispatch has room for twice the workgroups. */
+  gridTooLarge: 4,
 } as const;
 
 /** Numbers the check sites of a module. */
