@@ -1,0 +1,294 @@
+/**
+ * The rules of the engines, without a GPU: what each phase decides from what the phases before it left. A phase visits
+ * iterations in a given order, as a GPU may run them in any.
+ */
+import {
+  type AbstractLoop,
+  apply,
+  execute,
+  initialState,
+  type Log,
+  leaveNote,
+  type State,
+} from "./abstractLoops.ts";
+
+export interface Conditions {
+  /** Most iterations of one round. */
+  readonly window: number;
+  /** The order in which a phase visits the iterations of a window, given as ranks below `window`. */
+  readonly order: readonly number[];
+}
+
+export interface Outcome {
+  readonly state: State;
+  readonly rounds: number;
+  /** Iterations that were executed more than once, counted as often. */
+  readonly reexecutions: number;
+}
+
+export type EngineModel = (loop: AbstractLoop, conditions: Conditions) => Outcome;
+
+const none = -1;
+
+/** The iterations of a window, in the order a phase visits them. */
+const visited = ({ order }: Conditions, first: number, last: number) =>
+  order.map((rank) => first + rank).filter((i) => i < last);
+
+const fromSnapshot = (state: State) => ({ load: (element: number) => state.values[element]!, state });
+
+function eachElement(mask: number, visit: (element: number) => void): void {
+  for (let element = 0; mask >> element !== 0; element++) if ((mask >> element) & 1) visit(element);
+}
+
+/** The default engine: commits what comes before the first iteration that read what an earlier one wrote. */
+export const prefixCommit: EngineModel = (loop, conditions) => {
+  const state = initialState(loop);
+  const count = loop.iterations.length;
+  let [first, rounds, executions] = [0, 0, 0];
+  let committed = 0;
+  while (first < count) {
+    const last = Math.min(first + conditions.window, count);
+    const iterations = visited(conditions, first, last);
+    const logs = iterations.map((i) => execute(loop, i, fromSnapshot(state)));
+    executions += logs.length;
+    rounds++;
+
+    const firstWriter = new Array<number>(loop.elements).fill(count);
+    for (const { iteration, written } of logs) {
+      eachElement(written, (e) => {
+        firstWriter[e] = Math.min(firstWriter[e]!, iteration);
+      });
+    }
+    let bad = last;
+    for (const { iteration, read, named } of logs) {
+      eachElement(read, (e) => {
+        if (firstWriter[e]! < iteration) bad = Math.min(bad, iteration);
+      });
+      eachElement(named, (i) => {
+        if (i > first) bad = Math.min(bad, i);
+      });
+    }
+    const end = Math.min(...logs.filter((log) => log.endsLoop).map((log) => log.iteration), count);
+    const commits = logs.filter(({ iteration }) => iteration < bad && iteration <= end);
+    const lastWriter = new Array<number>(loop.elements).fill(none);
+    for (const { iteration, written } of commits) {
+      eachElement(written, (e) => {
+        lastWriter[e] = Math.max(lastWriter[e]!, iteration);
+      });
+    }
+    for (const log of commits) {
+      let wins = 0;
+      eachElement(log.written, (e) => {
+        if (lastWriter[e] === log.iteration) wins |= 1 << e;
+      });
+      apply(state, log, wins);
+    }
+    committed += commits.length;
+    if (end < bad) break;
+    first = bad;
+  }
+  return { state, rounds, reexecutions: executions - committed };
+};
+
+/**
+ * Commits past conflicts: an iteration commits when it holds every element it accesses against the earlier ones that
+ * are left. Only for loops whose accesses do not depend on the values, without branches that misspeculate or end.
+ *
+ * Source: Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast", 2012, section 4.
+ */
+export const reservations: EngineModel = (loop, conditions) => {
+  const state = initialState(loop);
+  const count = loop.iterations.length;
+  let [rounds, executions] = [0, 0];
+  let left = loop.iterations.map((_, i) => i);
+  while (left.length > 0) {
+    const candidates = left.slice(0, conditions.window);
+    const logs = conditions.order
+      .filter((rank) => rank < candidates.length)
+      .map((rank) => execute(loop, candidates[rank]!, fromSnapshot(state)));
+    executions += logs.length;
+    rounds++;
+    const firstWriter = new Array<number>(loop.elements).fill(count);
+    const firstAccess = new Array<number>(loop.elements).fill(count);
+    for (const { iteration, read, written } of logs) {
+      eachElement(written, (e) => {
+        firstWriter[e] = Math.min(firstWriter[e]!, iteration);
+      });
+      eachElement(read | written, (e) => {
+        firstAccess[e] = Math.min(firstAccess[e]!, iteration);
+      });
+    }
+    const done = new Set<number>();
+    for (const log of logs) {
+      let holds = true;
+      eachElement(log.read, (e) => {
+        holds &&= firstWriter[e]! >= log.iteration;
+      });
+      eachElement(log.written, (e) => {
+        holds &&= firstAccess[e]! >= log.iteration;
+      });
+      if (!holds) continue;
+      apply(state, log);
+      done.add(log.iteration);
+    }
+    left = left.filter((i) => !done.has(i));
+  }
+  return { state, rounds, reexecutions: executions - count };
+};
+
+/**
+ * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign stamp is marked, the
+ * others commit, and the marked ones run again, in order, on what is there then. Unsound, and kept to show it.
+ */
+export const publishedAsPrinted: EngineModel = (loop, conditions) => {
+  const state = initialState(loop);
+  const count = loop.iterations.length;
+  let reexecutions = 0;
+  let rounds = 0;
+  for (let first = 0; first < count; first += conditions.window) {
+    const last = Math.min(first + conditions.window, count);
+    const logs = visited(conditions, first, last).map((i) => execute(loop, i, fromSnapshot(state)));
+    rounds++;
+    const stamp = new Array<number>(loop.elements).fill(none);
+    for (const { iteration, written } of logs) {
+      eachElement(written, (e) => {
+        stamp[e] = iteration;
+      });
+    }
+    let marked = 0;
+    for (const { iteration, read, written, named } of logs) {
+      eachElement(read | written, (e) => {
+        if (stamp[e] !== none && stamp[e] !== iteration) marked |= 1 << iteration;
+      });
+      marked |= named;
+    }
+    for (const log of logs) if (!((marked >> log.iteration) & 1)) apply(state, log);
+    for (let i = first; i < last; i++) {
+      if (!((marked >> i) & 1)) continue;
+      apply(state, execute(loop, i, fromSnapshot(state)));
+      reexecutions++;
+    }
+  }
+  return { state, rounds, reexecutions };
+};
+
+/** What {@link published} leaves out, to show that nothing of it can be. */
+export interface Broken {
+  /** Marks only who meets the last writer's stamp, not everyone at an element that is written and shared. */
+  readonly marksOneSide?: boolean;
+  /** Lets what runs again see what later iterations wrote. */
+  readonly seesLater?: boolean;
+  /** Does not look for iterations that what runs again makes wrong. */
+  readonly cascadesNot?: boolean;
+}
+
+/**
+ * The published engine, made sound. An element that is written and accessed by two iterations marks them both, so the
+ * unmarked ones are independent of each other, and each element has at most one unmarked writer. The marked ones run
+ * again, in order. To them an element has two versions, before and after its unmarked writer; and when one of
+ * them writes what a later unmarked one read, or names it, that one is marked too. Then the unmarked ones commit.
+ */
+export function publishedWithout(broken: Broken): EngineModel {
+  return (loop, conditions) => {
+    const state = initialState(loop);
+    const count = loop.iterations.length;
+    let [rounds, reexecutions, ended] = [0, 0, false];
+    for (let first = 0; first < count && !ended; first += conditions.window) {
+      const last = Math.min(first + conditions.window, count);
+      const logs = visited(conditions, first, last).map((i) => execute(loop, i, fromSnapshot(state)));
+      rounds++;
+      let marked = markConflicts(loop, logs, broken);
+      const isMarked = (i: number) => ((marked >> i) & 1) !== 0;
+
+      const writer = new Array<Log | undefined>(loop.elements).fill(undefined);
+      const lastReader = new Array<number>(loop.elements).fill(none);
+      for (const log of logs) {
+        if (isMarked(log.iteration)) continue;
+        eachElement(log.written, (e) => {
+          writer[e] = log;
+        });
+        eachElement(log.read, (e) => {
+          lastReader[e] = Math.max(lastReader[e]!, log.iteration);
+        });
+        leaveNote(state, log);
+      }
+      /** An unmarked iteration turns out wrong: to the others it has not run. */
+      const mark = (log: Log) => {
+        marked |= 1 << log.iteration;
+        eachElement(log.written, (e) => {
+          if (writer[e] === log) writer[e] = undefined;
+        });
+        state.noted[log.iteration] = 0;
+      };
+
+      const ends = (log: Log) => log.endsLoop && !isMarked(log.iteration);
+      let recoveredEnd = count;
+      const end = () => Math.min(recoveredEnd, ...logs.filter(ends).map((log) => log.iteration));
+      for (let i = first; i < last && i <= end(); i++) {
+        if (!isMarked(i)) continue;
+        reexecutions++;
+        const versionAfter = (e: number) =>
+          writer[e] && (writer[e].iteration < i || broken.seesLater) ? writer[e] : undefined;
+        const log = execute(loop, i, {
+          load: (e) => (versionAfter(e) ?? state).values[e]!,
+          store: (e, value) => {
+            (versionAfter(e) ?? state).values[e] = value;
+          },
+          state,
+        });
+        leaveNote(state, log);
+        if (log.endsLoop) recoveredEnd = i;
+        let wronged = false;
+        eachElement(log.written, (e) => {
+          wronged ||= lastReader[e]! > i;
+        });
+        if ((!wronged && log.named === 0) || broken.cascadesNot) continue;
+        for (const later of logs) {
+          const affected = later.read & log.written || (log.named >> later.iteration) & 1;
+          if (later.iteration > i && !isMarked(later.iteration) && affected) mark(later);
+        }
+      }
+      const stop = end();
+      for (const log of logs) {
+        if (isMarked(log.iteration)) continue;
+        if (log.iteration > stop) mark(log);
+        else apply(state, log, log.written & maskOf((e) => writer[e] === log, loop.elements));
+      }
+      ended = stop < last;
+    }
+    return { state, rounds, reexecutions };
+  };
+}
+
+export const published = publishedWithout({});
+
+/** Bits of the iterations that share an element somebody writes, or that a branch names. */
+function markConflicts(loop: AbstractLoop, logs: readonly Log[], broken: Broken): number {
+  const firstAccess = new Array<number>(loop.elements).fill(loop.iterations.length);
+  const lastAccess = new Array<number>(loop.elements).fill(none);
+  const lastWriter = new Array<number>(loop.elements).fill(none);
+  for (const { iteration, read, written } of logs) {
+    eachElement(read | written, (e) => {
+      firstAccess[e] = Math.min(firstAccess[e]!, iteration);
+      lastAccess[e] = Math.max(lastAccess[e]!, iteration);
+    });
+    eachElement(written, (e) => {
+      lastWriter[e] = Math.max(lastWriter[e]!, iteration);
+    });
+  }
+  let marked = 0;
+  for (const { iteration, read, written, named } of logs) {
+    eachElement(read | written, (e) => {
+      const wrong = broken.marksOneSide ? lastWriter[e]! !== iteration : firstAccess[e]! < lastAccess[e]!;
+      if (lastWriter[e]! !== none && wrong) marked |= 1 << iteration;
+    });
+    marked |= named;
+  }
+  return marked;
+}
+
+function maskOf(holds: (element: number) => boolean, elements: number): number {
+  let mask = 0;
+  for (let e = 0; e < elements; e++) if (holds(e)) mask |= 1 << e;
+  return mask;
+}
