@@ -1,5 +1,5 @@
 /** Runs one compute kernel on plain buffers, protected or not, without the hardened device. */
-import { type ProtectResult, reportWords } from "../src/compiler/contract.ts";
+import { type InterGroup, type ProtectResult, reportWords } from "../src/compiler/contract.ts";
 
 export interface KernelInput {
   /** Contents of the storage buffers of group 0, by binding; each must have a multiple of four bytes. */
@@ -12,8 +12,24 @@ export interface KernelInput {
 export interface KernelOutput {
   /** Contents afterwards, by binding. */
   readonly buffers: Record<number, Uint32Array>;
-  /** The report buffer's words; empty for an unprotected kernel. */
+  /** What the second replica made of its own copies, by the binding that they are copies of. */
+  readonly shadows: Record<number, Uint32Array>;
+  /** The report buffer's header and records; empty for an unprotected kernel. */
   readonly report: Uint32Array;
+  /** Its cells. */
+  readonly cells: Uint32Array;
+}
+
+/** How the host of an Inter-Group kernel plays its part. */
+export interface Host {
+  /** The dimension of the grid that it doubles. Default: x, which is 0. */
+  readonly dimension?: 0 | 1 | 2;
+  /** Says which one in the report instead of the pipeline. */
+  readonly byReport?: boolean;
+  /** Workgroups that it leaves out at the end of that dimension. */
+  readonly missing?: number;
+  /** Dispatches, one after the other. */
+  readonly times?: number;
 }
 
 /** A fault to arm: `reportWords` names to values. */
@@ -25,56 +41,93 @@ export async function runKernel(
   kernel: string | ProtectResult,
   input: KernelInput,
   armed: Armed = {},
+  host: Host = {},
 ): Promise<KernelOutput> {
-  const code = typeof kernel === "string" ? kernel : kernel.code;
-  const layout = typeof kernel === "string" ? null : kernel.layout;
+  const { code, layout, interGroup } = partsOf(kernel, input.entryPoint);
+  const { dimension = 0, byReport = false } = host;
   const module = device.createShaderModule({ code });
-  const { entryPoint, constants } = input;
+  const doubling = interGroup && { [interGroup.doubling]: byReport ? 3 : dimension };
+  const { entryPoint } = input;
   const pipeline = await device.createComputePipelineAsync({
     layout: "auto",
-    compute: { module, ...(entryPoint ? { entryPoint } : {}), ...(constants ? { constants } : {}) },
+    compute: {
+      module,
+      constants: { ...input.constants, ...doubling },
+      ...(entryPoint && { entryPoint }),
+    },
   });
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-  const upload = (words: Uint32Array<ArrayBuffer>) => {
-    const buffer = device.createBuffer({ size: words.byteLength, usage: STORAGE | COPY_SRC | COPY_DST });
+  const made: GPUBuffer[] = [];
+  const create = (size: number, usage: number) => {
+    const buffer = device.createBuffer({ size, usage });
+    made.push(buffer);
+    return buffer;
+  };
+  const upload = (words: Uint32Array<ArrayBuffer>, size = words.byteLength) => {
+    const buffer = create(size, STORAGE | COPY_SRC | COPY_DST);
     device.queue.writeBuffer(buffer, 0, words);
     return buffer;
   };
-  const buffers = new Map(
-    Object.entries(input.buffers).map(([binding, words]) => [Number(binding), upload(words)]),
-  );
+  const bindings = Object.keys(input.buffers).map(Number);
+  const buffers = bindings.map((binding) => ({ group: 0, binding, buffer: upload(input.buffers[binding]!) }));
+  const shadows = (interGroup?.shadows ?? []).map(({ of, at }) => ({
+    ...at,
+    of: of.binding,
+    buffer: upload(input.buffers[of.binding]!),
+  }));
   const reportStart = new Uint32Array(reportWords.total);
-  for (const [name, value] of Object.entries(armed)) reportStart[reportWords[name as keyof Armed]] = value;
-  const report = layout && upload(reportStart);
+  for (const [name, value] of Object.entries({ grid: dimension, ...armed }))
+    reportStart[reportWords[name as keyof Armed]] = value;
+  const report = layout && { ...layout, buffer: upload(reportStart, layout.bytes) };
 
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   pass.setPipeline(pipeline);
-  const bind = (group: number, bound: Iterable<[number, GPUBuffer]>) => {
-    const entries = [...bound].map(([binding, buffer]) => ({ binding, resource: { buffer } }));
+  const bound = [...buffers, ...shadows, ...(report ? [report] : [])];
+  for (const group of new Set(bound.map((resource) => resource.group))) {
+    const entries = bound
+      .filter((resource) => resource.group === group)
+      .map(({ binding, buffer }) => ({ binding, resource: { buffer } }));
     pass.setBindGroup(group, device.createBindGroup({ layout: pipeline.getBindGroupLayout(group), entries }));
-  };
-  bind(0, buffers);
-  if (layout && report) bind(layout.group, [[layout.binding, report]]);
-  pass.dispatchWorkgroups(...input.workgroups);
+  }
+  const grid: [number, number, number] = [...input.workgroups];
+  if (interGroup) grid[dimension] = 2 * grid[dimension] - (host.missing ?? 0);
+  for (let i = 0; i < (host.times ?? 1); i++) pass.dispatchWorkgroups(...grid);
   pass.end();
-  const readers = [...buffers, ...(report ? [[-1, report] as const] : [])].map(([binding, buffer]) => {
-    const reader = device.createBuffer({ size: buffer.size, usage: MAP_READ | COPY_DST });
-    encoder.copyBufferToBuffer(buffer, 0, reader, 0, buffer.size);
-    return { binding, reader };
-  });
+  const readLater = (buffer: GPUBuffer, size = buffer.size) => {
+    const reader = create(size, MAP_READ | COPY_DST);
+    encoder.copyBufferToBuffer(buffer, 0, reader, 0, size);
+    return async () => {
+      await reader.mapAsync(GPUMapMode.READ);
+      return new Uint32Array(reader.getMappedRange().slice(0));
+    };
+  };
+  const readBuffers = buffers.map(({ binding, buffer }) => [binding, readLater(buffer)] as const);
+  const readShadows = shadows.map(({ of, buffer }) => [of, readLater(buffer)] as const);
+  const readReport = report && readLater(report.buffer, 4 * (reportWords.total + report.cells));
   device.queue.submit([encoder.finish()]);
 
-  const output: KernelOutput = { buffers: {}, report: new Uint32Array(0) };
-  let words = output.report;
-  for (const { binding, reader } of readers) {
-    await reader.mapAsync(GPUMapMode.READ);
-    const contents = new Uint32Array(reader.getMappedRange().slice(0));
-    if (binding < 0) words = contents;
-    else output.buffers[binding] = contents;
-    reader.destroy();
-  }
-  for (const buffer of buffers.values()) buffer.destroy();
-  report?.destroy();
-  return { ...output, report: words };
+  const byBinding = async (readers: readonly (readonly [number, () => Promise<Uint32Array>])[]) =>
+    Object.fromEntries(await Promise.all(readers.map(async ([binding, read]) => [binding, await read()])));
+  const words = (await readReport?.()) ?? new Uint32Array(0);
+  const output: KernelOutput = {
+    buffers: await byBinding(readBuffers),
+    shadows: await byBinding(readShadows),
+    report: words.subarray(0, reportWords.total),
+    cells: words.subarray(reportWords.total),
+  };
+  for (const buffer of made) buffer.destroy();
+  return output;
+}
+
+interface Parts {
+  readonly code: string;
+  readonly layout: ProtectResult["layout"];
+  readonly interGroup?: InterGroup | undefined;
+}
+
+function partsOf(kernel: string | ProtectResult, name: string | undefined): Parts {
+  if (typeof kernel === "string") return { code: kernel, layout: null };
+  const entryPoint = kernel.entryPoints.find((candidate) => !name || candidate.name === name);
+  return { ...kernel, interGroup: entryPoint?.interGroup };
 }

@@ -36,6 +36,11 @@ export interface InterGroup {
   readonly doubling: string;
   /** For each binding of the program that the second replica must not share: where its own copy is bound. */
   readonly shadows: readonly { readonly of: BindingPoint; readonly at: BindingPoint }[];
+  /**
+   * Whether twins wait for each other, for a bounded time: they do with the check `"store"`, and where the kernel uses the
+   * result of an atomic operation that must run once.
+   */
+  readonly blocking: boolean;
 }
 
 export interface ProtectOptions {

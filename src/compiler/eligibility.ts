@@ -37,7 +37,7 @@ export function obstacles(
 
   const { limits } = options;
   const functions = reachableFrom(program, [entryPoint]);
-  if (options.redundancy !== "none") {
+  if (options.redundancy.startsWith("intra")) {
     for (const { span, what } of subgroupUses(program, functions)) {
       obstacle(
         "BELAY203",

@@ -1,6 +1,7 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
 import { bindingAccesses, bindingPointsOf } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { noComputeEntryPoint, subgroupsMissing, tooManyShapes } from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
@@ -16,7 +17,14 @@ import { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
 import { isReplicated, replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
-import { CheckSites, type FaultSite, type ReportLayout, reportWords } from "../transforms/reportBuffer.ts";
+import { doublingOf, replicateWorkgroups } from "../transforms/replicateWorkgroups.ts";
+import {
+  CheckSites,
+  cellCount,
+  type FaultSite,
+  type ReportLayout,
+  reportWords,
+} from "../transforms/reportBuffer.ts";
 import { resolvePointers, SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
@@ -157,7 +165,8 @@ function transform(
   { redundancy, check, channel, limits, report, injectFaults: inject }: Settings,
   eligible: readonly FunctionDeclaration[],
 ): Transformed {
-  const layout: ReportLayout = { ...report, bytes: 4 * reportWords.total, cells: 0 };
+  const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
+  const layout: ReportLayout = { ...report, bytes: 4 * (reportWords.total + cells), cells };
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
   const entryPoints = new Set(eligible.map((kernel) => kernel.name));
@@ -196,11 +205,18 @@ function transform(
   const replicas = redundancy === "none" ? 1 : 2;
   const subgroups = replicas === 2 && channel === "subgroup";
   if (subgroups) step(enableSubgroups(program));
-  step(replicateInvocations(program, names, { replicas, entryPoints, subgroups }));
+  if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints }));
+  else step(replicateInvocations(program, names, { replicas, entryPoints, subgroups }));
   if (replicas === 2) {
-    const comparison = new Comparison(names, { channel, lanes });
+    const comparison = new Comparison(names, {
+      channel,
+      lanes,
+      ...(cells > 0 && { cells: { count: cells, subgroups } }),
+    });
     const isInside = (variable: GlobalVariable) =>
-      redundancy === "intra+lds" && isReplicated(program, names, variable);
+      redundancy === "inter"
+        ? addressSpaceOf(variable) === "workgroup"
+        : redundancy === "intra+lds" && isReplicated(program, names, variable);
     step(
       executeAtomicsOnce(program, names, {
         check,
@@ -267,7 +283,10 @@ function protectedEntryPoint(
   const checks = sites.all.filter((site) => functions.has(site.functionName)).map((site) => site.id);
   const report = names.the("report");
   const usesReport = [...variablesOf(program, reached)].some((variable) => variable.name === report);
-  return { name, redundancy, checks, usesReport };
+  const interGroup = redundancy === "inter" && {
+    interGroup: { doubling: doublingOf(names), shadows: [], blocking: false },
+  };
+  return { name, redundancy, ...interGroup, checks, usesReport };
 }
 
 const hasError = (diagnostics: readonly Diagnostic[]) => diagnostics.some((d) => d.severity === "error");

@@ -94,8 +94,7 @@ class StoreComparison {
       scalar: "hash",
       components: 1,
     });
-    const last = quote(fn.nameSpan)
-      .statements`_ = ${this.#options.comparison.signaturesAgree(site, { atEnd: true })};`;
+    const last = this.#options.comparison.conclude(site, fn.nameSpan);
     return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
   }
 

@@ -45,6 +45,7 @@ export function declareReport(program: Program, names: Names, layout: ReportLayo
       armed_occurrence: u32,
       @size(${String(headerPadding)}) grid: u32,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
+      ${layout.cells > 0 ? `cells: array<atomic<u32>, ${layout.cells}>,` : ""}
     }
     @group(${String(layout.group)}) @binding(${String(layout.binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
     var<private> ${n("replica")}: u32;

@@ -3,10 +3,12 @@
  * the replicas.
  */
 import type { Address } from "../../analysis/addresses.ts";
+import type { Span } from "../../diagnostics/diagnostic.ts";
 import type { Declaration, Expression, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../names.ts";
+import { balance, type Cells } from "./cells.ts";
 import type { Channel } from "./channel.ts";
 import { Library } from "./library.ts";
 import { subgroupChannel } from "./subgroupChannel.ts";
@@ -25,14 +27,18 @@ export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup";
   /** Invocations of the doubled workgroup, as a WGSL expression (the largest, when several entry points share it). */
   readonly lanes: string;
+  /** Where replicas that never meet leave their final signatures; without it they meet at the end. */
+  readonly cells?: Cells;
 }
 
 export class Comparison {
   readonly #library: Library;
   readonly #channel: Channel;
+  readonly #cells: Cells | undefined;
 
-  constructor(names: Names, { channel, lanes }: ComparisonOptions) {
+  constructor(names: Names, { channel, lanes, cells }: ComparisonOptions) {
     this.#library = new Library(names);
+    this.#cells = cells;
     this.#channel =
       channel === "subgroup" ? subgroupChannel(this.#library) : workgroupChannel(this.#library, lanes);
   }
@@ -54,8 +60,11 @@ export class Comparison {
 
   /** The replica's running signature: a hash of all it has presented. */
   signature(): Words {
-    const signature = this.#library.once("signature", (name) => `var<private> ${name}: u32;`);
-    return { expression: quote().expression`${signature}`, count: 1, scalar: "hash" };
+    return { expression: quote().expression`${this.#signature()}`, count: 1, scalar: "hash" };
+  }
+
+  #signature(): string {
+    return this.#library.once("signature", (name) => `var<private> ${name}: u32;`);
   }
 
   /** The statement that folds what a replica presents into its signature. */
@@ -73,10 +82,22 @@ export class Comparison {
     return statements`${signature} = ${hash};`;
   }
 
-  /** A condition: both replicas are here with the same signature. At the end of an entry point both always are. */
-  signaturesAgree(site: number, { atEnd = false } = {}): Expression {
+  /** A condition: both replicas are here with the same signature. */
+  signaturesAgree(site: number): Expression {
+    return this.#agreeOnSignature(site, false);
+  }
+
+  /** The statement, last in an entry point, that has the final signatures compared. */
+  conclude(site: number, span: Span): Statement[] {
+    const { statements } = quote(span);
+    if (this.#cells) return statements`${balance(this.#library, this.#signature(), this.#cells)}();`;
+    // At the end of an entry point both replicas are always here.
+    return statements`_ = ${this.#agreeOnSignature(site, true)};`;
+  }
+
+  #agreeOnSignature(site: number, bothAreHere: boolean): Expression {
     const signature = this.signature();
-    const agree = this.#channel.agree({ address: false, words: signature, bothAreHere: atEnd });
+    const agree = this.#channel.agree({ address: false, words: signature, bothAreHere });
     return quote().expression`${agree}(${`${site}u`}, 0u, ${signature.expression})`;
   }
 

@@ -1,0 +1,38 @@
+import type { Library } from "./library.ts";
+import { foldText } from "./valueWords.ts";
+
+export interface Cells {
+  /** How many there are: a power of two. */
+  readonly count: number;
+  /** Lanes that run together add as one, through a subgroup. */
+  readonly subgroups: boolean;
+}
+
+/**
+ * A function that adds an invocation's final signature to a cell of the report, the second replica with the opposite
+ * sign. Nobody waits for anybody: once all work is done, every cell is zero, or else two replicas disagree, or one of
+ * them never ran. Cells need no reset, and workgroups that share one do no harm.
+ *
+ * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is mixed last, with who
+ * has computed it: then the difference that a fault makes depends on all that was presented, and the chance is 2⁻³².
+ * The mixing is MurmurHash3's; it is bijective. Lanes add as one in whatever groups they run, as a sum allows.
+ */
+export function balance(library: Library, signature: string, { count, subgroups }: Cells): string {
+  const { names } = library;
+  const cell = `${names.the("report")}.cells[${names.the("pair")} & ${count - 1}u]`;
+  const add = subgroups
+    ? `let sum = subgroupAdd(share); if (subgroupElect()) { atomicAdd(&${cell}, sum); }`
+    : `atomicAdd(&${cell}, share);`;
+  return library.once(
+    "balance",
+    (name) => `
+    fn ${name}() {
+      var hash = ${foldText(library, signature, [names.the("pair"), names.the("local")])};
+      hash = (hash ^ (hash >> 16u)) * 0x85ebca6bu;
+      hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
+      hash ^= hash >> 16u;
+      let share = select(hash, 0u - hash, ${names.the("replica")} == 1u);
+      ${add}
+    }`,
+  );
+}

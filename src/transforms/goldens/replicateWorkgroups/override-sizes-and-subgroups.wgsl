@@ -1,0 +1,41 @@
+fn belay_main_1(id: vec3u, size: u32) {
+  _ = subgroupAdd(id.x);
+}
+
+@compute @workgroup_size(width)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
+  var belay_doubled = belay_doubling;
+  if (belay_doubled == 3u) {
+    belay_doubled = belay_report.grid;
+  }
+  let belay_twin = belay_twin_of(belay_in_workgroup_id, belay_in_num_workgroups, belay_doubled);
+  belay_replica = belay_twin.replica;
+  belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
+  belay_workgroup = belay_twin.id;
+  belay_local = belay_in_local_invocation_index;
+  belay_main_1(belay_twin.id * vec3<u32>(u32(width), 1u, 1u) + belay_in_local_invocation_id, belay_in_subgroup_size);
+}
+
+override belay_doubling: u32 = 0u;
+
+struct belay_Twin {
+  replica: u32,
+  id: vec3<u32>,
+  groups: vec3<u32>,
+}
+
+fn belay_twin_of(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> belay_Twin {
+  if (doubled == 1u) {
+    let at = id.x + groups.x * id.y;
+    let pair = at >> 1u;
+    return belay_Twin(at & 1u, vec3<u32>(pair % groups.x, pair / groups.x, id.z), vec3<u32>(groups.x, groups.y >> 1u, groups.z));
+  }
+  if (doubled == 2u) {
+    let at = id.y + groups.y * id.z;
+    let pair = at >> 1u;
+    return belay_Twin(at & 1u, vec3<u32>(id.x, pair % groups.y, pair / groups.y), vec3<u32>(groups.x, groups.y, groups.z >> 1u));
+  }
+  return belay_Twin(id.x & 1u, vec3<u32>(id.x >> 1u, id.y, id.z), vec3<u32>(groups.x >> 1u, groups.y, groups.z));
+}
+
+var<private> belay_pair: u32;
