@@ -18,7 +18,7 @@ export type Operation =
   | { readonly kind: "endLoopWhenOdd" };
 
 export interface AbstractLoop {
-  /** Elements of the one tracked array; at most 30, as sets of them are bit masks. */
+  /** Elements of the one tracked array; at most eight, as sets of them are bit masks. */
   readonly elements: number;
   readonly seed: number;
   readonly iterations: readonly (readonly Operation[])[];

@@ -36,8 +36,17 @@ const visited = ({ order }: Conditions, first: number, last: number) =>
 
 const fromSnapshot = (state: State) => ({ load: (element: number) => state.values[element]!, state });
 
-function eachElement(mask: number, visit: (element: number) => void): void {
-  for (let element = 0; mask >> element !== 0; element++) if ((mask >> element) & 1) visit(element);
+/** The members of a set that is a bit mask, of up to eight. */
+const memberLists = Array.from({ length: 256 }, (_, mask) =>
+  Array.from({ length: 8 }, (_, member) => member).filter((member) => (mask >> member) & 1),
+);
+const membersOf = (mask: number) => memberLists[mask]!;
+
+/** The first of the chosen iterations that ends the loop. */
+function firstEnd(logs: readonly Log[], chosen: (log: Log) => boolean, otherwise: number): number {
+  let end = otherwise;
+  for (const log of logs) if (log.endsLoop && chosen(log)) end = Math.min(end, log.iteration);
+  return end;
 }
 
 /** The default engine: commits what comes before the first iteration that read what an earlier one wrote. */
@@ -55,32 +64,32 @@ export const prefixCommit: EngineModel = (loop, conditions) => {
 
     const firstWriter = new Array<number>(loop.elements).fill(count);
     for (const { iteration, written } of logs) {
-      eachElement(written, (e) => {
+      for (const e of membersOf(written)) {
         firstWriter[e] = Math.min(firstWriter[e]!, iteration);
-      });
+      }
     }
     let bad = last;
     for (const { iteration, read, named } of logs) {
-      eachElement(read, (e) => {
+      for (const e of membersOf(read)) {
         if (firstWriter[e]! < iteration) bad = Math.min(bad, iteration);
-      });
-      eachElement(named, (i) => {
+      }
+      for (const i of membersOf(named)) {
         if (i > first) bad = Math.min(bad, i);
-      });
+      }
     }
-    const end = Math.min(...logs.filter((log) => log.endsLoop).map((log) => log.iteration), count);
+    const end = firstEnd(logs, () => true, count);
     const commits = logs.filter(({ iteration }) => iteration < bad && iteration <= end);
     const lastWriter = new Array<number>(loop.elements).fill(none);
     for (const { iteration, written } of commits) {
-      eachElement(written, (e) => {
+      for (const e of membersOf(written)) {
         lastWriter[e] = Math.max(lastWriter[e]!, iteration);
-      });
+      }
     }
     for (const log of commits) {
       let wins = 0;
-      eachElement(log.written, (e) => {
+      for (const e of membersOf(log.written)) {
         if (lastWriter[e] === log.iteration) wins |= 1 << e;
-      });
+      }
       apply(state, log, wins);
     }
     committed += commits.length;
@@ -111,22 +120,22 @@ export const reservations: EngineModel = (loop, conditions) => {
     const firstWriter = new Array<number>(loop.elements).fill(count);
     const firstAccess = new Array<number>(loop.elements).fill(count);
     for (const { iteration, read, written } of logs) {
-      eachElement(written, (e) => {
+      for (const e of membersOf(written)) {
         firstWriter[e] = Math.min(firstWriter[e]!, iteration);
-      });
-      eachElement(read | written, (e) => {
+      }
+      for (const e of membersOf(read | written)) {
         firstAccess[e] = Math.min(firstAccess[e]!, iteration);
-      });
+      }
     }
     const done = new Set<number>();
     for (const log of logs) {
       let holds = true;
-      eachElement(log.read, (e) => {
+      for (const e of membersOf(log.read)) {
         holds &&= firstWriter[e]! >= log.iteration;
-      });
-      eachElement(log.written, (e) => {
+      }
+      for (const e of membersOf(log.written)) {
         holds &&= firstAccess[e]! >= log.iteration;
-      });
+      }
       if (!holds) continue;
       apply(state, log);
       done.add(log.iteration);
@@ -151,15 +160,15 @@ export const publishedAsPrinted: EngineModel = (loop, conditions) => {
     rounds++;
     const stamp = new Array<number>(loop.elements).fill(none);
     for (const { iteration, written } of logs) {
-      eachElement(written, (e) => {
+      for (const e of membersOf(written)) {
         stamp[e] = iteration;
-      });
+      }
     }
     let marked = 0;
     for (const { iteration, read, written, named } of logs) {
-      eachElement(read | written, (e) => {
+      for (const e of membersOf(read | written)) {
         if (stamp[e] !== none && stamp[e] !== iteration) marked |= 1 << iteration;
-      });
+      }
       marked |= named;
     }
     for (const log of logs) if (!((marked >> log.iteration) & 1)) apply(state, log);
@@ -204,26 +213,25 @@ export function publishedWithout(broken: Broken): EngineModel {
       const lastReader = new Array<number>(loop.elements).fill(none);
       for (const log of logs) {
         if (isMarked(log.iteration)) continue;
-        eachElement(log.written, (e) => {
+        for (const e of membersOf(log.written)) {
           writer[e] = log;
-        });
-        eachElement(log.read, (e) => {
+        }
+        for (const e of membersOf(log.read)) {
           lastReader[e] = Math.max(lastReader[e]!, log.iteration);
-        });
+        }
         leaveNote(state, log);
       }
       /** An unmarked iteration turns out wrong: to the others it has not run. */
       const mark = (log: Log) => {
         marked |= 1 << log.iteration;
-        eachElement(log.written, (e) => {
+        for (const e of membersOf(log.written)) {
           if (writer[e] === log) writer[e] = undefined;
-        });
+        }
         state.noted[log.iteration] = 0;
       };
 
-      const ends = (log: Log) => log.endsLoop && !isMarked(log.iteration);
       let recoveredEnd = count;
-      const end = () => Math.min(recoveredEnd, ...logs.filter(ends).map((log) => log.iteration));
+      const end = () => firstEnd(logs, (log) => !isMarked(log.iteration), recoveredEnd);
       for (let i = first; i < last && i <= end(); i++) {
         if (!isMarked(i)) continue;
         reexecutions++;
@@ -239,9 +247,9 @@ export function publishedWithout(broken: Broken): EngineModel {
         leaveNote(state, log);
         if (log.endsLoop) recoveredEnd = i;
         let wronged = false;
-        eachElement(log.written, (e) => {
+        for (const e of membersOf(log.written)) {
           wronged ||= lastReader[e]! > i;
-        });
+        }
         if ((!wronged && log.named === 0) || broken.cascadesNot) continue;
         for (const later of logs) {
           const affected = later.read & log.written || (log.named >> later.iteration) & 1;
@@ -268,20 +276,20 @@ function markConflicts(loop: AbstractLoop, logs: readonly Log[], broken: Broken)
   const lastAccess = new Array<number>(loop.elements).fill(none);
   const lastWriter = new Array<number>(loop.elements).fill(none);
   for (const { iteration, read, written } of logs) {
-    eachElement(read | written, (e) => {
+    for (const e of membersOf(read | written)) {
       firstAccess[e] = Math.min(firstAccess[e]!, iteration);
       lastAccess[e] = Math.max(lastAccess[e]!, iteration);
-    });
-    eachElement(written, (e) => {
+    }
+    for (const e of membersOf(written)) {
       lastWriter[e] = Math.max(lastWriter[e]!, iteration);
-    });
+    }
   }
   let marked = 0;
   for (const { iteration, read, written, named } of logs) {
-    eachElement(read | written, (e) => {
+    for (const e of membersOf(read | written)) {
       const wrong = broken.marksOneSide ? lastWriter[e]! !== iteration : firstAccess[e]! < lastAccess[e]!;
       if (lastWriter[e]! !== none && wrong) marked |= 1 << iteration;
-    });
+    }
     marked |= named;
   }
   return marked;
