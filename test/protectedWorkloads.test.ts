@@ -6,13 +6,19 @@ import { protect } from "../src/compiler/protect.ts";
 import { harden } from "../src/runtime/harden.ts";
 import { type HardenedDevice, hardenWith } from "../src/runtime/hardenedDevice.ts";
 import type { ArmedFault } from "../src/runtime/injector.ts";
+import * as binarySearch from "../workloads/binarySearch.ts";
+import * as binomialOption from "../workloads/binomialOption.ts";
 import * as bitonicSort from "../workloads/bitonicSort.ts";
+import * as blackScholes from "../workloads/blackScholes.ts";
 import * as histogram from "../workloads/histogram.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import * as nBody from "../workloads/nBody.ts";
 import type { Program } from "../workloads/program.ts";
+import * as quasiRandomSequence from "../workloads/quasiRandomSequence.ts";
 import * as reduction from "../workloads/reduction.ts";
+import * as simpleConvolution from "../workloads/simpleConvolution.ts";
 import * as sobelFilter from "../workloads/sobelFilter.ts";
+import * as urng from "../workloads/urng.ts";
 import { testDevices } from "./testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -45,6 +51,12 @@ describe.each(policies)("$redundancy, $check, $channel", (policy) => {
     bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
     histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
     sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
+    binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
+    blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
+    binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
+    quasiRandomSequence: fc.record({ points: size(4200) }).map(quasiRandomSequence.create),
+    urng: fc.record({ pixels: size(300), seed }).map(urng.create),
+    simpleConvolution: fc.record({ width: size(70), height: size(20), seed }).map(simpleConvolution.create),
   };
 
   it.each(Object.entries(programs))(
@@ -127,6 +139,48 @@ const struck: Record<string, Struck> = {
     value: "pack4x8unorm(",
     store: everywhere("edges[id.y * size.x + id.x] = "),
     signature: everywhere("fn sobel("),
+  },
+  binarySearch: {
+    program: binarySearch.create({ length: 2, searches: 8, seed: 2 }),
+    kernel: "narrow",
+    value: "start; }",
+    store: everywhere("narrowed[search] = start"),
+    signature: everywhere("fn narrow("),
+  },
+  blackScholes: {
+    program: blackScholes.create({ options: 20 }),
+    kernel: "price",
+    value: "spot * n1",
+    store: everywhere("calls[index] = "),
+    signature: everywhere("fn price("),
+  },
+  binomialOption: {
+    program: binomialOption.create({ options: 4 }),
+    kernel: "fold",
+    value: "(growth - down) / ",
+    store: { "intra+lds": "prices[group] = ", "intra-lds": "levels[step % 2u][local] = value" },
+    signature: { "intra+lds": "fn fold(", "intra-lds": "levels[step % 2u][local] = value" },
+  },
+  quasiRandomSequence: {
+    program: quasiRandomSequence.create({ points: 100 }),
+    kernel: "generate",
+    value: "vec4f((inside",
+    store: everywhere("sequence[group.y * quads + quad] = "),
+    signature: everywhere("fn generate("),
+  },
+  urng: {
+    program: urng.create({ pixels: 9 }),
+    kernel: "addNoise",
+    value: "dot(levels",
+    store: everywhere("noisy[index] = "),
+    signature: everywhere("fn addNoise("),
+  },
+  simpleConvolution: {
+    program: simpleConvolution.create({ width: 20, height: 5 }),
+    kernel: "convolve",
+    value: "id.y * size.x + id.x",
+    store: everywhere("convolved[id.y * size.x + id.x] = "),
+    signature: everywhere("fn convolve("),
   },
 };
 

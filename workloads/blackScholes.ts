@@ -4,7 +4,7 @@
  * Follows the sample BlackScholes of the AMD APP OpenCL SDK. Documented there: one random number sets every parameter of
  * an option by interpolation, an invocation prices four options, and the normal distribution is the polynomial 26.2.17
  * of Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964. Chosen here: the ends of the parameters, so that
- * options range from far out of the money to in the money (in the sample strike and spot are always the same); and
+ * options are out of the money and in it (in the sample, spot and strike are always the same); and
  * random numbers of sixteen bits, so that every price is held against a reference, of which there are 65,536.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
