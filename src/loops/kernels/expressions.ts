@@ -1,0 +1,245 @@
+import type { Expression, ValueType } from "../ir.ts";
+import { fromBits, toBits, wgslName, zero } from "./names.ts";
+
+/** Where statements go that an expression needs before it, and names for the values they compute. */
+export interface Target {
+  line(text: string): void;
+  /** A name that the body does not use yet. */
+  temporary(): string;
+}
+
+/**
+ * The WGSL of an expression. Statements that it needs first are written to the target: WGSL has no conditional expression
+ * that evaluates one side only, and a side that loads an element must not be evaluated for nothing.
+ */
+export function emitExpression(expression: Expression, target: Target): string {
+  const emit = (operand: Expression) => emitExpression(operand, target);
+  switch (expression.kind) {
+    case "literal":
+      return emitLiteral(expression.type, expression.value);
+    case "index":
+      return "index";
+    case "local":
+      return `v_${wgslName(expression.name)}`;
+    case "input":
+      return `params.input_${wgslName(expression.name)}`;
+    case "carried":
+      return fromBits(expression.type, `load_carried_${wgslName(expression.name)}()`);
+    case "length":
+      return `i32(params.length_${wgslName(expression.array)})`;
+    case "load": {
+      const element = elementOf(expression.index, emit(expression.index));
+      return `get_${wgslName(expression.array)}_${expression.type}(${element})`;
+    }
+    case "unary": {
+      const operand = emitOpaque(expression.operand, target);
+      if (expression.operator === "-" && expression.type === "u32") return `(0u - ${operand})`;
+      return `(${expression.operator}${operand})`;
+    }
+    case "binary":
+      return emitBinary(expression, target);
+    case "conditional": {
+      if (!needsStatements(expression)) {
+        return `select(${emit(expression.no)}, ${emit(expression.yes)}, ${emit(expression.test)})`;
+      }
+      const result = target.temporary();
+      target.line(`var ${result}: ${expression.type};`);
+      emitChoice(emit(expression.test), result, expression.yes, expression.no, target);
+      return result;
+    }
+    case "call":
+      return emitCall(expression, target);
+    case "convert":
+      return convert(expression.operand.type, expression.type, emitOpaque(expression.operand, target));
+  }
+}
+
+/** The element, as a u32, that an index of some type names; one beyond every array when it names none. */
+export function elementOf(index: Expression, text: string): string {
+  switch (index.type) {
+    case "f32":
+      return `element_of_f32(${text})`;
+    case "u32":
+      return text;
+    default:
+      return `bitcast<u32>(${text})`;
+  }
+}
+
+/** Converts as JavaScript does when a value of one type is needed as another. */
+export function convert(from: ValueType, to: ValueType, text: string): string {
+  if (from === to) return text;
+  if (to === "bool") return from === "f32" ? `is_true_f32(${text})` : `(${text} != ${zero(from)})`;
+  if (from === "bool") return `${to}(${text})`;
+  if (to === "f32") return `f32(${text})`;
+  return fromBits(to, from === "f32" ? `wrap_f32(${text})` : toBits(from, text));
+}
+
+/** A literal of any value of the type, NaN and infinities included. */
+export function emitLiteral(type: ValueType, value: number | string): string {
+  switch (type) {
+    case "bool":
+      return value ? "true" : "false";
+    case "u32":
+      return `${Number(value) >>> 0}u`;
+    case "i32": {
+      const integer = Number(value) | 0;
+      return integer < 0 ? `i32(${integer})` : `${integer}i`;
+    }
+    case "f32": {
+      const rounded = Math.fround(Number(value));
+      if (Number.isFinite(rounded) && !Object.is(rounded, -0))
+        return rounded < 0 ? `(${rounded}f)` : `${rounded}f`;
+      return `f32_of_bits(0x${new Uint32Array(Float32Array.of(rounded).buffer)[0]!.toString(16)}u)`;
+    }
+  }
+}
+
+type Binary = Extract<Expression, { kind: "binary" }>;
+
+function emitBinary(expression: Binary, target: Target): string {
+  const { operator, left, right, type } = expression;
+  if (operator === "&&" || operator === "||") return emitLogical(expression, target);
+
+  const a = isConstant(left) && isConstant(right) ? emitOpaque(left, target) : emitExpression(left, target);
+  const b = emitExpression(right, target);
+  const integer = type === "i32" || type === "u32";
+  switch (operator) {
+    case "/":
+    case "%":
+      if (!integer) break;
+      return `${operator === "/" ? "divide" : "remainder"}_${type}(${a}, ${b})`;
+    case "*":
+      if (!integer || isSmall(left) || isSmall(right)) break;
+      return `multiply_${type}(${a}, ${b})`;
+    case "<<":
+    case ">>":
+    case ">>>": {
+      // The left operand shifts as the type that JavaScript converts it to.
+      const shifted = operator === ">>>" ? "u32" : "i32";
+      const by = `(${convert(right.type, "u32", b)} & 31u)`;
+      const result = `(${convert(left.type, shifted, a)} ${operator === "<<" ? "<<" : ">>"} ${by})`;
+      return convert(shifted, type, result);
+    }
+  }
+  return `(${a} ${operator} ${b})`;
+}
+
+function emitLogical({ operator, left, right }: Binary, target: Target): string {
+  if (!needsStatements(right)) {
+    return `(${emitExpression(left, target)} ${operator} ${emitExpression(right, target)})`;
+  }
+  const result = target.temporary();
+  target.line(`var ${result} = ${emitExpression(left, target)};`);
+  target.line(`if (${operator === "&&" ? "" : "!"}${result}) {`);
+  target.line(`${result} = ${emitExpression(right, target)};`);
+  target.line("}");
+  return result;
+}
+
+function emitChoice(test: string, result: string, yes: Expression, no: Expression, target: Target): void {
+  target.line(`if (${test}) {`);
+  target.line(`${result} = ${emitExpression(yes, target)};`);
+  target.line("} else {");
+  target.line(`${result} = ${emitExpression(no, target)};`);
+  target.line("}");
+}
+
+type Call = Extract<Expression, { kind: "call" }>;
+
+/** Functions that WGSL has under the same name, with a result that JavaScript's has too. */
+const shared = new Set<string>(
+  "abs ceil floor trunc sign sqrt exp exp2 log log2 sin cos tan asin acos atan atan2 sinh cosh tanh".split(
+    " ",
+  ),
+);
+
+function emitCall({ callee, args, type }: Call, target: Target): string {
+  const emit = args.every(isConstant) ? emitOpaque : emitExpression;
+  const texts = args.map((arg) => emit(arg, target));
+  const fold = (name: string) => texts.reduce((a, b) => `${name}(${a}, ${b})`);
+  switch (callee) {
+    case "imul":
+      return fromBits(type, `(${args.map((arg, i) => convert(arg.type, "u32", texts[i]!)).join(" * ")})`);
+    case "clz32":
+      return convert("u32", type, `countLeadingZeros(${convert(args[0]!.type, "u32", texts[0]!)})`);
+    case "min":
+    case "max":
+      return fold(type === "f32" ? `${callee}_f32` : callee);
+    case "hypot":
+      return texts.length === 1 ? `abs(${texts[0]})` : fold("hypot_f32");
+    case "round":
+    case "pow":
+      return type === "f32" ? `${callee}_f32(${texts.join(", ")})` : texts[0]!;
+    default:
+      if (!shared.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
+      return `${callee}(${texts.join(", ")})`;
+  }
+}
+
+/** The operand of something else: never a constant expression, which WGSL would evaluate and perhaps refuse. */
+function emitOpaque(expression: Expression, target: Target): string {
+  const text = emitExpression(expression, target);
+  return isConstant(expression) ? `opaque_${expression.type}(${text})` : text;
+}
+
+function isConstant(expression: Expression): boolean {
+  switch (expression.kind) {
+    case "literal":
+      return true;
+    case "unary":
+    case "convert":
+      return isConstant(expression.operand);
+    case "binary":
+      return isConstant(expression.left) && isConstant(expression.right);
+    case "call":
+      return expression.args.every(isConstant);
+    case "conditional":
+      return [expression.test, expression.yes, expression.no].every(isConstant);
+    default:
+      return false;
+  }
+}
+
+/** A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to it. */
+function isSmall(expression: Expression): boolean {
+  return expression.kind === "literal" && Math.abs(Number(expression.value)) <= 2 ** 21;
+}
+
+/** Whether the expression chooses between sides of which one loads an element. */
+function needsStatements(expression: Expression): boolean {
+  switch (expression.kind) {
+    case "conditional":
+      return [expression.test, expression.yes, expression.no].some(loads);
+    case "binary":
+      return needsStatements(expression.left) || needsStatements(expression.right);
+    case "unary":
+    case "convert":
+      return needsStatements(expression.operand);
+    case "call":
+      return expression.args.some(needsStatements);
+    case "load":
+      return needsStatements(expression.index);
+    default:
+      return false;
+  }
+}
+
+function loads(expression: Expression): boolean {
+  switch (expression.kind) {
+    case "load":
+    case "carried":
+      return true;
+    case "conditional":
+      return [expression.test, expression.yes, expression.no].some(loads);
+    case "binary":
+      return loads(expression.left) || loads(expression.right);
+    case "unary":
+    case "convert":
+      return loads(expression.operand);
+    case "call":
+      return expression.args.some(loads);
+    default:
+      return false;
+  }
+}

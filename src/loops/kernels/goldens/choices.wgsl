@@ -1,0 +1,70 @@
+const ESCAPE_OUTSIDE = 1u;
+const ESCAPE_FUEL = 2u;
+const ESCAPE_OVERFLOW = 3u;
+
+/** How many more turns the loops of this iteration may take. */
+var<private> fuel: u32;
+
+var<private> escaped: bool;
+
+fn escaping(reason: u32) {
+
+}
+
+fn escape(reason: u32) {
+  if (escaped) { return; }
+  escaped = true;
+  fuel = 0u;
+  escaping(reason);
+}
+
+fn load_a(element: u32) -> u32 {
+  return peek_a(element);
+}
+
+fn store_a(element: u32, bits: u32) {
+  poke_a(element, bits);
+}
+
+fn get_a_i32(element: u32) -> i32 {
+  if (element >= params.length_a) { escape(ESCAPE_OUTSIDE); return i32(0); }
+  return bitcast<i32>(load_a(element));
+}
+
+fn put_a_i32(element: u32, value: i32) {
+  if (element < params.length_a && !escaped) { store_a(element, bitcast<u32>(value)); }
+}
+
+fn load_p(element: u32) -> u32 {
+  return peek_p(element);
+}
+
+fn get_p_i32(element: u32) -> i32 {
+  if (element >= params.length_p) { escape(ESCAPE_OUTSIDE); return i32(0); }
+  return bitcast<i32>(load_p(element));
+}
+
+fn start_reductions() {
+}
+
+fn iterate(index: i32) {
+  var t0 = (index > 2i);
+  if (t0) {
+    var t1: i32;
+    if ((index < 4i)) {
+      t1 = get_a_i32(bitcast<u32>(get_p_i32(bitcast<u32>(index))));
+    } else {
+      t1 = 0i;
+    }
+    t0 = (t1 == 3i);
+  }
+  if (t0) {
+    var t2: i32;
+    if ((index < 4i)) {
+      t2 = get_a_i32(bitcast<u32>(get_p_i32(bitcast<u32>(index))));
+    } else {
+      t2 = 0i;
+    }
+    put_a_i32(bitcast<u32>(index), t2);
+  }
+}

@@ -1,0 +1,61 @@
+const ESCAPE_OUTSIDE = 1u;
+const ESCAPE_FUEL = 2u;
+const ESCAPE_OVERFLOW = 3u;
+
+/** How many more turns the loops of this iteration may take. */
+var<private> fuel: u32;
+
+var<private> escaped: bool;
+
+fn escaping(reason: u32) {
+
+}
+
+fn escape(reason: u32) {
+  if (escaped) { return; }
+  escaped = true;
+  fuel = 0u;
+  escaping(reason);
+}
+
+fn end_loop() {
+
+}
+
+fn misspeculate(nearest: i32, farthest: i32) {
+
+}
+
+fn load_carried__x24_last() -> u32 {
+  return carried[0];
+}
+
+fn store_carried__x24_last(bits: u32) {
+  carried[0] = bits;
+}
+
+var<private> reduced_sum: i32;
+fn reduce_sum(value: i32) { reduced_sum = (reduced_sum + value); }
+
+var<private> reduced_best: f32;
+fn reduce_best(value: f32) { reduced_best = min_f32(reduced_best, value); }
+
+fn start_reductions() {
+  reduced_sum = 0i;
+  reduced_best = f32_of_bits(0x7f800000u);
+}
+
+fn iterate(index: i32) {
+  store_carried__x24_last(bitcast<u32>(bitcast<f32>(load_carried__x24_last())));
+  reduce_sum(index);
+  reduce_best(f32(index));
+  misspeculate(1i, 1i);
+  misspeculate(-2i, -2i);
+  misspeculate(0i, 0x7fffffffi);
+  let t0 = bitcast<i32>(index - index);
+  if (params.step != 0i && t0 % params.step == 0i) {
+    misspeculate(t0 / params.step, t0 / params.step);
+  }
+  end_loop();
+  return;
+}

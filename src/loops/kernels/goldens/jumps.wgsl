@@ -1,0 +1,51 @@
+const ESCAPE_OUTSIDE = 1u;
+const ESCAPE_FUEL = 2u;
+const ESCAPE_OVERFLOW = 3u;
+
+/** How many more turns the loops of this iteration may take. */
+var<private> fuel: u32;
+
+var<private> escaped: bool;
+
+fn escaping(reason: u32) {
+
+}
+
+fn escape(reason: u32) {
+  if (escaped) { return; }
+  escaped = true;
+  fuel = 0u;
+  escaping(reason);
+}
+
+fn start_reductions() {
+}
+
+fn iterate(index: i32) {
+  var v_n: i32 = 0i;
+  var leave_outer = 0u;
+  loop {
+    if (fuel == 0u) { escape(ESCAPE_FUEL); return; }
+    fuel -= 1u;
+    loop {
+      if (fuel == 0u) { escape(ESCAPE_FUEL); return; }
+      fuel -= 1u;
+      if ((v_n > 30i)) {
+        leave_outer = 1u;
+        break;
+      }
+      if ((v_n > 20i)) {
+        leave_outer = 2u;
+        break;
+      } else {
+        break;
+      }
+    }
+    if (leave_outer == 1u) { break; }
+    if (leave_outer == 2u) { leave_outer = 0u; continue; }
+    break;
+    continuing {
+      v_n = (v_n + 1i);
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import type { NumberType, Statement, ValueType } from "../ir.ts";
+import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
+import { toBits, wgslName } from "./names.ts";
+
+/** What statements need to know of the loop around them. */
+export interface Surroundings {
+  /** The type of a variable that outlives the iteration: carried or reduced. */
+  typeOf(name: string): NumberType;
+  readonly indexType: "i32" | "u32";
+}
+
+/** Which way a jump out of several nested loops goes on at the loop it names. */
+const LEAVE = { break: "1u", continue: "2u" } as const;
+
+/** Writes the statements of an iteration as WGSL, one line at a time. */
+export class StatementWriter implements Target {
+  readonly lines: string[] = [];
+  readonly #surroundings: Surroundings;
+  /** The loops around the current statement, innermost last; whether a loop inside jumps to it. */
+  readonly #loops: { readonly label: string; readonly jumped: boolean }[] = [];
+  /** Types of the locals in scope, so that what is assigned has the type of its variable. */
+  readonly #locals: Map<string, ValueType>[] = [new Map()];
+  #temporaries = 0;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  line(text: string): void {
+    this.lines.push(text);
+  }
+
+  temporary(): string {
+    return `t${this.#temporaries++}`;
+  }
+
+  block(statements: readonly Statement[]): void {
+    this.#locals.push(new Map());
+    for (const statement of statements) this.#statement(statement);
+    this.#locals.pop();
+  }
+
+  #statement(statement: Statement): void {
+    switch (statement.kind) {
+      case "declare": {
+        const value = emitExpression(statement.value, this);
+        const text = convert(statement.value.type, statement.type, value);
+        this.#locals.at(-1)!.set(statement.name, statement.type);
+        this.line(`var v_${wgslName(statement.name)}: ${statement.type} = ${text};`);
+        break;
+      }
+      case "assign": {
+        const { name, value } = statement;
+        const type = this.#locals.findLast((scope) => scope.has(name))?.get(name) ?? value.type;
+        this.line(`v_${wgslName(name)} = ${convert(value.type, type, emitExpression(value, this))};`);
+        break;
+      }
+      case "assignCarried": {
+        const type = this.#surroundings.typeOf(statement.name);
+        const value = convert(statement.value.type, type, emitExpression(statement.value, this));
+        this.line(`store_carried_${wgslName(statement.name)}(${toBits(type, value)});`);
+        break;
+      }
+      case "store": {
+        const { array, index, value } = statement;
+        // JavaScript evaluates the index first; neither side changes what the other reads.
+        const element = elementOf(index, emitExpression(index, this));
+        const stored = emitExpression(value, this);
+        this.line(`put_${wgslName(array)}_${value.type}(${element}, ${stored});`);
+        break;
+      }
+      case "reduce": {
+        const type = this.#surroundings.typeOf(statement.name);
+        const value = convert(statement.value.type, type, emitExpression(statement.value, this));
+        this.line(`reduce_${wgslName(statement.name)}(${value});`);
+        break;
+      }
+      case "if":
+        this.line(`if (${emitExpression(statement.test, this)}) {`);
+        this.block(statement.yes);
+        if (statement.no.length > 0) {
+          this.line("} else {");
+          this.block(statement.no);
+        }
+        this.line("}");
+        break;
+      case "loop":
+        this.#loop(statement);
+        break;
+      case "break":
+      case "continue":
+        this.#jump(statement.kind, statement.label);
+        break;
+      case "endIteration":
+        this.line("return;");
+        break;
+      case "endLoop":
+        this.line("end_loop();");
+        this.line("return;");
+        break;
+      case "misspeculate":
+        this.#misspeculate(statement.which);
+        break;
+    }
+  }
+
+  #loop({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
+    const jumped = jumpsThrough(body, label);
+    if (jumped) this.line(`var leave_${wgslName(label)} = 0u;`);
+    this.line("loop {");
+    // A loop may never end on data that is not the sequential loop's.
+    this.line("if (fuel == 0u) { escape(ESCAPE_FUEL); return; }");
+    this.line("fuel -= 1u;");
+    this.#loops.push({ label, jumped });
+    this.block(body);
+    if (update.length > 0) {
+      this.line("continuing {");
+      this.block(update);
+      this.line("}");
+    }
+    this.#loops.pop();
+    this.line("}");
+    this.#passOn();
+  }
+
+  /** A jump to a loop that is not the innermost one leaves loop by loop. */
+  #jump(kind: "break" | "continue", label: string): void {
+    if (this.#loops.at(-1)?.label === label) {
+      this.line(`${kind};`);
+    } else {
+      this.line(`leave_${wgslName(label)} = ${LEAVE[kind]};`);
+      this.line("break;");
+    }
+  }
+
+  /** After a loop: goes on with a jump that left it on the way to a loop around it. */
+  #passOn(): void {
+    for (const [depth, { label, jumped }] of this.#loops.entries()) {
+      const leave = `leave_${wgslName(label)}`;
+      if (!jumped) continue;
+      if (depth < this.#loops.length - 1) {
+        this.line(`if (${leave} != 0u) { break; }`);
+      } else {
+        this.line(`if (${leave} == ${LEAVE.break}) { break; }`);
+        this.line(`if (${leave} == ${LEAVE.continue}) { ${leave} = 0u; continue; }`);
+      }
+    }
+  }
+
+  #misspeculate(which: Extract<Statement, { kind: "misspeculate" }>["which"]): void {
+    switch (which.kind) {
+      case "relative":
+        for (const offset of which.offsets) this.line(`misspeculate(${offset | 0}i, ${offset | 0}i);`);
+        break;
+      case "range":
+        this.line(
+          `misspeculate(${which.from | 0}i, ${which.to === null ? "0x7fffffffi" : `${which.to | 0}i`});`,
+        );
+        break;
+      case "absolute": {
+        const { indexType } = this.#surroundings;
+        const index = convert(which.index.type, indexType, emitExpression(which.index, this));
+        const distance = this.temporary();
+        this.line(`let ${distance} = bitcast<i32>(${index} - index);`);
+        this.line(`if (params.step != 0i && ${distance} % params.step == 0i) {`);
+        this.line(`misspeculate(${distance} / params.step, ${distance} / params.step);`);
+        this.line("}");
+        break;
+      }
+    }
+  }
+}
+
+/** Whether a loop inside `body` jumps to the loop with the label, across itself. */
+function jumpsThrough(body: readonly Statement[], label: string, inside = false): boolean {
+  return body.some((statement) => {
+    switch (statement.kind) {
+      case "if":
+        return jumpsThrough(statement.yes, label, inside) || jumpsThrough(statement.no, label, inside);
+      case "loop":
+        return jumpsThrough(statement.body, label, true) || jumpsThrough(statement.update, label, true);
+      case "break":
+      case "continue":
+        return inside && statement.label === label;
+      default:
+        return false;
+    }
+  });
+}
