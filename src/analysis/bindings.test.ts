@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { resolved } from "../../test/resolved.ts";
-import { bindingAccesses, bindingPointsOf } from "./bindings.ts";
-import { functionsOf } from "./callGraph.ts";
+import { bindingAccesses, bindingPointsOf, buffersInPlace } from "./bindings.ts";
+import { functionsOf, reachableFrom } from "./callGraph.ts";
 
 const program = resolved(`
 const GROUP = 1;
@@ -65,4 +65,32 @@ it("tells what an entry point does with each resource it reaches", () => {
 it("lists every binding point of a module", () => {
   expect(bindingPointsOf(program)).toHaveLength(14);
   expect(bindingPointsOf(program)[9]).toEqual({ group: 1, binding: 0 });
+});
+
+it("knows the buffers that are changed in place, which atomics and lengths do not count for", () => {
+  const program = resolved(`
+    struct Bins { total: u32, all: array<atomic<u32>> }
+    @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> counted: array<u32>;
+    @group(0) @binding(2) var<storage, read_write> bins: Bins;
+    @group(0) @binding(3) var<storage, read_write> mixed: Bins;
+    @group(0) @binding(4) var<storage, read_write> pointed: array<u32>;
+    @group(0) @binding(5) var<storage, read> input: array<u32>;
+    @group(0) @binding(6) var<storage, read_write> output: array<u32>;
+    fn add(p: ptr<storage, atomic<u32>, read_write>) { atomicAdd(p, 1); }
+    fn fill(p: ptr<storage, u32, read_write>) { *p = 1; }
+    fn take(p: ptr<storage, u32, read>) -> u32 { return *p; }
+    @compute @workgroup_size(1) fn main() {
+      a[0]++;
+      counted[0] = arrayLength(&counted);
+      add(&bins.all[0]);
+      bins.total = atomicLoad(&bins.all[1]);
+      mixed.total += atomicLoad(&mixed.all[1]);
+      fill(&pointed[0]);
+      output[a[1]] = take(&input[0]);
+    }`);
+  const names = [...buffersInPlace(program, reachableFrom(program, functionsOf(program)))].map(
+    ({ name }) => name,
+  );
+  expect(names.sort()).toEqual(["a", "mixed", "pointed"]);
 });

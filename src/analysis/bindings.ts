@@ -54,12 +54,25 @@ function declaredAccess(type: Type): AccessMode {
 }
 
 /**
- * The accesses to the storage buffers that `functions` use. A pointer that is kept or passed on counts as read and
- * written, if the variable can be written at all.
+ * The storage buffers that `functions` change in place: they load and store them, other than by atomic operations. A
+ * pointer to more than an atomic that is kept or passed on counts as both.
+ */
+export function buffersInPlace(
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+): Set<GlobalVariable> {
+  const accesses = storageAccesses(program, functions, "plain");
+  return new Set([...accesses].flatMap(([variable, access]) => (access === "read_write" ? [variable] : [])));
+}
+
+/**
+ * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with atomic operations and
+ * lengths. A pointer that is kept or passed on counts as read and written, if what it points to can be written at all.
  */
 function storageAccesses(
   program: Program,
   functions: Iterable<FunctionDeclaration>,
+  which: "all" | "plain" = "all",
 ): Map<GlobalVariable, AccessMode> {
   const accesses = new Map<GlobalVariable, AccessMode>();
   const note = (variable: GlobalVariable, access: AccessMode) => {
@@ -67,15 +80,19 @@ function storageAccesses(
     const before = accesses.get(variable) ?? access;
     accesses.set(variable, before === access ? access : "read_write");
   };
-  const isWritable = ({ qualifiers }: GlobalVariable) =>
-    qualifiers[1]?.kind === "identifier" && qualifiers[1].name !== "read";
+  const pointerAccess = (pointer: Expression): AccessMode | null => {
+    const type = program.typeOf(pointer);
+    if (type.kind !== "pointer") return null;
+    if (which === "plain" && type.store.kind === "atomic") return null;
+    return type.access === "read" ? "read" : "read_write";
+  };
   for (const fn of functions) {
     const noted = new Set<Identifier>();
-    const noteOnce = (place: Expression, access: AccessMode) => {
+    const noteOnce = (place: Expression, access: AccessMode | null) => {
       const root = rootVariable(program, place);
       if (!root || noted.has(root.identifier)) return;
       noted.add(root.identifier);
-      note(root.variable, access);
+      if (access) note(root.variable, access);
     };
     walk(fn.body, (node) => {
       if (node.kind === "assign" && node.target) {
@@ -84,10 +101,9 @@ function storageAccesses(
         noteOnce(node.target, "read_write");
       } else if (node.kind === "call" && node.args[0]) {
         const access = operandAccess(builtinFunction(program, node));
-        if (access) noteOnce(node.args[0], access);
+        if (access) noteOnce(node.args[0], which === "all" ? access : null);
       } else if (node.kind === "unary" && node.operator === "&") {
-        const variable = rootVariable(program, node)?.variable;
-        if (variable) noteOnce(node, isWritable(variable) ? "read_write" : "read");
+        noteOnce(node, pointerAccess(node));
       } else if (node.kind === "identifier") {
         noteOnce(node, "read");
       }

@@ -27,6 +27,7 @@ import { printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { isExpression, mapChildren, mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.ts";
+import { mapIndices } from "./mapIndices.ts";
 import type { Names } from "./names.ts";
 
 /** What a pointer `let` or parameter points to, with indices that may be repeated. */
@@ -202,13 +203,4 @@ const u32 = (span: Expression["span"]): TypeExpression => ({
 /** The place whose address `expression` takes. */
 function pointee(expression: Expression): Expression | undefined {
   return expression.kind === "unary" && expression.operator === "&" ? expression.operand : undefined;
-}
-
-/** `place` with `f` applied to its indices that are not literals, outermost variable first. */
-function mapIndices(place: Expression, f: (index: Expression) => Expression): Expression {
-  if (place.kind === "index") {
-    const base = mapIndices(place.base, f);
-    return { ...place, base, index: place.index.kind === "literal" ? place.index : f(place.index) };
-  }
-  return place.kind === "memberAccess" ? { ...place, base: mapIndices(place.base, f) } : place;
 }

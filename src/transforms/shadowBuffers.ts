@@ -1,0 +1,161 @@
+/**
+ * Gives the second replica its own copy of each storage buffer that a kernel changes in place, so that it never loads
+ * what the first replica has already stored.
+ *
+ * Before:  a[i] = a[i] + 1;
+ * After:   fn load_a(i: u32) -> u32 { if (replica == 0) { return a[i]; } return shadow_a[i]; }
+ *          v = load_a(i) + 1; if (replica == 0) { a[i] = v; } else { shadow_a[i] = v; }
+ *
+ * A load becomes a call where it stands, one function for each shape of place, so that what is loaded, when and whether
+ * stay as they were. Atomic operations and lengths stay with the original. Before a dispatch the host makes the copies
+ * equal to the originals.
+ *
+ * Requires: access normal form, `replica`.   Ensures: valid module; adds the shadows' bindings.
+ * Order:    after compareStores, which lets both replicas store to what has a shadow.
+ */
+import type { BindingPoint } from "../analysis/bindings.ts";
+import { rootVariable } from "../analysis/places.ts";
+import type {
+  Assignment,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  Module,
+  Statement,
+} from "../wgsl/ast.ts";
+import { printExpression, printType } from "../wgsl/printer.ts";
+import type { Program } from "../wgsl/program.ts";
+import { quote } from "../wgsl/quote.ts";
+import { type AnyNode, isExpression, mapChildren, mapExpression } from "../wgsl/traverse.ts";
+import { typeExpressionOf } from "../wgsl/typeNames.ts";
+import type { Type } from "../wgsl/types.ts";
+import { mapFunctions } from "./mapFunctions.ts";
+import { mapIndices } from "./mapIndices.ts";
+import type { Names } from "./names.ts";
+
+export interface ShadowBuffersOptions {
+  /** The functions that run replicated. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** Where the copies are bound, by the name of the buffer's variable. */
+  readonly shadows: ReadonlyMap<string, BindingPoint>;
+}
+
+/** The variable of the second replica's copy. */
+export const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
+
+export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
+  const shadowing = new Shadowing(program, names, options.shadows);
+  const module = mapFunctions(program.module, (fn) =>
+    options.functions.has(fn) ? shadowing.function(fn) : fn,
+  );
+  return { ...module, declarations: [...module.declarations, ...shadowing.declarations()] };
+}
+
+class Shadowing {
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #shadows: ReadonlyMap<string, BindingPoint>;
+  /** Load functions and their names, by the place that they load with its indices left open. */
+  readonly #loads = new Map<string, { readonly name: string; readonly wgsl: string }>();
+
+  constructor(program: Program, names: Names, shadows: ReadonlyMap<string, BindingPoint>) {
+    this.#program = program;
+    this.#names = names;
+    this.#shadows = shadows;
+  }
+
+  function(fn: FunctionDeclaration): FunctionDeclaration {
+    return { ...fn, body: mapChildren(fn.body, (node) => this.#node(node)) };
+  }
+
+  /** The copies, and the functions that load. */
+  declarations(): Declaration[] {
+    const { declarations } = quote();
+    const copies = this.#program.module.declarations.flatMap((variable) => {
+      const at = variable.kind === "globalVariable" && this.#shadows.get(variable.name);
+      if (!at) return [];
+      const type = typeExpressionOf(this.#program.declaredTypeOf(variable));
+      return declarations`
+        @group(${String(at.group)}) @binding(${String(at.binding)})
+        var<storage, read_write> ${shadowName(this.#names, variable.name)}: ${type};`;
+    });
+    return [...copies, ...[...this.#loads.values()].flatMap(({ wgsl }) => declarations`${wgsl}`)];
+  }
+
+  #node(node: AnyNode): AnyNode | Statement[] {
+    if (isExpression(node)) return this.#value(node);
+    if (node.kind === "assign" && node.target) {
+      const stored = { ...node, target: this.#place(node.target), value: this.#value(node.value) };
+      return this.#hasShadow(node.target) ? this.#storedApart(stored, node.target) : stored;
+    }
+    if (node.kind === "increment") return { ...node, target: this.#place(node.target) };
+    return mapChildren(node, (child) => this.#node(child));
+  }
+
+  /** Each replica stores to its own copy. The operands are stable, so both stores may have them. */
+  #storedApart(stored: Assignment, target: Expression): Statement[] {
+    const copy = structuredClone({ ...stored, target: this.#inShadow(target) });
+    return quote(stored.span)
+      .statements`if (${this.#names.the("replica")} == 0u) { ${stored} } else { ${copy} }`;
+  }
+
+  /** The value with every load from its replica's copy. */
+  #value(expression: Expression): Expression {
+    // What an address is taken of is not loaded.
+    if (expression.kind === "unary" && expression.operator === "&")
+      return { ...expression, operand: this.#place(expression.operand) };
+    const isPlace = this.#hasShadow(expression) && this.#program.typeOf(expression).kind === "reference";
+    return isPlace
+      ? this.#load(expression)
+      : (mapChildren(expression, (node) => this.#node(node)) as Expression);
+  }
+
+  /** The same place, its indices loaded from their replica's copy. */
+  #place(expression: Expression): Expression {
+    if (expression.kind === "index")
+      return { ...expression, base: this.#place(expression.base), index: this.#value(expression.index) };
+    if (expression.kind === "memberAccess") return { ...expression, base: this.#place(expression.base) };
+    if (expression.kind === "unary") return { ...expression, operand: this.#place(expression.operand) };
+    return expression;
+  }
+
+  #load(place: Expression): Expression {
+    const indices: Expression[] = [];
+    const open = mapIndices(place, (index) => {
+      const name = `${this.#names.the("index")}_${indices.push(index)}`;
+      return quote().expression`${name}`;
+    });
+    const load = this.#loadFunction(open, this.#program.valueTypeOf(place), indices.length);
+    // A negative index and its u32 conversion are out of bounds alike.
+    const args = indices.map((index) => quote(index.span).expression`u32(${this.#value(index)})`);
+    return quote(place.span).expression`${load}(${args})`;
+  }
+
+  /** The function that loads a place whose `count` indices are its parameters. */
+  #loadFunction(place: Expression, type: Type, count: number): string {
+    const own = printExpression(place);
+    const known = this.#loads.get(own);
+    if (known) return known.name;
+    const name = this.#names.fresh("load");
+    const parameters = Array.from({ length: count }, (_, i) => `${this.#names.the("index")}_${i + 1}: u32`);
+    const wgsl = `fn ${name}(${parameters.join(", ")}) -> ${printType(typeExpressionOf(type))} {
+      if (${this.#names.the("replica")} == 0u) { return ${own}; }
+      return ${printExpression(this.#inShadow(place))};
+    }`;
+    this.#loads.set(own, { name, wgsl });
+    return name;
+  }
+
+  #inShadow(place: Expression): Expression {
+    return mapExpression(place, (part) =>
+      part.kind === "identifier" && this.#hasShadow(part)
+        ? { ...part, name: shadowName(this.#names, part.name) }
+        : part,
+    );
+  }
+
+  #hasShadow(place: Expression): boolean {
+    const root = rootVariable(this.#program, place);
+    return root !== undefined && this.#shadows.has(root.variable.name);
+  }
+}
