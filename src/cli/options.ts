@@ -6,7 +6,7 @@ import type { Policy } from "../runtime/policy.ts";
 
 export const redundancyOption = () =>
   new Option("--redundancy <flavor>", "how kernels are doubled")
-    .choices(["none", "intra+lds", "intra-lds"])
+    .choices(["none", "intra+lds", "intra-lds", "inter"])
     .default("intra+lds");
 
 export const checkOption = (standard: Check = "signature") =>

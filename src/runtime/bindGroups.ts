@@ -1,6 +1,7 @@
 import type { BindingAccess } from "../compiler/contract.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
 import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
-import { isTexture, type Resource, type Textures } from "./resources.ts";
+import { type BufferRange, isTexture, type Resource, type Textures } from "./resources.ts";
 
 /** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
 export interface Access {
@@ -11,10 +12,17 @@ export interface Access {
 /** What a pipeline does with each binding of a bind group; undefined when that is not known. */
 export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
 
+/** How a bind group is set: with dynamic offsets in one of the forms that WebGPU takes. */
+export interface SetGroup {
+  readonly group: GPUBindGroup | null;
+  readonly offsets: readonly unknown[];
+}
+
 interface GroupRecord {
   readonly entries: readonly GPUBindGroupEntry[];
-  /** Absent for a layout that the browser made. */
-  readonly layout: readonly GPUBindGroupLayoutEntry[] | undefined;
+  readonly layout: GPUBindGroupLayout;
+  /** The layout's entries; absent for one that the browser made. */
+  readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
   /** The access by the last pipeline that asked; mostly, it is the only one. */
   latest?: { readonly by: GroupAccess; readonly access: Access };
 }
@@ -23,14 +31,14 @@ interface GroupRecord {
 export class BindGroups {
   readonly #device: GPUDevice;
   readonly #textures: Textures;
+  readonly #usages: DeclaredUsages;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
-  /** Layouts with one entry that the program does not know of: what stands there. */
-  readonly #hidden = new WeakMap<GPUBindGroupLayout, GPUBindGroupEntry>();
   readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
 
-  constructor(device: GPUDevice, textures: Textures) {
+  constructor(device: GPUDevice, textures: Textures, usages: DeclaredUsages) {
     this.#device = device;
     this.#textures = textures;
+    this.#usages = usages;
   }
 
   createLayout(descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout {
@@ -45,33 +53,56 @@ export class BindGroups {
     return this.#layouts.get(layout);
   }
 
-  /** Completes every bind group that is going to be made with this layout by an entry. */
-  hide(layout: GPUBindGroupLayout, entry: GPUBindGroupEntry): void {
-    this.#hidden.set(layout, entry);
-  }
-
   createGroup(descriptor: GPUBindGroupDescriptor): GPUBindGroup {
     const { layout } = descriptor;
     const entries = [...descriptor.entries];
-    const hidden = this.#hidden.get(layout);
-    const all = hidden ? [...entries, hidden] : entries;
-    const group = this.#device.createBindGroup({ ...membersOf(descriptor), entries: all });
-    this.#groups.set(group, { entries, layout: this.#layouts.get(layout) });
+    const declared = this.#layouts.get(layout);
+    const group = this.#device.createBindGroup({
+      ...membersOf(descriptor),
+      entries: entries.map((entry) => this.#asDeclared(entry, declared)),
+    });
+    this.#groups.set(group, { entries, layout, declared });
     return group;
   }
 
-  /** A bind group like `group` for a layout with one more entry; undefined for a group that is not known. */
+  /** The layout that a bind group was made with; undefined for a group that is not known. */
+  layoutOf(group: GPUBindGroup): GPUBindGroupLayout | undefined {
+    return this.#groups.get(group)?.layout;
+  }
+
+  /** A bind group with what `group` holds, if anything, and more, for another layout. */
   extend(
-    group: GPUBindGroup,
+    group: GPUBindGroup | null,
     layout: GPUBindGroupLayout,
-    entry: GPUBindGroupEntry,
-  ): GPUBindGroup | undefined {
-    const record = this.#groups.get(group);
-    if (!record) return undefined;
-    const { made } = makeSilently(this.#device, () =>
-      this.#device.createBindGroup({ label: group.label, layout, entries: [...record.entries, entry] }),
-    );
-    return made;
+    more: readonly GPUBindGroupEntry[],
+  ): GPUBindGroup {
+    const entries = [...((group && this.#groups.get(group)?.entries) ?? []), ...more];
+    const label = group ? group.label : "belay";
+    return makeSilently(this.#device, () => this.#device.createBindGroup({ label, layout, entries })).made;
+  }
+
+  /** The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound there. */
+  rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
+    const record = group && this.#groups.get(group);
+    const entry = record?.entries.find((each) => each.binding === binding);
+    const range = entry && boundRange(entry.resource);
+    if (!record || !range) return undefined;
+    const dynamic = (record.declared ?? [])
+      .filter(({ buffer }) => buffer?.hasDynamicOffset)
+      .map((each) => each.binding)
+      .sort((a, b) => a - b);
+    const offset = range.offset + (dynamicOffsets(offsets)[dynamic.indexOf(binding)] ?? 0);
+    return { ...range, offset };
+  }
+
+  /** The parts of buffers that a shader may write, by binding. */
+  writtenRanges(set: SetGroup, by: GroupAccess): { readonly binding: number; readonly range: BufferRange }[] {
+    const record = set.group && this.#groups.get(set.group);
+    if (!record) return [];
+    return [...this.#uses(record, by)].flatMap(({ binding, mode }) => {
+      const range = mode === "read" ? undefined : this.rangeAt(set, binding);
+      return range ? [{ binding, range }] : [];
+    });
   }
 
   /** What a shader may do to the resources in a bind group. */
@@ -80,31 +111,62 @@ export class BindGroups {
     if (!record) return undefined;
     const { latest } = record;
     if (latest && latest.by === by) return latest.access;
-    const access = this.#accessTo(record, by);
+    const access = { read: new Set<Resource>(), written: new Set<Resource>() };
+    for (const { resource, mode } of this.#uses(record, by)) {
+      if (mode !== "write") access.read.add(resource);
+      if (mode !== "read") access.written.add(resource);
+    }
     record.latest = { by, access };
     return access;
   }
 
-  #accessTo({ entries, layout }: GroupRecord, by: GroupAccess): Access {
-    const access = { read: new Set<Resource>(), written: new Set<Resource>() };
+  *#uses({ entries, declared }: GroupRecord, by: GroupAccess) {
     for (const { binding, resource: bound } of entries) {
       const resource = this.#resourceOf(bound);
       if (!resource) continue;
       // Where nothing else is known, the resource's own usage decides.
-      const declared = layout?.find((entry) => entry.binding === binding);
-      const canBeWritten = declared ? isWritable(declared) : canBeStored(resource);
+      const layoutEntry = declared?.find((entry) => entry.binding === binding);
+      const canBeWritten = layoutEntry ? isWritable(layoutEntry) : canBeStored(resource);
       const mode = by ? by.get(binding) : canBeWritten ? "read_write" : "read";
-      if (mode !== undefined && mode !== "write") access.read.add(resource);
-      if (mode !== undefined && mode !== "read") access.written.add(resource);
+      if (mode !== undefined) yield { binding, resource, mode };
     }
-    return access;
   }
 
   #resourceOf(bound: GPUBindingResource): Resource | undefined {
-    if ("buffer" in bound) return bound.buffer;
-    if ("mapState" in bound || "createView" in bound) return bound;
+    const range = boundRange(bound);
+    if (range) return range.buffer;
+    if ("createView" in bound) return bound;
     return this.#textures.behind(bound as GPUTextureView);
   }
+
+  /** An entry as the device would have to judge it if Belay used no resource in ways of its own. */
+  #asDeclared(
+    entry: GPUBindGroupEntry,
+    layout: readonly GPUBindGroupLayoutEntry[] | undefined,
+  ): GPUBindGroupEntry {
+    const { binding, resource } = entry;
+    const range = boundRange(resource);
+    if (!range) return entry;
+    const declared = layout?.find((each) => each.binding === binding)?.buffer;
+    const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"));
+    if (buffer === range.buffer) return entry;
+    return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
+  }
+}
+
+/** The part of a buffer that an entry binds, before any dynamic offset; undefined for another resource. */
+function boundRange(bound: GPUBindingResource): BufferRange | undefined {
+  if ("buffer" in bound) {
+    const { buffer, offset = 0, size = buffer.size - offset } = bound;
+    return { buffer, offset, size };
+  }
+  return "mapState" in bound ? { buffer: bound, offset: 0, size: bound.size } : undefined;
+}
+
+function dynamicOffsets([list, start, length]: readonly unknown[]): readonly number[] {
+  if (list === undefined) return [];
+  const all = [...(list as Iterable<number>)];
+  return start === undefined ? all : all.slice(Number(start), Number(start) + Number(length));
 }
 
 function isWritable({ buffer, storageTexture }: GPUBindGroupLayoutEntry): boolean {

@@ -1,6 +1,7 @@
 import type { Access } from "./bindGroups.ts";
 import type { Kernel } from "./kernels.ts";
-import type { Resource } from "./resources.ts";
+import { isTexture, type Resource } from "./resources.ts";
+import { ShadowSync } from "./shadowSync.ts";
 
 /** What a command buffer does: what verification needs to know of it, and how to encode it again. */
 export class CommandRecord {
@@ -13,6 +14,8 @@ export class CommandRecord {
   readonly dispatches = new Map<Kernel, number>();
   /** The commands, to be encoded again in this order. */
   readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
+  /** While commands are recorded: what the next one finds. */
+  readonly shadowSync = new ShadowSync();
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
 
@@ -32,6 +35,7 @@ export class CommandRecord {
     const isNew = !this.read.has(destination) && !this.written.has(destination);
     if (whole && isNew) this.replaced.add(destination);
     this.written.add(destination);
+    if (!isTexture(destination)) this.shadowSync.wroteSomewhere(destination);
   }
 
   /** Everything the commands use. */

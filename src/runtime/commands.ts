@@ -1,13 +1,18 @@
-import type { BindGroups } from "./bindGroups.ts";
 import { CommandRecord } from "./commandRecord.ts";
-import { ComputePasses } from "./computePasses.ts";
+import type { ComputePasses } from "./computePasses.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import { Layer } from "./layer.ts";
-import type { Pipelines } from "./pipelines.ts";
-import { RenderPasses } from "./renderPasses.ts";
+import type { RenderPasses } from "./renderPasses.ts";
 import type { Textures } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
 import { transferMethods } from "./transfers.ts";
+
+interface CommandParts {
+  readonly computePasses: ComputePasses;
+  readonly renderPasses: RenderPasses;
+  readonly textures: Textures;
+  readonly usages: DeclaredUsages;
+}
 
 /** Follows command encoders: records what each command buffer does, and lets passes bind reports. */
 export class Commands {
@@ -16,9 +21,9 @@ export class Commands {
   readonly #renderPasses: RenderPasses;
   readonly #encoders: Layer<GPUCommandEncoder, CommandRecord>;
 
-  constructor(pipelines: Pipelines, bindGroups: BindGroups, textures: Textures, usages: DeclaredUsages) {
-    this.#computePasses = new ComputePasses(pipelines, bindGroups);
-    this.#renderPasses = new RenderPasses(bindGroups, textures);
+  constructor({ computePasses, renderPasses, textures, usages }: CommandParts) {
+    this.#computePasses = computePasses;
+    this.#renderPasses = renderPasses;
     const commands = this;
     this.#encoders = new Layer((native, recordOf) => ({
       ...transferMethods(native, recordOf, textures, usages),

@@ -1,124 +1,169 @@
-import type { BindGroups } from "./bindGroups.ts";
+import type { SetGroups } from "./addedBindings.ts";
+import type { Access, BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
+import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
+import { IndirectDispatch } from "./indirectDispatch.ts";
 import { Layer } from "./layer.ts";
-import type { PipelineFacts, Pipelines } from "./pipelines.ts";
-import { type Anything, copyOffsets, type Step } from "./steps.ts";
+import { PassCommands } from "./passCommands.ts";
+import type { PipelineFacts, Pipelines, Variant } from "./pipelines.ts";
+import type { BufferRange } from "./resources.ts";
+import type { ShadowBuffers } from "./shadowBuffers.ts";
+import { copyOffsets, type Step } from "./steps.ts";
 
-type PassStep = Step<GPUComputePassEncoder>;
+/** What passes need to prepare dispatches. */
+interface PassParts {
+  readonly bindGroups: BindGroups;
+  readonly shadows: ShadowBuffers;
+  readonly indirect: IndirectDispatch;
+  /** The device's limit on workgroups per dimension. */
+  readonly limit: number;
+}
 
-/** Follows compute passes: binds the report of each protected kernel before it is dispatched. */
+/** Follows compute passes: prepares each dispatch of a protected kernel. */
 export class ComputePasses {
+  readonly #parts: PassParts;
   readonly #layer: Layer<GPUComputePassEncoder, ComputePass>;
 
-  constructor(pipelines: Pipelines, bindGroups: BindGroups) {
-    this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((native, passOf) => {
-      const setBindGroup = native.setBindGroup as Anything;
-      return {
-        setPipeline(pipeline) {
-          const facts = pipelines.factsOf(pipeline);
-          native.setPipeline.call(this, facts.runs);
-          passOf(this).setPipeline(facts);
-        },
-        setBindGroup(
-          index: number,
-          group: GPUBindGroup | null | undefined,
-          ...offsets: unknown[]
-        ): undefined {
-          setBindGroup.call(this, index, group, ...offsets);
-          passOf(this).setBindGroup(index, group ?? null, copyOffsets(offsets));
-        },
-        dispatchWorkgroups(x, y, z) {
-          const pass = passOf(this);
-          pass.prepare(this, setBindGroup, bindGroups);
-          native.dispatchWorkgroups.call(this, x, y, z);
-          pass.steps.push((again) => again.dispatchWorkgroups(x, y, z));
-        },
-        dispatchWorkgroupsIndirect(buffer, offset) {
-          const pass = passOf(this);
-          pass.prepare(this, setBindGroup, bindGroups);
-          native.dispatchWorkgroupsIndirect.call(this, buffer, offset);
-          pass.record.read.add(buffer);
-          pass.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
-        },
-      };
-    });
+  constructor(device: GPUDevice, pipelines: Pipelines, bindGroups: BindGroups, shadows: ShadowBuffers) {
+    const limit = device.limits.maxComputeWorkgroupsPerDimension;
+    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), limit };
+    this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
+      setPipeline(pipeline) {
+        passOf(this).setPipeline(pipelines.factsOf(pipeline));
+      },
+      setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
+        passOf(this).setBindGroup(index, { group: group ?? null, offsets: copyOffsets(offsets) });
+      },
+      dispatchWorkgroups(...grid) {
+        passOf(this).dispatch(grid);
+      },
+      dispatchWorkgroupsIndirect(buffer, offset) {
+        passOf(this).dispatchIndirect(buffer, offset);
+      },
+    }));
   }
 
   /** Returns the steps of the pass, to which everything is added that happens in it. */
-  follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly PassStep[] {
-    const state = new ComputePass(record);
-    this.#layer.cover(pass, state);
-    return state.steps;
+  follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly Step<GPUComputePassEncoder>[] {
+    const commands = new PassCommands(pass);
+    this.#layer.cover(pass, new ComputePass(commands, record, this.#parts));
+    return commands.steps;
   }
 }
 
-/** How a bind group was set. */
-interface SetGroup {
-  readonly group: GPUBindGroup | null;
-  readonly offsets: readonly unknown[];
+/** What dispatches take until the program sets something else. */
+interface Prepared {
+  readonly variant: Variant;
+  readonly groups: SetGroups;
+  readonly access: readonly Access[];
+  /** What the kernel changes in place. */
+  readonly shadowed: readonly BufferRange[];
+  /** What it writes without a shadow, once that matters. */
+  written?: readonly BufferRange[];
 }
 
-/** The state of one compute pass. */
+/** One compute pass. */
 class ComputePass {
-  readonly record: CommandRecord;
-  readonly steps: PassStep[] = [];
-  /** How the program has set each of its bind groups. */
-  readonly #groups: (SetGroup | undefined)[] = [];
+  readonly #commands: PassCommands;
+  readonly #record: CommandRecord;
+  readonly #parts: PassParts;
+  /** What the program has set. */
   #pipeline: PipelineFacts | undefined;
-  /** A bind group that is set in place of the program's own, and where. */
-  #inPlace: { readonly group: GPUBindGroup; readonly index: number } | undefined;
-  /** Whether anything was set since the last dispatch. */
-  #changed = true;
+  readonly #groups = new Map<number, SetGroup>();
+  #prepared: Prepared | undefined;
 
-  constructor(record: CommandRecord) {
-    this.record = record;
+  constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
+    this.#commands = commands;
+    this.#record = record;
+    this.#parts = parts;
   }
 
   setPipeline(pipeline: PipelineFacts): void {
-    this.steps.push((again) => again.setPipeline(pipeline.runs));
-    if (this.#pipeline === pipeline) return;
+    this.#commands.setPipeline(pipeline.variant(0).pipeline);
+    if (this.#pipeline !== pipeline) this.#prepared = undefined;
     this.#pipeline = pipeline;
-    this.#changed = true;
   }
 
-  setBindGroup(index: number, group: GPUBindGroup | null, offsets: readonly unknown[]): void {
-    this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
-    this.#groups[index] = { group, offsets };
-    if (this.#inPlace?.index === index) this.#inPlace = undefined;
-    this.#changed = true;
+  setBindGroup(index: number, set: SetGroup): void {
+    this.#commands.setBindGroup(index, set);
+    const before = this.#groups.get(index);
+    if (before?.group !== set.group || before.offsets !== set.offsets) this.#prepared = undefined;
+    this.#groups.set(index, set);
   }
 
-  /** Call before a dispatch. */
-  prepare(pass: GPUComputePassEncoder, setBindGroup: Anything, bindGroups: BindGroups): void {
-    const { record } = this;
-    const kernel = this.#pipeline?.report?.kernel;
-    if (kernel) record.dispatches.set(kernel, (record.dispatches.get(kernel) ?? 0) + 1);
-    if (!this.#changed) return;
-    this.#changed = false;
-    this.#bindReport((index, group, offsets) => {
-      setBindGroup.call(pass, index, group, ...offsets);
-      this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
-    });
-    this.#groups.forEach((own, index) => {
-      const access = own?.group && bindGroups.accessOf(own.group, this.#pipeline?.accessOf(index));
-      if (access) record.add(access);
-    });
+  dispatch(grid: readonly unknown[]): void {
+    const kernel = this.#pipeline?.kernel;
+    const doubled = kernel?.interGroup && doubleGrid(kernel.name, grid, this.#parts.limit);
+    const prepared = this.#prepare(doubled?.doubling ?? 0);
+    if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
+    if (prepared) this.#commands.use(prepared.variant.pipeline, prepared.groups);
+    this.#commands.dispatchWorkgroups(...((doubled?.grid ?? grid) as [number, number, number]));
+    if (prepared) this.#noteWrites(prepared);
   }
 
-  #bindReport(bind: (index: number, group: GPUBindGroup | null, offsets: readonly unknown[]) => void): void {
-    const report = this.#pipeline?.report;
-    const before = this.#inPlace;
-    if (before && before.index !== report?.group) {
-      // The next kernel may use the program's own group at this index.
-      const own = this.#groups[before.index];
-      if (own) bind(before.index, own.group, own.offsets);
-      this.#inPlace = undefined;
+  dispatchIndirect(buffer: GPUBuffer, offset: number): void {
+    const { indirect } = this.#parts;
+    const kernel = this.#pipeline?.kernel;
+    const isDoubled = kernel?.interGroup !== undefined && indirect.accepts(buffer, offset);
+    const prepared = this.#prepare(isDoubled ? namedByReport : 0);
+    // A kernel that writes its own arguments is for the device to refuse.
+    const isRefused = prepared?.access.some(({ written }) => written.has(buffer));
+    let [from, at] = [buffer, offset];
+    if (prepared && isDoubled && !isRefused) {
+      this.#bringShadowsUpToDate(prepared);
+      [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
     }
-    if (!report) return;
-    const own = this.#groups[report.group];
-    const group = report.groupFor(own?.group ?? null);
-    if (!group || this.#inPlace?.group === group) return;
-    bind(report.group, group, report.isAlone || !own ? [] : own.offsets);
-    this.#inPlace = { group, index: report.group };
+    if (prepared) this.#commands.use(prepared.variant.pipeline, prepared.groups);
+    this.#commands.dispatchWorkgroupsIndirect(from, at);
+    this.#record.read.add(buffer);
+    if (prepared) this.#noteWrites(prepared);
+  }
+
+  /** Undefined as long as the program has set no pipeline. */
+  #prepare(doubling: Doubling): Prepared | undefined {
+    const pipeline = this.#pipeline;
+    if (!pipeline) return undefined;
+    const { dispatches } = this.#record;
+    const { kernel } = pipeline;
+    if (kernel) dispatches.set(kernel, (dispatches.get(kernel) ?? 0) + 1);
+    const variant = pipeline.variant(doubling);
+    if (this.#prepared?.variant === variant) return this.#prepared;
+    const access = [...this.#groups].flatMap(
+      ([index, { group }]) =>
+        (group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index))) ?? [],
+    );
+    for (const each of access) this.#record.add(each);
+    this.#prepared = {
+      ...{ variant, access },
+      groups: variant.added?.groupsFor(this.#groups) ?? new Map(this.#groups),
+      shadowed: variant.added?.shadowed(this.#groups) ?? [],
+    };
+    return this.#prepared;
+  }
+
+  #bringShadowsUpToDate({ shadowed }: Prepared): void {
+    const { shadowSync } = this.#record;
+    for (const range of shadowed) {
+      if (shadowSync.has(range)) continue;
+      this.#parts.shadows.bringUpToDate(this.#commands, range);
+      shadowSync.add(range);
+    }
+  }
+
+  #noteWrites(prepared: Prepared): void {
+    const { shadowSync } = this.#record;
+    if (shadowSync.isEmpty) return;
+    prepared.written ??= this.#unshadowed();
+    for (const range of prepared.written) shadowSync.wrote(range);
+  }
+
+  #unshadowed(): readonly BufferRange[] {
+    const shadows = this.#pipeline?.kernel?.interGroup?.shadows ?? [];
+    return [...this.#groups].flatMap(([group, set]) =>
+      this.#parts.bindGroups
+        .writtenRanges(set, this.#pipeline?.accessOf(group))
+        .filter(({ binding }) => !shadows.some(({ of }) => of.group === group && of.binding === binding))
+        .map(({ range }) => range),
+    );
   }
 }

@@ -45,10 +45,10 @@ export const leftAlone = {
   unknownLayout: () =>
     warning("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
   unknownEntryPoint: () => warning("BELAY323", "the pipeline names no entry point the compiler knows"),
-  layoutIsFull: (limit: number) =>
+  layoutIsFull: (needed: number, free: number) =>
     warning(
       "BELAY324",
-      `the pipeline layout already holds all ${limit} storage buffers that the device allows`,
+      `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
       "request a device with a higher maxStorageBuffersPerShaderStage",
     ),
   refusedByDriver: (message: string) =>

@@ -1,5 +1,13 @@
-import { flags, makeSilently } from "./nativeObjects.ts";
+import { flags, makeSilently, membersOf, overlay } from "./nativeObjects.ts";
 import { isTexture, type Resource, textureLike } from "./resources.ts";
+
+/** What Belay does with the program's resources, and the program need not have asked for. */
+export interface HiddenUses {
+  /** Copies them. */
+  readonly copies: boolean;
+  /** Reads the arguments of indirect dispatches. */
+  readonly readsArguments: boolean;
+}
 
 interface Declared {
   readonly usage: number;
@@ -8,20 +16,38 @@ interface Declared {
 }
 
 /**
- * Remembers with which usages the program made its resources; really they have more, so that Belay can copy them.
+ * Makes the program's resources with the usages that Belay needs besides, and remembers the ones the program declared.
  * Where the program uses a resource as it must not, a twin of just the declared usage goes to the device instead, whose
  * validation then finds the mistake.
  */
 export class DeclaredUsages {
   readonly #device: GPUDevice;
+  readonly #uses: HiddenUses;
   readonly #declared = new WeakMap<Resource, Declared>();
 
-  constructor(device: GPUDevice) {
+  constructor(device: GPUDevice, uses: HiddenUses) {
     this.#device = device;
+    this.#uses = uses;
   }
 
-  declare(resource: Resource, usage: number): void {
-    this.#declared.set(resource, { usage });
+  createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
+    const { usage } = descriptor;
+    const isMappable = (usage & (flags.bufferMapRead | flags.bufferMapWrite)) !== 0;
+    const copies = this.#uses.copies ? flags.bufferCopySrc | flags.bufferCopyDst : 0;
+    const isRead = this.#uses.readsArguments && (usage & flags.bufferIndirect) !== 0;
+    const hidden = isMappable || usage === 0 ? 0 : copies | (isRead ? flags.bufferStorage : 0);
+    if (hidden === 0) return this.#device.createBuffer(descriptor);
+    const made = this.#device.createBuffer({ ...membersOf(descriptor), usage: usage | hidden });
+    return this.#declare(made, usage);
+  }
+
+  createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
+    const { usage } = descriptor;
+    const isCopyable = usage !== 0 && (usage & flags.transientAttachment) === 0;
+    if (!this.#uses.copies || !isCopyable) return this.#device.createTexture(descriptor);
+    const hidden = flags.textureCopySrc | flags.textureCopyDst;
+    const made = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden });
+    return this.#declare(made, usage);
   }
 
   /** What to hand to a native method that copies from `resource`. */
@@ -32,6 +58,18 @@ export class DeclaredUsages {
   /** What to hand to a native method that copies into `resource`. */
   target<T extends Resource>(resource: T): T {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst);
+  }
+
+  /** What to bind to a shader as a buffer of this type; of a default layout, the type is not known. */
+  bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined): GPUBuffer {
+    const isUniform = type ? type === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
+    return isUniform ? buffer : this.#checked(buffer, flags.bufferStorage);
+  }
+
+  #declare<T extends Resource>(resource: T, usage: number): T {
+    this.#declared.set(resource, { usage });
+    overlay<Resource>(resource, { usage });
+    return resource;
   }
 
   #checked<T extends Resource>(resource: T, usage: number): T {

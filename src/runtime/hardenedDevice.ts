@@ -2,6 +2,7 @@ import type { FaultSite, Protect } from "../compiler/contract.ts";
 import { BindGroups } from "./bindGroups.ts";
 import { showOnCanvases } from "./canvases.ts";
 import { Commands } from "./commands.ts";
+import { ComputePasses } from "./computePasses.ts";
 import type { KernelCoverage } from "./coverage.ts";
 import { DeclaredUsages } from "./declaredUsages.ts";
 import { type BelayEvents, Events } from "./events.ts";
@@ -11,11 +12,13 @@ import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
-import { type Policy, resolvePolicy } from "./policy.ts";
+import { doublesGrids, type Policy, resolvePolicy } from "./policy.ts";
 import { hardenedQueue } from "./queue.ts";
 import { holdBack } from "./readBack.ts";
+import { RenderPasses } from "./renderPasses.ts";
 import { ReportArena } from "./reportArena.ts";
 import { Textures } from "./resources.ts";
+import { ShadowBuffers, type ShadowReport } from "./shadowBuffers.ts";
 import type { SnapshotReport } from "./snapshots.ts";
 import { Verifier } from "./verifier.ts";
 
@@ -41,6 +44,8 @@ export interface Report {
   readonly recoveryMilliseconds: number;
   /** What it takes to be able to run work again. */
   readonly snapshots: SnapshotReport;
+  /** What it takes to change buffers in place on doubled grids. */
+  readonly shadows: ShadowReport;
   /** Frames that a canvas has shown, all of them before they were verified. */
   readonly framesShown: number;
   /** Detected faults, the latest ones; each kernel's `detections` counts all. */
@@ -85,8 +90,8 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const injector = new Injector(arena);
   const kernels = new Kernels(device, resolved, protect, arena, (kernel) => injector.kernelMade(kernel));
   const textures = new Textures(device);
-  const usages = new DeclaredUsages(device);
   const recovers = resolved.onFault === "recover";
+  const usages = new DeclaredUsages(device, { copies: recovers, readsArguments: doublesGrids(resolved) });
   const journal: Journal = new Journal(device, textures, usages, recovers, () => void verifier.verify());
   const verifier = new Verifier(arena, journal, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
@@ -99,9 +104,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     onGiveUp: (giveUp) => events.emit("giveUp", giveUp),
     onReplay: () => injector.workRunsAgain(kernels),
   });
-  const bindGroups = new BindGroups(device, textures);
-  const pipelines = new Pipelines(device, kernels, bindGroups);
-  const commands = new Commands(pipelines, bindGroups, textures, usages);
+  const bindGroups = new BindGroups(device, textures, usages);
+  const shadows = new ShadowBuffers(device);
+  const pipelines = new Pipelines(device, kernels, bindGroups, shadows);
+  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows);
+  const renderPasses = new RenderPasses(bindGroups, textures);
+  const commands = new Commands({ computePasses, renderPasses, textures, usages });
   const refuses = resolved.onFault !== "report";
   const { queue, framesShown } = hardenedQueue(device.queue, {
     ...{ commands, journal, verifier, textures, usages, refuses },
@@ -126,6 +134,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         kernels: reports,
         ...{ checks, replays, recoveries, giveUps, recoveryMilliseconds },
         snapshots: journal.snapshots,
+        shadows: shadows.report,
         framesShown: framesShown(),
         faults: [...faults],
       };
@@ -167,7 +176,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createPipelineLayout: (descriptor: GPUPipelineLayoutDescriptor): GPUPipelineLayout => {
       const bindGroupLayouts = [...descriptor.bindGroupLayouts];
       const layout = device.createPipelineLayout({ ...membersOf(descriptor), bindGroupLayouts });
-      pipelines.trackPipelineLayout(layout, { ...membersOf(descriptor), bindGroupLayouts });
+      pipelines.layouts.track(layout, { ...membersOf(descriptor), bindGroupLayouts });
       return layout;
     },
     createShaderModule: (descriptor: GPUShaderModuleDescriptor): GPUShaderModule => {

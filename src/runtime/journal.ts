@@ -1,6 +1,6 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
-import { flags, makeSilently, membersOf, original, shadow } from "./nativeObjects.ts";
+import { flags, makeSilently, overlay } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
 
@@ -88,34 +88,26 @@ export class Journal {
 
   /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
-    const { usage } = descriptor;
-    const mappable = usage & (flags.bufferMapRead | flags.bufferMapWrite);
-    if (!this.recoverable) return this.#device.createBuffer(descriptor);
-    const extra = mappable || usage === 0 ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
-    const buffer = this.#device.createBuffer({ ...membersOf(descriptor), usage: usage | extra });
+    const buffer = this.#usages.createBuffer(descriptor);
     if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
-    if (extra) this.#usages.declare(buffer, usage);
-    this.#keep(buffer, usage);
+    this.#keep(buffer);
     return buffer;
   }
 
   /** As `createBuffer`, for textures. */
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
-    const { usage } = descriptor;
-    const isCopyable = usage !== 0 && (usage & flags.transientAttachment) === 0;
-    if (!this.recoverable || !isCopyable) return this.#device.createTexture(descriptor);
-    const extra = flags.textureCopySrc | flags.textureCopyDst;
-    const texture = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | extra });
+    const texture = this.#usages.createTexture(descriptor);
+    if (descriptor.usage & flags.transientAttachment) return texture;
     this.#snapshots.made(texture);
-    this.#usages.declare(texture, usage);
-    this.#keep(texture, usage);
+    this.#keep(texture);
     return texture;
   }
 
-  #keep(resource: Resource, usage: number): void {
-    const destroy = original(resource, "destroy") as () => undefined;
-    shadow<Resource>(resource, {
-      usage,
+  #keep(resource: Resource): void {
+    if (!this.recoverable) return;
+    // Looked up when it is called: what belongs to the resource by then is destroyed with it.
+    const destroy = () => (Object.getPrototypeOf(resource) as Resource).destroy.call(resource);
+    overlay<Resource>(resource, {
       destroy: (): undefined => {
         if (!this.#isTouched(resource)) return destroy();
         this.#doomed.set(resource, destroy);

@@ -1,6 +1,6 @@
 import type {
   BindingAccess,
-  BindingPoint,
+  InterGroup,
   KernelLimits,
   Protect,
   ProtectOptions,
@@ -9,6 +9,7 @@ import type {
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
 import { makeSilently } from "./nativeObjects.ts";
+import type { LayoutRoom } from "./pipelineLayouts.ts";
 import { type KernelPolicy, policyFor, type ResolvedPolicy } from "./policy.ts";
 import type { ReportArena, ReportSlot } from "./reportArena.ts";
 
@@ -23,15 +24,22 @@ export interface Kernel {
   /** The native module with the protected code. */
   readonly module: GPUShaderModule;
   readonly slot: ReportSlot;
+  /** What it takes to dispatch it, where a replica is a workgroup. */
+  readonly interGroup: InterGroup | undefined;
   /** Dispatches submitted. */
   dispatches: number;
   /** Detections read so far. */
   detections: number;
   /** Strikes of the armed fault read so far. */
   strikes: number;
-  /** Why the device refused the protected code, if it did; known when `proving` settles. */
+  /** Why the device refused the protected code or its buffers, if it did; known when `proving` settles. */
   refused?: string;
   proving?: Promise<void>;
+}
+
+/** Lets the checks of a kernel's work wait for something that is going to be known of it. */
+export function prove(kernel: Kernel, known: Promise<void>): void {
+  kernel.proving = Promise.all([kernel.proving, known]).then(() => {});
 }
 
 /** What identifies a kernel. */
@@ -40,8 +48,8 @@ export interface KernelRequest {
   readonly entryPoint: string | undefined;
   readonly label: string;
   readonly constants: Readonly<Record<string, number>>;
-  /** Where an explicit pipeline layout has room for the report. */
-  readonly reportBinding: BindingPoint | undefined;
+  /** What an explicit pipeline layout has room for. */
+  readonly room: LayoutRoom | undefined;
 }
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
@@ -131,11 +139,15 @@ export class Kernels {
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
     // Without redundancy, injecting faults is what a report buffer is for.
     const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
-    const usable = !failed && result.layout && isWanted && summary.usesReport;
+    const added = 1 + (summary?.interGroup?.shadows.length ?? 0);
+    const free = request.room?.storageBuffers ?? added;
+    const isPlanned = !failed && result.layout && isWanted && summary.usesReport;
+    const usable = isPlanned && added <= free;
     const name = this.#name(request, summary?.name);
     const reasons = [...result.diagnostics];
     if (reasons.length === 0 && !summary) reasons.push(leftAlone.unknownEntryPoint());
     if (!failed && policy.redundancy === "none") reasons.push(leftAlone.notRequested());
+    else if (isPlanned && !usable) reasons.push(leftAlone.layoutIsFull(added, free));
     else if (!usable && summary && summary.redundancy !== "none") reasons.push(leftAlone.nothingToCompare());
     const coverage: KernelCoverage = {
       kernel: name,
@@ -154,7 +166,8 @@ export class Kernels {
       source,
       protection: result,
       module: protection.module,
-      slot: this.#arena.allocate(result.layout.bytes),
+      slot: this.#arena.allocate(result.layout),
+      interGroup: summary.interGroup,
       dispatches: 0,
       detections: 0,
       strikes: 0,
@@ -170,16 +183,17 @@ export class Kernels {
   }
 
   #protectOnce(
-    { source, constants, reportBinding }: KernelRequest,
-    { redundancy, check, channel, strict }: Required<KernelPolicy>,
+    { source, constants, room }: KernelRequest,
+    { redundancy, check, channel, pairing, strict }: Required<KernelPolicy>,
   ): Protection {
-    const policy = [redundancy, check, channel, strict];
+    const reportBinding = room?.reportBinding;
+    const policy = [redundancy, check, channel, pairing, strict];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#protections.get(key);
     if (!protection) {
       const { injectFaults } = this.#policy;
       const options: ProtectOptions = {
-        ...{ redundancy, check, channel, injectFaults, strict, constants },
+        ...{ redundancy, check, channel, pairing, injectFaults, strict, constants },
         ...(reportBinding && { reportBinding }),
         features: this.#device.features,
         limits: this.#limits,
@@ -209,8 +223,8 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
   }
 }
 
-function keyOf({ source, entryPoint, label, constants, reportBinding }: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, reportBinding, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, room }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, room, Object.entries(constants).sort(), source]);
 }
 
 /** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */

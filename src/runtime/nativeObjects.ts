@@ -1,7 +1,7 @@
 /**
  * How Belay stands between a program and WebGPU. The device and its queue are shown through a front, so that the
  * program's own device stays plain. Everything made through them is the native object itself, some of whose methods
- * are shadowed: the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
+ * are overlaid: the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
  */
 
 /** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
@@ -10,7 +10,9 @@ export const flags = {
   bufferMapWrite: 0x2,
   bufferCopySrc: 0x4,
   bufferCopyDst: 0x8,
+  bufferUniform: 0x40,
   bufferStorage: 0x80,
+  bufferIndirect: 0x100,
   mapRead: 0x1,
   shaderStageCompute: 0x4,
   textureCopySrc: 0x1,
@@ -21,11 +23,11 @@ export const flags = {
 } as const;
 
 /** Gives one native object own members that hide its prototype's, and are enumerated as those are. */
-export function shadow<T extends object>(native: T, members: Partial<T>): void {
+export function overlay<T extends object>(native: T, members: Partial<T>): void {
   Object.defineProperties(native, Object.getOwnPropertyDescriptors(members));
 }
 
-/** The original of a method that is about to be shadowed, bound to its object. */
+/** The original of a method that is about to be overlaid, bound to its object. */
 export function original<T extends object, K extends keyof T>(native: T, name: K): T[K] {
   const method = native[name];
   return typeof method === "function" ? method.bind(native) : method;

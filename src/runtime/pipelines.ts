@@ -1,64 +1,72 @@
-import type { BindingAccess, BindingPoint } from "../compiler/contract.ts";
+import type { BindingAccess } from "../compiler/contract.ts";
+import { AddedBindings, addedPoints } from "./addedBindings.ts";
 import type { BindGroups, GroupAccess } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
-import type { KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
+import type { Doubling } from "./doubledGrid.ts";
+import { type Kernel, type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
-import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
-import { ReportBinding, type ReportPlace } from "./reportBinding.ts";
-
-interface LayoutRecord {
-  readonly descriptor: GPUPipelineLayoutDescriptor;
-  readonly groups: readonly (GPUBindGroupLayout | null | undefined)[];
-}
+import { makeSilently, membersOf } from "./nativeObjects.ts";
+import { type LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
+import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** How a pipeline is made. */
 interface Plan {
   readonly choice: KernelChoice;
   readonly request: KernelRequest;
+  /** The program's explicit layout. */
+  readonly explicit?: LayoutRecord | undefined;
   /** Made from the protected kernel; absent when the program's own is used. */
-  readonly guarded?: GPUComputePipelineDescriptor;
-  readonly place?: ReportPlace;
-  /** The bind group layouts of an explicit layout. */
-  readonly groups?: LayoutRecord["groups"];
+  readonly guarded?: Guarded;
+}
+
+interface Guarded {
+  readonly kernel: Kernel;
+  readonly descriptor: GPUComputePipelineDescriptor;
+  /** The program's bind groups to which something is added. */
+  readonly shared: ReadonlySet<number>;
+}
+
+/** A pipeline that runs in place of the program's. */
+export interface Variant {
+  readonly pipeline: GPUComputePipeline;
+  /** None when the kernel is left alone. */
+  readonly added: AddedBindings | undefined;
 }
 
 /** What is known of a compute pipeline that the program uses. */
 export interface PipelineFacts {
-  /** The pipeline that really runs. */
-  readonly runs: GPUComputePipeline;
-  /** The report to bind before a dispatch; none when the kernel is left alone. */
-  readonly report: ReportBinding | undefined;
+  /** The protected kernel, unless it is left alone. */
+  readonly kernel: Kernel | undefined;
+  /** What runs on a grid that is doubled in this dimension; the same for all where grids stay as they are. */
+  variant(doubling: Doubling): Variant;
   /** What the kernel does with the bindings of a group; undefined when that is not known. */
   accessOf(group: number): GroupAccess;
 }
 
 /** Makes compute pipelines from protected kernels, and knows what each of them does. */
 export class Pipelines {
+  readonly layouts: PipelineLayouts;
   readonly #device: GPUDevice;
   readonly #kernels: Kernels;
   readonly #bindGroups: BindGroups;
+  readonly #shadows: ShadowBuffers;
   readonly #sources = new WeakMap<GPUShaderModule, string>();
-  readonly #layouts = new WeakMap<GPUPipelineLayout, LayoutRecord>();
-  readonly #pipelines = new Layer<GPUComputePipeline, Facts>((native, factsOf) => ({
+  readonly #pipelines = new Layer<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
     getBindGroupLayout(index) {
-      const { runs, report, groups } = factsOf(this);
-      const layout = groups?.[index] ?? native.getBindGroupLayout.call(runs, index);
-      return report && !groups ? report.layoutFor(index, layout) : layout;
+      return recordOf(this).layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
     },
   }));
 
-  constructor(device: GPUDevice, kernels: Kernels, bindGroups: BindGroups) {
+  constructor(device: GPUDevice, kernels: Kernels, bindGroups: BindGroups, shadows: ShadowBuffers) {
     this.#device = device;
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
+    this.#shadows = shadows;
+    this.layouts = new PipelineLayouts(device, bindGroups);
   }
 
   trackModule(module: GPUShaderModule, source: string): void {
     this.#sources.set(module, source);
-  }
-
-  trackPipelineLayout(layout: GPUPipelineLayout, descriptor: GPUPipelineLayoutDescriptor): void {
-    this.#layouts.set(layout, { descriptor, groups: [...descriptor.bindGroupLayouts] });
   }
 
   /**
@@ -69,85 +77,80 @@ export class Pipelines {
     const plan = this.#plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
     const { guarded } = plan;
-    if (!guarded) return this.#adopt(own, new Facts(own, plan));
-    const { made, failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(guarded));
-    const facts = new Facts(made, plan, this.#reportOf(plan, made));
-    const { kernel } = plan.choice;
+    if (!guarded) return this.#adopt(own, plan);
+    const { made, failed } = makeSilently(this.#device, () =>
+      this.#device.createComputePipeline(doubledIn(0, guarded)),
+    );
+    const record = this.#protect(new PipelineRecord(this.#device, own, plan), guarded, made);
     const proven = failed.then(async (error) => {
       if (!error) return;
-      facts.fallBack(own);
+      record.fallBack();
       // When the mistake is the program's, its own pipeline fails too, of which it has been told.
       const { failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor));
       if (await failed) return;
       this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
-      if (kernel) kernel.refused = error.message;
+      guarded.kernel.refused = error.message;
     });
-    if (kernel) kernel.proving = Promise.all([kernel.proving, proven]).then(() => {});
-    return this.#adopt(own, facts);
+    prove(guarded.kernel, proven);
+    return this.#adopt(own, plan, record);
   }
 
   /** Falls back to the program's own kernel when the device refuses the protected one. */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
     const plan = this.#plan(descriptor);
-    const makeOwn = async () => {
-      const own = await this.#device.createComputePipelineAsync(descriptor);
-      return this.#adopt(own, new Facts(own, plan));
-    };
-    if (!plan.guarded) return makeOwn();
+    const { guarded } = plan;
+    const makeOwn = () => this.#device.createComputePipelineAsync(descriptor);
+    if (!guarded) return this.#adopt(await makeOwn(), plan);
     try {
-      const made = await this.#device.createComputePipelineAsync(plan.guarded);
-      return this.#adopt(made, new Facts(made, plan, this.#reportOf(plan, made)));
+      const made = await this.#device.createComputePipelineAsync(doubledIn(0, guarded));
+      // Only the program's own pipeline knows the default layout of a bind group to which the protected one adds.
+      const own = plan.explicit || guarded.shared.size === 0 ? made : await makeOwn();
+      const record = this.#protect(new PipelineRecord(this.#device, own, plan), guarded, made);
+      return this.#adopt(own, plan, record);
     } catch (error) {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(error instanceof Error ? error.message : String(error));
       this.#leaveAlone(plan.request, reason);
-      return own;
+      return this.#adopt(own, plan);
     }
   }
 
   factsOf(pipeline: GPUComputePipeline): PipelineFacts {
-    return this.#pipelines.stateOf(pipeline) ?? new Facts(pipeline, {});
+    return this.#pipelines.stateOf(pipeline) ?? new PipelineRecord(this.#device, pipeline, {});
   }
 
   #plan(descriptor: GPUComputePipelineDescriptor): Plan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
-    const record = layout === "auto" ? undefined : this.#layouts.get(layout);
-    const room = record && this.#roomIn(record);
+    const explicit = layout === "auto" ? undefined : this.layouts.recordOf(layout);
+    const room = explicit && this.layouts.roomIn(explicit);
     const request: KernelRequest = {
       source: source ?? "",
       entryPoint: compute.entryPoint,
       label: label ?? "",
       constants: membersOf(compute.constants ?? {}),
-      reportBinding: room,
+      room,
     };
     if (source === undefined) return this.#leaveAlone(request, leftAlone.unknownModule());
-    if (layout !== "auto" && (!record || !room)) return this.#leaveAlone(request, leftAlone.unknownLayout());
-    const limit = this.#device.limits.maxStorageBuffersPerShaderStage;
-    if (record && this.#countStorageBuffers(record) >= limit)
-      return this.#leaveAlone(request, leftAlone.layoutIsFull(limit));
-
+    if (layout !== "auto" && !room) return this.#leaveAlone(request, leftAlone.unknownLayout());
     const choice = this.#kernels.choose(request);
     checkStrict(choice);
     const { kernel, bindings = [] } = choice;
-    const groups = record && { groups: record.groups };
-    if (!kernel) return { choice, request, ...groups };
-    const point = kernel.protection.layout!;
+    if (!kernel) return { choice, request, explicit };
+    const points = addedPoints(kernel);
     const { entryPoint, module } = kernel;
-    const guarded = { ...membersOf(descriptor), compute: { ...membersOf(compute), module, entryPoint } };
-    if (!record) {
-      const isAlone = bindings.every(({ group }) => group !== point.group);
-      return { choice, request, guarded, place: isAlone ? "own group" : "hidden in the program's group" };
-    }
-    const isAlone = this.#entriesAt(record, point.group).length === 0;
-    return {
-      choice,
-      request,
-      guarded: { ...guarded, layout: this.#extend(record, point) },
-      place: isAlone ? "own group" : "added to the program's group",
-      ...groups,
+    const own = { ...membersOf(descriptor), compute: { ...membersOf(compute), module, entryPoint } };
+    const isShared = ({ group }: { group: number }) =>
+      explicit
+        ? this.layouts.entriesAt(explicit, group).length > 0
+        : bindings.some((each) => each.group === group);
+    const shared = new Set(points.filter(isShared).map(({ group }) => group));
+    const guarded = {
+      descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points) } : own,
+      ...{ kernel, shared },
     };
+    return { choice, request, explicit, guarded };
   }
 
   #leaveAlone(request: KernelRequest, reason: Parameters<Kernels["leaveAlone"]>[1]): Plan {
@@ -156,85 +159,130 @@ export class Pipelines {
     return { choice, request };
   }
 
-  /** Where a pipeline layout has room for the report: a group of its own if possible. */
-  #roomIn(record: LayoutRecord): BindingPoint | undefined {
-    const { groups } = record;
-    if (groups.some((group) => group && !this.#bindGroups.entriesOf(group))) return undefined;
-    if (groups.length < this.#device.limits.maxBindGroups) return { group: groups.length, binding: 0 };
-    const empty = groups.findIndex((_, index) => this.#entriesAt(record, index).length === 0);
-    if (empty >= 0) return { group: empty, binding: 0 };
-    const group = groups.length - 1;
-    const taken = new Set(this.#entriesAt(record, group).map(({ binding }) => binding));
-    let binding = 0;
-    while (taken.has(binding)) binding++;
-    return { group, binding };
-  }
-
-  #entriesAt({ groups }: LayoutRecord, index: number): readonly GPUBindGroupLayoutEntry[] {
-    const group = groups[index];
-    return (group && this.#bindGroups.entriesOf(group)) ?? [];
-  }
-
-  #countStorageBuffers(record: LayoutRecord): number {
-    const isStorage = ({ buffer, visibility }: GPUBindGroupLayoutEntry) =>
-      buffer && (visibility & flags.shaderStageCompute) !== 0 && (buffer.type ?? "uniform") !== "uniform";
-    return record.groups.flatMap((_, index) => this.#entriesAt(record, index).filter(isStorage)).length;
-  }
-
-  /** The program's pipeline layout with the report added. */
-  #extend(record: LayoutRecord, { group, binding }: BindingPoint): GPUPipelineLayout {
-    const { made } = makeSilently(this.#device, () => {
-      const report: GPUBindGroupLayoutEntry = {
-        ...{ binding, visibility: flags.shaderStageCompute, buffer: { type: "storage" } },
-      };
-      const entries = [...this.#entriesAt(record, group), report];
-      const bindGroupLayouts = [...record.groups];
-      bindGroupLayouts[group] = this.#device.createBindGroupLayout({ label: "belay: report", entries });
-      return this.#device.createPipelineLayout({
-        ...record.descriptor,
-        bindGroupLayouts,
-      } as GPUPipelineLayoutDescriptor);
+  /** Lets a protected pipeline run in place of the program's, and its variants where they are needed. */
+  #protect(record: PipelineRecord, guarded: Guarded, primary: GPUComputePipeline): PipelineRecord {
+    const { kernel, shared } = guarded;
+    const variantOf = (pipeline: GPUComputePipeline, replaced: ReadonlySet<number>): Variant => ({
+      pipeline,
+      added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, {
+        ...{ pipeline, kernel, replaced },
+        accepts: (layout) => record.accepts(layout),
+      }),
     });
-    return made;
+    record.protect(guarded, variantOf(primary, shared), (doubling) => {
+      const { made, failed } = makeSilently(this.#device, () =>
+        this.#device.createComputePipeline(doubledIn(doubling, guarded)),
+      );
+      const proven = failed.then((error) => {
+        if (error) kernel.refused = error.message;
+      });
+      prove(kernel, proven);
+      // Bind groups for one pipeline's default layout do not fit another pipeline.
+      return variantOf(made, record.hasDefaultLayout ? new Set([...record.groups, ...shared]) : shared);
+    });
+    return record;
   }
 
-  #reportOf({ choice, place }: Plan, pipeline: GPUComputePipeline): ReportBinding | undefined {
-    const { kernel } = choice;
-    return kernel && place && new ReportBinding(this.#device, this.#bindGroups, pipeline, kernel, place);
-  }
-
-  #adopt(pipeline: GPUComputePipeline, facts: Facts): GPUComputePipeline {
-    this.#pipelines.cover(pipeline, facts);
+  #adopt(
+    pipeline: GPUComputePipeline,
+    plan: Plan,
+    record = new PipelineRecord(this.#device, pipeline, plan),
+  ): GPUComputePipeline {
+    this.#pipelines.cover(pipeline, record);
     return pipeline;
   }
 }
 
-class Facts implements PipelineFacts {
-  runs: GPUComputePipeline;
-  report: ReportBinding | undefined;
-  readonly groups: LayoutRecord["groups"] | undefined;
+class PipelineRecord implements PipelineFacts {
+  readonly #device: GPUDevice;
+  /** The pipeline that the program asked for. */
+  readonly #own: GPUComputePipeline;
+  readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
-  readonly #byGroup = new Map<number, GroupAccess>();
+  readonly #accesses = new Map<number, GroupAccess>();
+  /** The default bind group layouts that the program was given. */
+  readonly #given = new WeakSet<GPUBindGroupLayout>();
+  #guarded: Guarded | undefined;
+  readonly #variants = new Map<Doubling, Variant>();
+  #makeVariant: ((doubling: Doubling) => Variant) | undefined;
 
-  constructor(runs: GPUComputePipeline, { choice, groups }: Partial<Plan>, report?: ReportBinding) {
-    this.runs = runs;
-    this.report = report;
-    this.groups = groups;
+  constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Partial<Plan>) {
+    this.#device = device;
+    this.#own = own;
+    this.#explicit = explicit;
     this.#bindings = choice?.bindings;
+    this.#variants.set(0, { pipeline: own, added: undefined });
   }
 
-  fallBack(own: GPUComputePipeline): void {
-    this.runs = own;
-    this.report = undefined;
+  get kernel(): Kernel | undefined {
+    return this.#guarded?.kernel;
+  }
+
+  get hasDefaultLayout(): boolean {
+    return this.#explicit === undefined;
+  }
+
+  /** The program's bind groups that the kernel uses. */
+  get groups(): readonly number[] {
+    return (this.#bindings ?? []).map(({ group }) => group);
+  }
+
+  protect(guarded: Guarded, primary: Variant, makeVariant: (doubling: Doubling) => Variant): void {
+    this.#guarded = guarded;
+    this.#variants.set(0, primary);
+    if (guarded.kernel.interGroup) this.#makeVariant = makeVariant;
+  }
+
+  fallBack(): void {
+    this.#guarded = undefined;
+    this.#makeVariant = undefined;
+    this.#variants.clear();
+    this.#variants.set(0, { pipeline: this.#own, added: undefined });
+  }
+
+  variant(doubling: Doubling): Variant {
+    const known = this.#variants.get(doubling);
+    if (known) return known;
+    const made = this.#makeVariant ? this.#makeVariant(doubling) : this.variant(0);
+    this.#variants.set(doubling, made);
+    return made;
+  }
+
+  /** The bind group layout that the program sees. */
+  layoutAt(
+    index: number,
+    layoutOf: (pipeline: GPUComputePipeline) => GPUBindGroupLayout,
+  ): GPUBindGroupLayout {
+    const runs = this.variant(0).pipeline;
+    if (this.#explicit) return this.#explicit.groups[index] ?? layoutOf(runs);
+    const isAdded = this.#guarded && addedPoints(this.#guarded.kernel).some(({ group }) => group === index);
+    const isShared = this.#guarded?.shared.has(index);
+    if (isAdded && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
+    const layout = layoutOf(isShared ? this.#own : runs);
+    this.#given.add(layout);
+    return layout;
+  }
+
+  /** Whether a bind group of this layout fits the pipeline that the program knows, as far as Belay has to judge. */
+  accepts(layout: GPUBindGroupLayout): boolean {
+    return this.#explicit !== undefined || this.#given.has(layout);
   }
 
   accessOf(group: number): GroupAccess {
-    if (!this.#byGroup.has(group)) {
+    if (!this.#accesses.has(group)) {
       const inGroup = this.#bindings?.filter((each) => each.group === group);
-      this.#byGroup.set(group, inGroup && new Map(inGroup.map(({ binding, access }) => [binding, access])));
+      this.#accesses.set(group, inGroup && new Map(inGroup.map(({ binding, access }) => [binding, access])));
     }
-    return this.#byGroup.get(group);
+    return this.#accesses.get(group);
   }
+}
+
+/** The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that at all. */
+function doubledIn(doubling: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
+  if (!kernel.interGroup) return descriptor;
+  const { compute } = descriptor;
+  const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
+  return { ...descriptor, compute: { ...compute, constants } };
 }
 
 function checkStrict({ coverage, strict }: KernelChoice): void {

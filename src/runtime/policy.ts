@@ -1,4 +1,4 @@
-import type { Channel, Check, Redundancy } from "../compiler/contract.ts";
+import type { Channel, Check, Pairing, Redundancy } from "../compiler/contract.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
@@ -11,6 +11,8 @@ export interface KernelPolicy {
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
+  /** Where the replicas of an invocation stand in a doubled workgroup. Default `"adjacent"`. */
+  readonly pairing?: Pairing;
   /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
   readonly strict?: boolean;
 }
@@ -35,9 +37,10 @@ export interface Policy extends KernelPolicy {
 export type ResolvedPolicy = Required<Policy>;
 
 const kernelChoices: { readonly [K in keyof KernelPolicy]-?: readonly Required<KernelPolicy>[K][] } = {
-  redundancy: ["none", "intra+lds", "intra-lds"],
+  redundancy: ["none", "intra+lds", "intra-lds", "inter"],
   check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
+  pairing: ["adjacent", "half-subgroup", "subgroups"],
   strict: [true, false],
 };
 
@@ -51,6 +54,7 @@ const defaults: ResolvedPolicy = {
   redundancy: "intra+lds",
   check: "signature",
   channel: "auto",
+  pairing: "adjacent",
   onFault: "recover",
   retries: 3,
   strict: false,
@@ -80,6 +84,11 @@ export function policyFor(
 ): Required<KernelPolicy> {
   const name = [label, entryPoint].find((each) => each && Object.hasOwn(policy.kernels, each));
   return name ? { ...policy, ...policy.kernels[name] } : policy;
+}
+
+/** Whether kernels may be dispatched on doubled grids. */
+export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
+  return [{ redundancy }, ...Object.values(kernels)].some((policy) => policy.redundancy === "inter");
 }
 
 /** The fields that are given. */

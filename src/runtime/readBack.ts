@@ -1,5 +1,5 @@
 import type { Journal } from "./journal.ts";
-import { flags, original, shadow } from "./nativeObjects.ts";
+import { flags, original, overlay } from "./nativeObjects.ts";
 import type { PendingMapping, Verifier } from "./verifier.ts";
 
 /** A mapping the program waits for. */
@@ -49,7 +49,7 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal
     held = undefined;
   };
 
-  shadow(buffer, {
+  overlay(buffer, {
     // The native mapping is begun at once, so that its own errors come as they would without Belay.
     mapAsync: (mode, offset, size) => {
       journal.using(buffer);

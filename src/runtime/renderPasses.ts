@@ -71,6 +71,7 @@ export class RenderPasses {
   follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
     const steps: PassStep[] = [];
     this.#passes.cover(pass, { record, steps });
+    record.shadowSync.clear();
     const copy = copyDescriptor(descriptor);
     this.#noteAttachments(copy, record);
     record.steps.push((again) => {

@@ -1,28 +1,33 @@
-import { reportWords } from "../compiler/contract.ts";
+import { type ReportLayout, reportWords } from "../compiler/contract.ts";
 import { flags } from "./nativeObjects.ts";
+import type { BufferRange } from "./resources.ts";
 
 /** One kernel's report buffer: a range of a page. */
 export interface ReportSlot {
   readonly page: Page;
   readonly offset: number;
   readonly bytes: number;
+  /** As in `ReportLayout`. */
+  readonly cells: number;
 }
 
 interface Page {
   readonly buffer: GPUBuffer;
   used: number;
+  /** Bytes that are read back: all in use, or the head of one report that goes on with what only kernels read. */
+  readBack: number;
   /** Buffers for reading the page back, waiting to be used again. */
   readonly idleStaging: GPUBuffer[];
 }
 
-/** The reports as the device had them at one moment. */
+/** The reports as the device had them at one moment, each up to the last of its cells. */
 export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 
 const PAGE_BYTES = 64 * 1024;
 /** Every device accepts storage buffer offsets of this alignment. */
 const SLOT_ALIGNMENT = 256;
 
-/** The report buffers of all protected kernels of a device, packed so that one small copy reads them all. */
+/** The report buffers of all protected kernels of a device, packed so that one small copy reads many. */
 export class ReportArena {
   readonly #device: GPUDevice;
   readonly #pages: Page[] = [];
@@ -32,21 +37,31 @@ export class ReportArena {
   }
 
   /** Reserves a zeroed report buffer. */
-  allocate(bytes: number): ReportSlot {
+  allocate({ bytes, cells }: Pick<ReportLayout, "bytes" | "cells">): ReportSlot {
     const rounded = Math.ceil(bytes / SLOT_ALIGNMENT) * SLOT_ALIGNMENT;
-    let page = this.#pages.at(-1);
-    if (!page || page.used + rounded > page.buffer.size) {
-      page = this.#addPage(Math.max(PAGE_BYTES, rounded));
-    }
-    const slot = { page, offset: page.used, bytes };
+    const isLarge = rounded > PAGE_BYTES;
+    let page = this.#pages.findLast(({ buffer, used }) => used + rounded <= buffer.size);
+    page ??= this.#addPage(Math.max(PAGE_BYTES, rounded));
+    const slot = { page, offset: page.used, bytes, cells };
     page.used += rounded;
+    page.readBack = isLarge ? headBytes(slot) : page.used;
     return slot;
   }
 
   /** Writes words into a report, in queue order. */
-  write(slot: ReportSlot, firstWord: number, words: readonly number[]): void {
+  write({ page, offset }: ReportSlot, firstWord: number, words: readonly number[]): void {
     const data = Uint32Array.from(words, (word) => word >>> 0);
-    this.#device.queue.writeBuffer(slot.page.buffer, slot.offset + 4 * firstWord, data);
+    this.#device.queue.writeBuffer(page.buffer, offset + 4 * firstWord, data);
+  }
+
+  /** Starts afresh what replicas tell each other through a report, where a fault has left them in the middle. */
+  forgetExchange(slot: ReportSlot): void {
+    const { page, offset, bytes } = slot;
+    const head = headBytes(slot);
+    if (head >= bytes) return;
+    const encoder = this.#device.createCommandEncoder({ label: "belay: start reports afresh" });
+    encoder.clearBuffer(page.buffer, offset + head, bytes - head);
+    this.#device.queue.submit([encoder.finish()]);
   }
 
   /**
@@ -56,37 +71,49 @@ export class ReportArena {
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
     const stagings = new Map<Page, GPUBuffer>();
-    for (const { page, offset } of slots) {
+    for (const { page, offset, cells } of slots) {
       if (!stagings.has(page)) {
         const staging = page.idleStaging.pop() ?? this.#createStaging(page);
-        encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.used);
+        encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.readBack);
         stagings.set(page, staging);
       }
       encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, 4);
+      if (cells > 0) encoder.clearBuffer(page.buffer, offset + 4 * reportWords.total, 4 * cells);
     }
     this.#device.queue.submit([encoder.finish()]);
     const words = new Map<Page, Uint32Array>();
     const readings = [...stagings].map(async ([page, staging]) => {
-      const bytes = page.used;
+      const bytes = page.readBack;
       await staging.mapAsync(flags.mapRead, 0, bytes);
       words.set(page, new Uint32Array(staging.getMappedRange(0, bytes)).slice());
       staging.unmap();
       page.idleStaging.push(staging);
     });
     await Promise.all(readings);
-    return ({ page, offset, bytes }) => words.get(page)!.subarray(offset / 4, (offset + bytes) / 4);
+    return (slot) => words.get(slot.page)!.subarray(slot.offset / 4, (slot.offset + headBytes(slot)) / 4);
   }
 
   #addPage(size: number): Page {
     const usage = flags.bufferStorage | flags.bufferCopySrc | flags.bufferCopyDst;
     const buffer = this.#device.createBuffer({ label: "belay: reports", size, usage });
-    const page: Page = { buffer, used: 0, idleStaging: [] };
+    const page: Page = { buffer, used: 0, readBack: 0, idleStaging: [] };
     this.#pages.push(page);
     return page;
   }
 
-  #createStaging(page: Page): GPUBuffer {
+  #createStaging({ buffer, readBack }: Page): GPUBuffer {
+    const size = buffer.size > PAGE_BYTES ? readBack : buffer.size;
     const usage = flags.bufferMapRead | flags.bufferCopyDst;
-    return this.#device.createBuffer({ label: "belay: reports read back", size: page.buffer.size, usage });
+    return this.#device.createBuffer({ label: "belay: reports read back", size, usage });
   }
+}
+
+/** A report as it is bound. */
+export function rangeOf({ page, offset, bytes }: ReportSlot): BufferRange {
+  return { buffer: page.buffer, offset, size: bytes };
+}
+
+/** Bytes of a report up to the last of its cells. */
+function headBytes({ bytes, cells }: Pick<ReportSlot, "bytes" | "cells">): number {
+  return Math.min(bytes, 4 * (reportWords.total + cells));
 }

@@ -4,6 +4,13 @@ import { flags, makeSilently } from "./nativeObjects.ts";
 /** What GPU work reads and writes. */
 export type Resource = GPUBuffer | GPUTexture;
 
+/** A part of a buffer, in bytes. */
+export interface BufferRange {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+  readonly size: number;
+}
+
 export function isTexture(resource: object): resource is GPUTexture {
   return "createView" in resource;
 }

@@ -4,11 +4,11 @@ export type Step<Encoder> = (again: Encoder) => void;
 /** A native method with several signatures, called with whatever the program passed. */
 export type Anything = (...args: unknown[]) => undefined;
 
-const none: readonly unknown[] = [];
+export const noOffsets: readonly unknown[] = [];
 
 /** Dynamic offsets as they are now: the program may change its array afterwards. */
 export function copyOffsets(offsets: readonly unknown[]): readonly unknown[] {
-  if (offsets.length === 0) return none;
+  if (offsets.length === 0) return noOffsets;
   return offsets.map((each) => {
     if (ArrayBuffer.isView(each)) return (each as Uint32Array).slice();
     return Array.isArray(each) ? [...each] : each;

@@ -1,0 +1,119 @@
+import type { BindingPoint } from "../compiler/contract.ts";
+import { BindGroupCache } from "./bindGroupCache.ts";
+import type { BindGroups, SetGroup } from "./bindGroups.ts";
+import { type Kernel, prove } from "./kernels.ts";
+import { makeSilently } from "./nativeObjects.ts";
+import { rangeOf } from "./reportArena.ts";
+import type { BufferRange } from "./resources.ts";
+import type { ShadowBuffers } from "./shadowBuffers.ts";
+import { noOffsets } from "./steps.ts";
+
+/** Where a protected kernel binds what the program does not know of: its report, and shadows of the program's buffers. */
+export function addedPoints({ protection, interGroup }: Kernel): readonly BindingPoint[] {
+  const { group, binding } = protection.layout!;
+  return [{ group, binding }, ...(interGroup?.shadows ?? []).map(({ at }) => at)];
+}
+
+/** The bind groups that the program sets, by index. */
+export type SetGroups = ReadonlyMap<number, SetGroup>;
+
+export interface AddedBindingsDescriptor {
+  readonly pipeline: GPUComputePipeline;
+  readonly kernel: Kernel;
+  /**
+   * The program's bind groups that need a counterpart, because the pipeline's layout has more entries there or is not
+   * the one that the program knows. What is added elsewhere is alone in its bind group.
+   */
+  readonly replaced: ReadonlySet<number>;
+  /** Whether the pipeline that the program knows takes bind groups of this layout. */
+  readonly accepts: (layout: GPUBindGroupLayout) => boolean;
+}
+
+/** What Belay binds for a protected pipeline. */
+export class AddedBindings {
+  readonly #bindGroups: BindGroups;
+  readonly #shadows: ShadowBuffers;
+  readonly #descriptor: AddedBindingsDescriptor;
+  readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
+  readonly #made = new BindGroupCache();
+
+  constructor(
+    device: GPUDevice,
+    bindGroups: BindGroups,
+    shadows: ShadowBuffers,
+    descriptor: AddedBindingsDescriptor,
+  ) {
+    this.#bindGroups = bindGroups;
+    this.#shadows = shadows;
+    this.#descriptor = descriptor;
+    const { pipeline, kernel, replaced } = descriptor;
+    const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
+    // An invalid pipeline is reported to the program; what follows from it is not its concern.
+    const { made } = makeSilently(device, () =>
+      [...indices].map((index) => [index, pipeline.getBindGroupLayout(index)] as const),
+    );
+    this.#layouts = new Map(made);
+  }
+
+  /** What has to be set where the program has set `own`. Leaves out what the program has not provided for. */
+  groupsFor(own: SetGroups): SetGroups {
+    const groups = new Map(own);
+    for (const [index, layout] of this.#layouts) {
+      const group = this.#groupAt(index, layout, own);
+      if (group) groups.set(index, group);
+    }
+    return groups;
+  }
+
+  /** The parts of the program's buffers that the kernel changes in place. */
+  shadowed(own: SetGroups): readonly BufferRange[] {
+    const { interGroup } = this.#descriptor.kernel;
+    return (interGroup?.shadows ?? []).flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
+  }
+
+  #groupAt(index: number, layout: GPUBindGroupLayout, own: SetGroups): SetGroup | undefined {
+    const { kernel, replaced, accepts } = this.#descriptor;
+    const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
+    if (program !== undefined) {
+      const programsLayout = program?.group && this.#bindGroups.layoutOf(program.group);
+      if (!programsLayout || !accepts(programsLayout)) return undefined;
+    }
+    const shadows = (kernel.interGroup?.shadows ?? []).filter(({ at }) => at.group === index);
+    const ranges = shadows.flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
+    if (ranges.length < shadows.length) return undefined;
+    const group = this.#made.get(
+      [...(program?.group ? [program.group] : []), ...ranges.map(({ buffer }) => buffer)],
+      ranges.flatMap(({ offset, size }) => [offset, size]),
+      () => {
+        const entries = ranges.map((range, i) => ({
+          binding: shadows[i]!.at.binding,
+          resource: { ...range, buffer: this.#shadowOf(range.buffer) },
+        }));
+        return this.#bindGroups.extend(program?.group ?? null, layout, [...this.#report(index), ...entries]);
+      },
+    );
+    return { group, offsets: program?.offsets ?? noOffsets };
+  }
+
+  #report(index: number): GPUBindGroupEntry[] {
+    const { protection, slot } = this.#descriptor.kernel;
+    const { group, binding } = protection.layout!;
+    return index === group ? [{ binding, resource: rangeOf(slot) }] : [];
+  }
+
+  #rangeAt({ group, binding }: BindingPoint, own: SetGroups): BufferRange | undefined {
+    const set = own.get(group);
+    return set && this.#bindGroups.rangeAt(set, binding);
+  }
+
+  #shadowOf(original: GPUBuffer): GPUBuffer {
+    const { kernel } = this.#descriptor;
+    const { buffer, failed } = this.#shadows.of(original);
+    const known = failed.then((error) => {
+      if (error)
+        kernel.refused = `no memory for a copy of what the kernel changes in place: ${error.message}`;
+    });
+    prove(kernel, known);
+    return buffer;
+  }
+}

@@ -1,0 +1,41 @@
+/** A grid of workgroups: how many in x, y and z. */
+export type Grid = readonly [number, number, number];
+
+/** Which dimension of the grid an Inter-Group kernel finds doubled, as `InterGroup.doubling` takes it. */
+export type Doubling = 0 | 1 | 2 | 3;
+
+/** The dimension that the report names, because the host does not know the grid. */
+export const namedByReport = 3;
+
+/** Every dimension of a grid has more than half the workgroups that the device allows, so none can be doubled. */
+export class GridSizeError extends RangeError {
+  override readonly name = "GridSizeError";
+  readonly code = "BELAY331";
+
+  constructor(kernel: string, grid: Grid, limit: number) {
+    const size = grid.join(" by ");
+    super(`kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}`);
+  }
+}
+
+/**
+ * Twice a grid, in the first dimension that has room under the device's limit in workgroups. Undefined for a grid of
+ * which the device is going to run nothing, be it empty or refused. Throws a `GridSizeError` when no dimension has room.
+ *
+ * `asked`: the arguments of `dispatchWorkgroups`, converted as WebGPU does.
+ */
+export function doubleGrid(
+  kernel: string,
+  asked: readonly unknown[],
+  limit: number,
+): { readonly grid: Grid; readonly doubling: Doubling } | undefined {
+  const [x, y = 1, z = 1] = asked.map((size) => (size === undefined ? size : Math.trunc(Number(size))));
+  const grid = [x ?? Number.NaN, y, z] as const;
+  if (!grid.every((size) => size > 0 && size <= limit)) return undefined;
+  const doubling = grid.findIndex((size) => 2 * size <= limit);
+  if (doubling < 0) throw new GridSizeError(kernel, grid, limit);
+  return {
+    grid: grid.map((size, dimension) => (dimension === doubling ? 2 * size : size)) as unknown as Grid,
+    doubling: doubling as Doubling,
+  };
+}

@@ -1,0 +1,53 @@
+import type { SetGroup } from "./bindGroups.ts";
+import { type Anything, noOffsets, type Step } from "./steps.ts";
+
+const unset: SetGroup = { group: null, offsets: noOffsets };
+
+/** Encodes into a compute pass, knows what is set there, and remembers each command to be encoded again. */
+export class PassCommands {
+  readonly steps: Step<GPUComputePassEncoder>[] = [];
+  readonly #pass: GPUComputePassEncoder;
+  readonly #native: GPUComputePassEncoder;
+  #pipeline: GPUComputePipeline | undefined;
+  readonly #groups = new Map<number, SetGroup>();
+
+  constructor(pass: GPUComputePassEncoder) {
+    this.#pass = pass;
+    this.#native = Object.getPrototypeOf(pass);
+  }
+
+  setPipeline(pipeline: GPUComputePipeline): void {
+    this.#native.setPipeline.call(this.#pass, pipeline);
+    this.steps.push((again) => again.setPipeline(pipeline));
+    this.#pipeline = pipeline;
+  }
+
+  setBindGroup(index: number, set: SetGroup): void {
+    const { group, offsets } = set;
+    (this.#native.setBindGroup as Anything).call(this.#pass, index, group, ...offsets);
+    this.steps.push((again) => (again.setBindGroup as Anything)(index, group, ...offsets));
+    this.#groups.set(index, set);
+  }
+
+  /** Lets exactly these be set. */
+  use(pipeline: GPUComputePipeline, groups: ReadonlyMap<number, SetGroup>): void {
+    if (this.#pipeline !== pipeline) this.setPipeline(pipeline);
+    for (const [index, wanted] of groups) {
+      const now = this.#groups.get(index) ?? unset;
+      if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
+    }
+    for (const [index, { group }] of this.#groups) {
+      if (group && !groups.has(index)) this.setBindGroup(index, unset);
+    }
+  }
+
+  dispatchWorkgroups(...grid: Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>): void {
+    this.#native.dispatchWorkgroups.call(this.#pass, ...grid);
+    this.steps.push((again) => again.dispatchWorkgroups(...grid));
+  }
+
+  dispatchWorkgroupsIndirect(buffer: GPUBuffer, offset: number): void {
+    this.#native.dispatchWorkgroupsIndirect.call(this.#pass, buffer, offset);
+    this.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
+  }
+}
