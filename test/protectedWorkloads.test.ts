@@ -10,9 +10,14 @@ import * as binarySearch from "../workloads/binarySearch.ts";
 import * as binomialOption from "../workloads/binomialOption.ts";
 import * as bitonicSort from "../workloads/bitonicSort.ts";
 import * as blackScholes from "../workloads/blackScholes.ts";
+import * as dct from "../workloads/dct.ts";
+import * as dwtHaar from "../workloads/dwtHaar.ts";
+import * as fastWalshTransform from "../workloads/fastWalshTransform.ts";
+import * as floydWarshall from "../workloads/floydWarshall.ts";
 import * as histogram from "../workloads/histogram.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import * as nBody from "../workloads/nBody.ts";
+import * as prefixSum from "../workloads/prefixSum.ts";
 import type { Program } from "../workloads/program.ts";
 import * as quasiRandomSequence from "../workloads/quasiRandomSequence.ts";
 import * as reduction from "../workloads/reduction.ts";
@@ -51,6 +56,15 @@ describe.each(policies)("$redundancy, $check, $channel", (policy) => {
     bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
     histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
     sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
+    dct: fc.record({ blocksAcross: size(5), blocksDown: size(4), seed }).map(dct.create),
+    dwtHaar: fc
+      .record({ exponent: size(11), seed })
+      .map(({ exponent, seed }) => dwtHaar.create({ length: 2 ** exponent, seed })),
+    fastWalshTransform: fc
+      .record({ exponent: fc.integer({ min: 2, max: 12 }), seed })
+      .map(({ exponent, seed }) => fastWalshTransform.create({ length: 2 ** exponent, seed })),
+    floydWarshall: fc.record({ nodes: size(20), seed }).map(floydWarshall.create),
+    prefixSum: fc.record({ length: size(2500), seed }).map(prefixSum.create),
     binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
     blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
     binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
@@ -139,6 +153,13 @@ const struck: Record<string, Struck> = {
     value: "pack4x8unorm(",
     store: everywhere("edges[id.y * size.x + id.x] = "),
     signature: everywhere("fn sobel("),
+  },
+  floydWarshall: {
+    program: floydWarshall.create({ nodes: 3, seed: 2 }),
+    kernel: "relax",
+    value: "step.k + 1u",
+    store: everywhere("via[index] = step.k + 1u"),
+    signature: everywhere("fn relax("),
   },
   binarySearch: {
     program: binarySearch.create({ length: 2, searches: 8, seed: 2 }),

@@ -2,7 +2,7 @@
  * The discrete cosine transform (DCT-II, orthonormal) of each 8x8 block of an image: `A X Aᵀ`, two small matrix products.
  *
  * Source: the sample DCT of the AMD APP SDK, as used by Wadden et al. 2014: blocks of 8x8 floats, the intermediate product in
- * workgroup memory. Chosen here: sixteen blocks for each workgroup, a row or column of a block for each invocation, so that
+ * workgroup memory. Chosen here: eight blocks for each workgroup, a row or column of a block for each invocation, so that
  * workgroup memory is passed once and not eight times; the coefficients of `A` are constants of the kernel.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
@@ -11,7 +11,7 @@ import { randomFloats, randomIntegers, sampleIndices } from "./random.ts";
 
 const SIDE = 8;
 const AREA = SIDE * SIDE;
-const WORKGROUP = 128;
+const WORKGROUP = 64;
 const BLOCKS = WORKGROUP / SIDE;
 
 /** Row `k` holds the samples of cosine number `k`. */
