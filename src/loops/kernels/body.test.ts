@@ -188,9 +188,9 @@ describe("the body of a loop", () => {
         { kind: "assignCarried", name: "$last", value: { kind: "carried", type: "f32", name: "$last" } },
         { kind: "reduce", name: "sum", value: index },
         { kind: "reduce", name: "best", value: { kind: "convert", type: "f32", operand: index } },
-        { kind: "misspeculate", which: { kind: "relative", offsets: [1, -2] } },
-        { kind: "misspeculate", which: { kind: "range", from: 0, to: null } },
-        { kind: "misspeculate", which: { kind: "absolute", index } },
+        { kind: "misspeculate", which: { kind: "relative", offsets: [1, -2] }, span },
+        { kind: "misspeculate", which: { kind: "range", from: 0, to: null }, span },
+        { kind: "misspeculate", which: { kind: "absolute", index }, span },
         { kind: "endLoop" },
       ],
       {
