@@ -114,14 +114,19 @@ export function create({ pixels = 5000, seed = 1 }: UrngOptions = {}): Program<{
 export default (device: GPUDevice) => create().workload(device);
 
 function withNoise(image: Uint32Array): Uint32Array {
-  const noiseOf = Array.from({ length: 4 * 255 + 1 }, (_, sum) => noiseFrom(sum + 1));
-  return image.map((pixel) => {
-    const channel = (shift: number) => (pixel >>> shift) & 255;
-    const noise = noiseOf[channel(0) + channel(8) + channel(16) + channel(24)]!;
-    const level = (i: number) => Math.min(255, Math.max(0, channel(8 * i) + noise[i]!)) << (8 * i);
-    return (pixel & 0xff000000) | level(0) | level(1) | level(2);
-  });
+  const noise = Int32Array.from(Array.from({ length: 4 * 255 + 1 }, (_, sum) => noiseFrom(sum + 1)).flat());
+  const noisy = new Uint32Array(image.length);
+  for (let i = 0; i < image.length; i++) {
+    const pixel = image[i]!;
+    const [red, green, blue, alpha] = [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255, pixel >>> 24];
+    const at = 3 * (red + green + blue + alpha);
+    const levels = [red + noise[at]!, green + noise[at + 1]!, blue + noise[at + 2]!] as const;
+    noisy[i] = clamp(levels[0]) | (clamp(levels[1]) << 8) | (clamp(levels[2]) << 16) | (alpha << 24);
+  }
+  return noisy;
 }
+
+const clamp = (level: number) => Math.min(255, Math.max(0, level));
 
 /** Three numbers of the shuffled generator; f64 holds the products of the plain recurrence exactly. */
 function noiseFrom(seed: number): number[] {
