@@ -1,5 +1,12 @@
-/** Where the two replicas of an invocation could disturb each other, because one stores what the other still loads. */
-import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from "../wgsl/ast.ts";
+/** Where invocations could disturb each other, as no barrier stands between what they do to one variable. */
+import type {
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  GlobalVariable,
+  Identifier,
+} from "../wgsl/ast.ts";
+import { printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
@@ -24,49 +31,95 @@ export function hazardousVariables(
   const hazards = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
   for (const space of barriers.keys()) {
-    const analysis = new HazardAnalysis(program, space, hazards);
+    const analysis = new HazardAnalysis(program, space, hazards, "plain");
     for (const fn of functions) analysis.ofFunction(fn);
   }
   return hazards;
 }
 
-type Variables = ReadonlySet<GlobalVariable>;
+/**
+ * The workgroup variables for which it matters in which order invocations execute atomic operations: an operation's
+ * result is used, or operations that do not commute, loads among them, have no barrier between. All others hold the same
+ * after each barrier in any workgroup that does the same.
+ */
+export function orderDependentVariables(
+  program: Program,
+  entryPoints: Iterable<FunctionDeclaration>,
+): Set<GlobalVariable> {
+  const found = new Set<GlobalVariable>();
+  const functions = reachableFrom(program, entryPoints);
+  const analysis = new HazardAnalysis(program, "workgroup", found, "atomic");
+  for (const fn of functions) {
+    analysis.ofFunction(fn);
+    const unused = new Set<CallExpression>();
+    walk(fn.body, (node) => {
+      if (node.kind === "callStatement") unused.add(node.call);
+      if (node.kind !== "call" || !node.args[0]) return;
+      const operation = builtinFunction(program, node);
+      if (!operation?.startsWith("atomic") || operation === "atomicLoad") return;
+      const variable = rootVariable(program, node.args[0])?.variable;
+      if (!variable || addressSpaceOf(variable) !== "workgroup") return;
+      if (!unused.has(node) || commutingClass(program, node, operation) === undefined) found.add(variable);
+    });
+  }
+  return found;
+}
 
-/** What a piece of code accesses, seen from both ends. */
+/**
+ * What an atomic operation whose result nobody uses commutes with: operations of the same class. Undefined when it does
+ * not even commute with itself.
+ */
+function commutingClass(program: Program, call: CallExpression, operation: string): string | undefined {
+  switch (operation) {
+    case "atomicSub":
+      return "atomicAdd";
+    case "atomicCompareExchangeWeak":
+      return undefined;
+    case "atomicStore":
+    case "atomicExchange": {
+      const value = call.args[1]!;
+      return program.stageOf(value) === "runtime" ? undefined : `store of ${printExpression(value)}`;
+    }
+    default:
+      return operation;
+  }
+}
+
+/** Variables with what is done to them: operations of one name do not disturb each other. */
+type Operations = ReadonlyMap<GlobalVariable, ReadonlySet<string>>;
+
+/** What a piece of code does, seen from both ends. */
 interface Accesses {
   /** Before the first barrier, on some path. */
-  readonly firstLoads: Variables;
-  readonly firstStores: Variables;
+  readonly first: Operations;
   /** After the last barrier, on some path. */
-  readonly lastLoads: Variables;
-  readonly lastStores: Variables;
-  readonly allLoads: Variables;
-  readonly allStores: Variables;
+  readonly last: Operations;
+  readonly all: Operations;
   /** Some path has no barrier. */
   readonly open: boolean;
 }
 
-const none: Variables = new Set();
-const nothing: Accesses = {
-  firstLoads: none,
-  firstStores: none,
-  lastLoads: none,
-  lastStores: none,
-  allLoads: none,
-  allStores: none,
-  open: true,
-};
+const none: Operations = new Map();
+const nothing: Accesses = { first: none, last: none, all: none, open: true };
 
 class HazardAnalysis {
   readonly #program: Program;
   readonly #space: AddressSpace;
   readonly #hazards: Set<GlobalVariable>;
+  readonly #watched: "plain" | "atomic";
   readonly #functions = new Map<FunctionDeclaration, Accesses>();
 
-  constructor(program: Program, space: AddressSpace, hazards: Set<GlobalVariable>) {
+  /** `watched`: plain loads and stores, or atomic operations. */
+  constructor(
+    program: Program,
+    space: AddressSpace,
+    hazards: Set<GlobalVariable>,
+    watched: "plain" | "atomic",
+  ) {
     this.#program = program;
     this.#space = space;
     this.#hazards = hazards;
+    this.#watched = watched;
   }
 
   ofFunction(fn: FunctionDeclaration): Accesses {
@@ -91,12 +144,16 @@ class HazardAnalysis {
       case "increment":
         return this.#then(this.#ofExpression(node.target), this.#store(node.target));
       case "if": {
-        const branches = either(this.#of(node.then), node.otherwise ? this.#of(node.otherwise) : nothing);
+        const branches = this.#either(
+          this.#of(node.then),
+          node.otherwise ? this.#of(node.otherwise) : nothing,
+        );
         return this.#then(this.#of(node.condition), branches);
       }
       case "switch": {
         const clauses = node.clauses.map((clause) => this.#of(clause.body));
-        return this.#then(this.#of(node.selector), leaving(node, clauses.reduce(either)));
+        const branches = clauses.reduce((a, b) => this.#either(a, b));
+        return this.#then(this.#of(node.selector), leaving(node, branches));
       }
       case "for":
       case "while":
@@ -133,7 +190,10 @@ class HazardAnalysis {
     }
     const [first, ...others] = expression.args;
     if (first && (operation === "arrayLength" || operation?.startsWith("atomic"))) {
-      return this.#then(this.#ofPlace(first), this.#inOrder(others));
+      const operands = this.#then(this.#ofPlace(first), this.#inOrder(others));
+      if (operation === "arrayLength") return operands;
+      const commuting = commutingClass(this.#program, expression, operation) ?? operation;
+      return this.#then(operands, this.#access(first, "atomic", commuting));
     }
     const target = this.#program.targetOf(expression.callee);
     const called = target?.kind === "function" ? this.ofFunction(target) : nothing;
@@ -148,48 +208,55 @@ class HazardAnalysis {
   }
 
   #load(identifier: Identifier): Accesses {
-    const target = this.#program.targetOf(identifier);
-    if (target?.kind !== "globalVariable" || addressSpaceOf(target) !== this.#space) return nothing;
-    const loads = new Set([target]);
-    return { ...nothing, firstLoads: loads, lastLoads: loads, allLoads: loads };
+    return this.#access(identifier, "plain", "load");
   }
 
   #store(place: Expression): Accesses {
+    return this.#access(place, "plain", "store");
+  }
+
+  #access(place: Expression, kind: "plain" | "atomic", operation: string): Accesses {
     const variable = rootVariable(this.#program, place)?.variable;
-    if (!variable || addressSpaceOf(variable) !== this.#space) return nothing;
-    const stores = new Set([variable]);
-    return { ...nothing, firstStores: stores, lastStores: stores, allStores: stores };
+    if (kind !== this.#watched || !variable || addressSpaceOf(variable) !== this.#space) return nothing;
+    const operations = new Map([[variable, new Set([operation])]]);
+    return { first: operations, last: operations, all: operations, open: true };
   }
 
   #inOrder(nodes: readonly AnyNode[], of = (node: Expression) => this.#of(node)): Accesses {
     return nodes.reduce<Accesses>((before, node) => this.#then(before, of(node as Expression)), nothing);
   }
 
+  /** Marks the variables that two pieces of code do different things to. */
+  #meet(a: Operations, b: Operations): void {
+    for (const [variable, operations] of b) {
+      const others = a.get(variable);
+      if (others && union(others, operations).size > 1) this.#hazards.add(variable);
+    }
+  }
+
   #then(a: Accesses, b: Accesses): Accesses {
-    for (const variable of a.lastLoads) if (b.firstStores.has(variable)) this.#hazards.add(variable);
-    for (const variable of a.lastStores) if (b.firstLoads.has(variable)) this.#hazards.add(variable);
+    this.#meet(a.last, b.first);
     return {
-      firstLoads: a.open ? union(a.firstLoads, b.firstLoads) : a.firstLoads,
-      firstStores: a.open ? union(a.firstStores, b.firstStores) : a.firstStores,
-      lastLoads: b.open ? union(a.lastLoads, b.lastLoads) : b.lastLoads,
-      lastStores: b.open ? union(a.lastStores, b.lastStores) : b.lastStores,
-      allLoads: union(a.allLoads, b.allLoads),
-      allStores: union(a.allStores, b.allStores),
+      first: a.open ? together(a.first, b.first) : a.first,
+      last: b.open ? together(a.last, b.last) : b.last,
+      all: together(a.all, b.all),
       open: a.open && b.open,
     };
   }
-}
 
-function either(a: Accesses, b: Accesses): Accesses {
-  return {
-    firstLoads: union(a.firstLoads, b.firstLoads),
-    firstStores: union(a.firstStores, b.firstStores),
-    lastLoads: union(a.lastLoads, b.lastLoads),
-    lastStores: union(a.lastStores, b.lastStores),
-    allLoads: union(a.allLoads, b.allLoads),
-    allStores: union(a.allStores, b.allStores),
-    open: a.open || b.open,
-  };
+  #either(a: Accesses, b: Accesses): Accesses {
+    // Some invocations take one branch while others take the other.
+    if (this.#watched === "atomic") {
+      this.#meet(a.first, b.first);
+      this.#meet(a.last, b.last);
+    }
+    return {
+      first: together(a.first, b.first),
+      last: together(a.last, b.last),
+      all: together(a.all, b.all),
+      open: a.open || b.open,
+    };
+  }
 }
 
 /** The accesses of a construct that a jump may leave or repeat in the middle: any of them may then be its last. */
@@ -198,12 +265,20 @@ function leaving(construct: AnyNode, accesses: Accesses): Accesses {
   walk(construct, (node) => {
     if (node.kind === "break" || node.kind === "continue" || node.kind === "return") jumps = true;
   });
-  return jumps
-    ? { ...accesses, lastLoads: accesses.allLoads, lastStores: accesses.allStores, open: true }
-    : accesses;
+  return jumps ? { ...accesses, last: accesses.all, open: true } : accesses;
 }
 
-function union(a: Variables, b: Variables): Variables {
-  if (a.size === 0) return b;
-  return b.size === 0 ? a : new Set([...a, ...b]);
+function together(a: Operations, b: Operations): Operations {
+  if (a.size === 0 || a === b) return b;
+  if (b.size === 0) return a;
+  const both = new Map(a);
+  for (const [variable, operations] of b) {
+    const before = both.get(variable);
+    both.set(variable, before ? union(before, operations) : operations);
+  }
+  return both;
+}
+
+function union(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
+  return [...b].every((operation) => a.has(operation)) ? a : new Set([...a, ...b]);
 }
