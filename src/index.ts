@@ -16,8 +16,15 @@ export type {
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";
+export { GridSizeError } from "./runtime/doubledGrid.ts";
 export type { BelayEvents } from "./runtime/events.ts";
-export { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./runtime/fault.ts";
+export {
+  BelayFaultError,
+  type Detection,
+  type Fault,
+  type FaultOutcome,
+  type WorkgroupClass,
+} from "./runtime/fault.ts";
 export { harden } from "./runtime/harden.ts";
 export type {
   Belay,
@@ -28,7 +35,9 @@ export type {
 } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault } from "./runtime/injector.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
+export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
-export { type GiveUp, type Recovery, UnverifiedError } from "./runtime/verifier.ts";
+export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
+export type { GiveUp, Recovery } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

@@ -1,4 +1,5 @@
 import type { Detection, Fault } from "./fault.ts";
+import type { Unverified } from "./unverified.ts";
 import type { GiveUp, Recovery } from "./verifier.ts";
 
 /** What a hardened device tells its listeners, by the name of the event. */
@@ -7,6 +8,8 @@ export interface BelayEvents {
   readonly detection: Detection;
   /** A detected fault whose outcome is known. Comes once for each. */
   readonly fault: Fault;
+  /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
+  readonly unverified: Unverified;
   /** Work was run again, and its results are clean. */
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */

@@ -26,7 +26,7 @@ import { Verifier } from "./verifier.ts";
 export interface KernelReport extends KernelCoverage {
   /** Dispatches submitted. */
   readonly dispatches: number;
-  /** Records of disagreement, as many as the replicas wrote. */
+  /** Findings in its report: records that the replicas wrote, or workgroups that disagree. */
   readonly detections: number;
 }
 
@@ -95,6 +95,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const journal: Journal = new Journal(device, textures, usages, recovers, () => void verifier.verify());
   const verifier = new Verifier(arena, journal, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
+    onUnverified: (unverified) => events.emit("unverified", unverified),
     onFault: (fault) => {
       faults.push(fault);
       if (faults.length > KEPT_FAULTS) faults.shift();

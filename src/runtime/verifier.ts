@@ -1,23 +1,13 @@
 import { reportWords } from "../compiler/contract.ts";
 import { CommandRecord } from "./commandRecord.ts";
-import { BelayFaultError, type Detection, type Fault, type FaultOutcome, readFaults } from "./fault.ts";
+import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./fault.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { OnFault } from "./policy.ts";
+import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
-
-/** Results could not be verified, mostly because the device was lost, so they are not released. */
-export class UnverifiedError extends Error {
-  override readonly name = "UnverifiedError";
-  readonly code = "BELAY327";
-
-  constructor(cause: unknown) {
-    super(`results could not be verified: ${cause instanceof Error ? cause.message || cause.name : cause}`, {
-      cause,
-    });
-  }
-}
+import { type Unverified, UnverifiedError, unverifiedError } from "./unverified.ts";
 
 /** What came of checking an epoch. */
 export interface Outcome {
@@ -43,7 +33,7 @@ export interface Recovery {
 
 /** Work could not be recovered; the data it may have reached is refused. */
 export interface GiveUp {
-  readonly error: BelayFaultError;
+  readonly error: BelayFaultError | UnverifiedError;
   readonly attempts: number;
   readonly reason: string;
 }
@@ -51,6 +41,8 @@ export interface GiveUp {
 export interface VerifierHooks {
   /** Called once per disagreement, as soon as it is read. */
   onDetection(detection: Detection): void;
+  /** Called for work that nobody knows to be right or wrong, as soon as that is read. */
+  onUnverified(unverified: Unverified): void;
   /** Called once per fault, as soon as its outcome is known. */
   onFault(fault: Fault): void;
   onRecovery(recovery: Recovery): void;
@@ -59,8 +51,8 @@ export interface VerifierHooks {
   onReplay(): void;
 }
 
-/** Detections of one check, by kernel. */
-type Detections = ReadonlyMap<Kernel, readonly Detection[]>;
+/** What one check has found, by kernel; nothing when all is well. */
+type Found = ReadonlyMap<Kernel, Findings>;
 
 /**
  * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
@@ -148,24 +140,24 @@ export class Verifier {
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving]);
       if (lost) return { lost };
-      const detections = this.#read([epoch], snapshot);
+      const found = this.#read([epoch], snapshot);
       const settled = this.#settled.get(epoch);
-      if (!settled) return await this.#judge(epoch, detections);
+      if (!settled) return await this.#judge(epoch, found);
       // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
-      this.#announce([...detections.values()].flat(), settled.outcome);
+      this.#announce(faultsIn(found), settled.outcome);
       return settled.result;
     } catch (error) {
       return { lost: new UnverifiedError(error) };
     }
   }
 
-  async #judge(epoch: Epoch, detections: Detections): Promise<Outcome> {
-    const seen = [...detections.values()].flat();
-    if (detections.size === 0 || this.#onFault !== "recover") {
-      return this.#settle([epoch], detections, seen, this.#onFault === "report" ? "reported" : "refused");
+  async #judge(epoch: Epoch, found: Found): Promise<Outcome> {
+    const seen = faultsIn(found);
+    if (found.size === 0 || this.#onFault !== "recover") {
+      return this.#settle([epoch], found, seen, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
-    const { epochs, last, attempts, failure } = await this.#recover(epoch, detections, seen);
+    const { epochs, last, attempts, failure } = await this.#recover(epoch, found, seen);
     const milliseconds = performance.now() - start;
     this.#recoveryMilliseconds += milliseconds;
     if (last.size === 0) {
@@ -176,16 +168,16 @@ export class Verifier {
     this.#giveUps++;
     const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
     const outcome = this.#settle(epochs, last, seen, "refused", reason);
-    const error = new BelayFaultError([...last.values()].flat(), reason);
+    const error = errorOf([...last.values()], reason);
     if (failure !== undefined) this.#taintAll(epochs, error);
     this.#hooks.onGiveUp({ error, attempts, reason });
     return outcome;
   }
 
   /** Runs everything unverified again until a check is clean, a bounded number of times. */
-  async #recover(epoch: Epoch, detections: Detections, seen: Detection[]) {
+  async #recover(epoch: Epoch, found: Found, seen: Detection[]) {
     let epochs: readonly Epoch[] = [epoch];
-    let last = detections;
+    let last = found;
     let attempts = 0;
     while (attempts < this.#retries && last.size > 0) {
       if (this.#journal.obstacle !== undefined) break;
@@ -200,13 +192,13 @@ export class Verifier {
       const taking = this.#takeSnapshot(epochs);
       for (const mapping of this.#mappings) mapping.resume();
       const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
-      seen.push(...[...this.#read(epochs, discarded).values()].flat());
+      seen.push(...faultsIn(this.#read(epochs, discarded)));
       if (!ran) {
         const failure = this.#journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };
       }
       last = this.#read(epochs, snapshot);
-      seen.push(...[...last.values()].flat());
+      seen.push(...faultsIn(last));
     }
     return { epochs, last, attempts, failure: undefined };
   }
@@ -214,22 +206,22 @@ export class Verifier {
   /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
   #settle(
     epochs: readonly Epoch[],
-    detections: Detections,
+    found: Found,
     seen: readonly Detection[],
     outcome: FaultOutcome,
     reason?: string,
   ): Outcome {
     const errors = new Map<Kernel, BelayFaultError | UnverifiedError>();
     for (const kernel of kernelsOf(epochs)) {
-      const faults = detections.get(kernel);
-      if (faults) errors.set(kernel, new BelayFaultError(faults, reason));
+      const findings = found.get(kernel);
+      if (findings) errors.set(kernel, errorOf([findings], reason));
       // It was found out too late that the device refuses the protected code: nothing has run.
       else if (kernel.refused !== undefined) errors.set(kernel, new UnverifiedError(kernel.refused));
     }
     for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
     this.#journal.forget(epochs);
     this.#announce(seen, outcome);
-    const refused = outcome === "refused" || detections.size === 0 ? [...errors.values()][0] : undefined;
+    const refused = outcome === "refused" || found.size === 0 ? [...errors.values()][0] : undefined;
     const result: Outcome = refused ? { refused } : {};
     for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;
@@ -246,24 +238,25 @@ export class Verifier {
     return this.#arena.takeSnapshot([...kernels].map(({ slot }) => slot));
   }
 
-  #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Detections {
-    const detections = new Map<Kernel, readonly Detection[]>();
-    if (!snapshot) return detections;
+  #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
+    const found = new Map<Kernel, Findings>();
+    if (!snapshot) return found;
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
       kernel.strikes = words[reportWords.strikes]!;
-      const count = words[reportWords.detections]!;
-      kernel.detections += count;
-      if (count === 0) continue;
-      const faults = readFaults(kernel, words);
-      for (const fault of faults) this.#hooks.onDetection(fault);
-      detections.set(kernel, faults);
+      const findings = readReport(kernel, words);
+      if (findings.count === 0) continue;
+      kernel.detections += findings.count;
+      this.#arena.forgetExchange(kernel.slot);
+      for (const fault of findings.faults) this.#hooks.onDetection(fault);
+      for (const each of findings.unverified) this.#hooks.onUnverified(each);
+      found.set(kernel, findings);
     }
-    return detections;
+    return found;
   }
 
   /** Running again failed halfway: nothing these epochs wrote can be relied on. */
-  #taintAll(epochs: readonly Epoch[], error: BelayFaultError): void {
+  #taintAll(epochs: readonly Epoch[], error: BelayFaultError | UnverifiedError): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
       const written = event instanceof CommandRecord ? event.written : [event.target];
       for (const resource of written) this.#tainted.set(resource, error);
@@ -281,6 +274,18 @@ export class Verifier {
     if (source) for (const resource of event.written) this.#tainted.set(resource, source);
     else for (const resource of event.replaced) this.#tainted.delete(resource);
   }
+}
+
+function faultsIn(found: Found): Detection[] {
+  return [...found.values()].flatMap(({ faults }) => faults);
+}
+
+function errorOf(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
+  const faults = all.flatMap((findings) => findings.faults);
+  const [unverified] = all.flatMap((findings) => findings.unverified);
+  return faults.length === 0 && unverified
+    ? unverifiedError(unverified)
+    : new BelayFaultError(faults, reason);
 }
 
 function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type CheckSite, recordCause, reportWords } from "../compiler/contract.ts";
-import { describeFault, readFaults } from "./fault.ts";
+import { describeFault } from "./fault.ts";
 import type { Kernel } from "./kernels.ts";
+import { readReport } from "./readReport.ts";
 
 const source = "fn main() {\n  out[i] = 1.5;\n}";
 const check = {
@@ -28,13 +29,14 @@ const report = (...records: (readonly number[])[]): Uint32Array => {
   });
   return words;
 };
+const faultsIn = (kernel: Kernel, words: Uint32Array) => readReport(kernel, words).faults;
 const float = (value: number) => new Uint32Array(Float32Array.of(value).buffer)[0]!;
 const { mismatch, partnerAbsent } = recordCause;
 
-describe("readFaults", () => {
+describe("readReport", () => {
   it("joins the two sides of a disagreement", () => {
     const words = report([0, mismatch, 3, float(0.1)], [1, mismatch, 3, float(0.2)]);
-    const faults = readFaults(kernelWith({ scalar: "f32", components: 1 }), words);
+    const faults = faultsIn(kernelWith({ scalar: "f32", components: 1 }), words);
     expect(faults.map(describeFault)).toEqual([
       'replicas of kernel "step" disagree at out, line 2, column 3: workgroup (2, 0, 0), local index 5 computed 0.1 and 0.2',
     ]);
@@ -42,19 +44,19 @@ describe("readFaults", () => {
 
   it("joins sides that disagree about where to write, and says where", () => {
     const words = report([1, mismatch, 7, 42], [0, mismatch, 3, 42]);
-    const faults = readFaults(kernelWith({ scalar: "u32", components: 1 }), words);
+    const faults = faultsIn(kernelWith({ scalar: "u32", components: 1 }), words);
     expect(faults.map(({ wordOffsets }) => wordOffsets)).toEqual([[3, 7]]);
     expect(describeFault(faults[0]!)).toContain("computed 42 for word 3 and 42 for word 7");
   });
 
   it("has no value for a constant, which is not recorded", () => {
     const words = report([0, mismatch, 3, 0], [1, mismatch, 4, 0]);
-    const [fault] = readFaults(kernelWith({ scalar: "u32", components: 0 }), words);
+    const [fault] = faultsIn(kernelWith({ scalar: "u32", components: 0 }), words);
     expect(describeFault(fault!)).toContain("computed a constant for word 3 and a constant for word 4");
   });
 
   it("keeps the only side where the other replica never came", () => {
-    const [fault] = readFaults(
+    const [fault] = faultsIn(
       kernelWith({ scalar: "i32", components: 1 }),
       report([1, partnerAbsent, 3, 0xffffffff]),
     );
@@ -64,7 +66,7 @@ describe("readFaults", () => {
 
   it("does not join two records of one replica", () => {
     const words = report([0, mismatch, 3, 1], [0, mismatch, 3, 2], [1, mismatch, 3, 4]);
-    const faults = readFaults(kernelWith({ scalar: "u32", components: 1 }), words);
+    const faults = faultsIn(kernelWith({ scalar: "u32", components: 1 }), words);
     expect(faults.map(({ values }) => values)).toEqual([
       ["1", null],
       ["2", "4"],
