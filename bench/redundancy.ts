@@ -11,13 +11,13 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
+import { GpuTimer } from "../src/bench/gpuTimer.ts";
 import { type HardenedDevice, harden, type Policy } from "../src/index.ts";
 import { openGpu } from "../src/runtime/adapter.ts";
 import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
+import { benchmarkSizes } from "../workloads/benchmarkSizes.ts";
 import { catalog } from "../workloads/index.ts";
 import type { Outputs, Prepared, Program } from "../workloads/program.ts";
-import { GpuTimer } from "./gpuTimer.ts";
-import { benchmarkSizes } from "./sizes.ts";
 
 interface Configuration extends Policy {
   readonly name: string;

@@ -13,7 +13,7 @@ const rows = [
   ["transforms"],
   ["compiler"],
   ["runtime"],
-  ["campaign", "report", "speculation"],
+  ["bench", "campaign", "report", "speculation"],
   ["cli"],
 ];
 /** What anyone may import; it imports nothing but itself. */

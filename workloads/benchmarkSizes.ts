@@ -1,21 +1,21 @@
-import * as binarySearch from "../workloads/binarySearch.ts";
-import * as binomialOption from "../workloads/binomialOption.ts";
-import * as bitonicSort from "../workloads/bitonicSort.ts";
-import * as blackScholes from "../workloads/blackScholes.ts";
-import * as dct from "../workloads/dct.ts";
-import * as dwtHaar from "../workloads/dwtHaar.ts";
-import * as fastWalshTransform from "../workloads/fastWalshTransform.ts";
-import * as floydWarshall from "../workloads/floydWarshall.ts";
-import * as histogram from "../workloads/histogram.ts";
-import * as matrixProduct from "../workloads/matrixProduct.ts";
-import * as nBody from "../workloads/nBody.ts";
-import * as prefixSum from "../workloads/prefixSum.ts";
-import type { Program } from "../workloads/program.ts";
-import * as quasiRandomSequence from "../workloads/quasiRandomSequence.ts";
-import * as reduction from "../workloads/reduction.ts";
-import * as simpleConvolution from "../workloads/simpleConvolution.ts";
-import * as sobelFilter from "../workloads/sobelFilter.ts";
-import * as urng from "../workloads/urng.ts";
+import * as binarySearch from "./binarySearch.ts";
+import * as binomialOption from "./binomialOption.ts";
+import * as bitonicSort from "./bitonicSort.ts";
+import * as blackScholes from "./blackScholes.ts";
+import * as dct from "./dct.ts";
+import * as dwtHaar from "./dwtHaar.ts";
+import * as fastWalshTransform from "./fastWalshTransform.ts";
+import * as floydWarshall from "./floydWarshall.ts";
+import * as histogram from "./histogram.ts";
+import * as matrixProduct from "./matrixProduct.ts";
+import * as nBody from "./nBody.ts";
+import * as prefixSum from "./prefixSum.ts";
+import type { Program } from "./program.ts";
+import * as quasiRandomSequence from "./quasiRandomSequence.ts";
+import * as reduction from "./reduction.ts";
+import * as simpleConvolution from "./simpleConvolution.ts";
+import * as sobelFilter from "./sobelFilter.ts";
+import * as urng from "./urng.ts";
 
 /** Sizes that keep a large GPU busy for milliseconds, with data several times its caches, by catalog name. */
 export const benchmarkSizes: Readonly<Record<string, () => Program>> = {
