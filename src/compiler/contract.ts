@@ -1,20 +1,15 @@
 /** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { Pairing } from "../transforms/pairing.ts";
 import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuffer.ts";
 
 export { recordCause, reportWords } from "../transforms/reportBuffer.ts";
-export type { BindingAccess, BindingPoint, CheckSite, FaultSite, ReportLayout };
+export type { BindingAccess, BindingPoint, CheckSite, FaultSite, Pairing, ReportLayout };
 
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
 export type Check = "store" | "signature";
 export type Channel = "subgroup" | "workgroup";
-/**
- * Where the replicas of an invocation stand in an Intra-Group kernel's doubled workgroup: as adjacent lanes, as lanes half
- * a subgroup apart, or in different subgroups, half a workgroup apart (which also replicates what a subgroup shares).
- */
-export type Pairing = "adjacent" | "half-subgroup" | "subgroups";
-
 /** The device limits that decide whether a kernel can be doubled; names and units as in `GPUSupportedLimits`. */
 export interface KernelLimits {
   readonly maxComputeInvocationsPerWorkgroup: number;

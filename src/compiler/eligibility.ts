@@ -4,6 +4,7 @@ import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
+import { finalBytes } from "../transforms/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/comparison/workgroupChannel.ts";
 import { bytesOfCopies } from "../transforms/replicateWorkgroupMemory.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
@@ -11,11 +12,12 @@ import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
-import type { Channel, KernelLimits, Redundancy } from "./contract.ts";
+import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import { invocationCount, largestWorkgroup, mostInvocations } from "./workgroupSize.ts";
 
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
+  readonly pairing: Pairing;
   readonly channel: Channel;
   readonly limits: KernelLimits;
 }
@@ -116,7 +118,7 @@ function workgroupBytes(
   program: Program,
   sized: Program,
   name: string,
-  { redundancy, channel, limits }: EligibilityOptions,
+  { redundancy, pairing, channel, limits }: EligibilityOptions,
 ): number | undefined {
   let bytes = 0;
   for (const variable of variablesOf(sized, reachableFrom(sized, [functionNamed(sized, name)]))) {
@@ -124,7 +126,7 @@ function workgroupBytes(
     const type = sized.declaredTypeOf(variable);
     if (!hasKnownSize(type)) return undefined;
     const isCopied = redundancy === "intra+lds" && !containsAtomic(type);
-    bytes += Math.ceil((isCopied ? bytesOfCopies(type) : sizeOf(type)) / 16) * 16;
+    bytes += Math.ceil((isCopied ? bytesOfCopies(type, pairing) : sizeOf(type)) / 16) * 16;
   }
   if (channel === "subgroup") return bytes;
   const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
@@ -133,7 +135,9 @@ function workgroupBytes(
     kernels.length === 1
       ? invocationCount(sized, functionNamed(sized, name))
       : largestWorkgroup(program, kernels, limits);
-  return invocations && bytes + slotBytes * invocations;
+  // Replicas that meet only at the end need no slots.
+  const each = finalBytes + (pairing === "subgroups" ? 0 : slotBytes);
+  return invocations && bytes + each * invocations;
 }
 
 function functionNamed(program: Program, name: string): FunctionDeclaration {

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { featureKernels } from "../../test/featureKernels.ts";
+import { adjacent, halfSubgroup, subgroups } from "../../test/configurations.ts";
+import { type FeatureKernel, featureKernels } from "../../test/featureKernels.ts";
 import { runKernel } from "../../test/kernelRunner.ts";
 import { testDevices } from "../../test/testDevices.ts";
-import { type ProtectOptions, reportWords } from "./contract.ts";
+import { type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -11,29 +12,50 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-const configurations: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
-  (["store", "signature"] as const).flatMap((check) =>
-    (["subgroup", "workgroup"] as const).map((channel) => ({
-      redundancy,
-      check,
-      channel,
-      features: ["subgroups"],
-    })),
-  ),
-);
-
-describe.each(configurations)("$redundancy, $check, $channel", (options) => {
+describe.each([...adjacent, ...halfSubgroup])("$redundancy, $check, $pairing, $channel", (configuration) => {
   it.each(featureKernels)("$name: same bits, no detection", async (kernel) => {
-    const result = protect(kernel.code, { ...options, constants: kernel.constants ?? {} });
-    expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
+    const result = guarded(kernel, configuration);
     expect(result.entryPoints.map((e) => e.redundancy)).not.toContain("none");
-    const plain = await runKernel(device, kernel.code, kernel);
-    const guarded = await runKernel(device, result, kernel);
-    expect(guarded.report[reportWords.detections]).toBe(0);
-    for (const binding of Object.keys(plain.buffers).map(Number)) {
-      if (kernel.unordered?.includes(binding))
-        for (const { buffers } of [plain, guarded]) buffers[binding]!.sort();
-      expect(guarded.buffers[binding]).toEqual(plain.buffers[binding]);
+    await expectSameBits(kernel, result);
+  });
+});
+
+describe.each(subgroups)("$redundancy, $check, $pairing", (configuration) => {
+  const [fit, unfit] = partition(featureKernels, (kernel) =>
+    guarded(kernel, configuration).entryPoints.some((e) => e.redundancy !== "none"),
+  );
+
+  it.each(fit)("$name: same bits, no detection", async (kernel) => {
+    await expectSameBits(kernel, guarded(kernel, configuration));
+  });
+
+  it("leaves kernels alone whose replicas would have to meet before the end", () => {
+    expect(fit.length).toBeGreaterThan(5);
+    for (const kernel of unfit) {
+      const codes = guarded(kernel, configuration).diagnostics.map((d) => d.code);
+      expect(codes, kernel.name).toContain("BELAY212");
     }
   });
 });
+
+function guarded(kernel: FeatureKernel, configuration: ProtectOptions): ProtectResult {
+  const { code, constants = {} } = kernel;
+  const result = protect(code, { ...configuration, features: ["subgroups"], constants });
+  expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
+  return result;
+}
+
+async function expectSameBits(kernel: FeatureKernel, result: ProtectResult): Promise<void> {
+  const plain = await runKernel(device, kernel.code, kernel);
+  const output = await runKernel(device, result, kernel);
+  expect(output.report[reportWords.detections]).toBe(0);
+  for (const binding of Object.keys(plain.buffers).map(Number)) {
+    if (kernel.unordered?.includes(binding))
+      for (const { buffers } of [plain, output]) buffers[binding]!.sort();
+    expect(output.buffers[binding]).toEqual(plain.buffers[binding]);
+  }
+}
+
+function partition<T>(all: readonly T[], test: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(test), all.filter((one) => !test(one))];
+}

@@ -1,22 +1,23 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
 import { bindingAccesses, bindingPointsOf } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
-import { addressSpaceOf } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { noComputeEntryPoint, subgroupsMissing, tooManyShapes } from "../diagnostics/protection.ts";
+import {
+  noComputeEntryPoint,
+  pairingConflict,
+  subgroupsMissing,
+  tooManyShapes,
+} from "../diagnostics/protection.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
-import { desugarLoops } from "../transforms/desugarLoops.ts";
 import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
-import { expandSwizzles } from "../transforms/expandSwizzles.ts";
 import { injectFaults } from "../transforms/injectFaults.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
 import { Names } from "../transforms/names.ts";
-import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
-import { isReplicated, replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
+import { replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
 import { doublingOf, replicateWorkgroups } from "../transforms/replicateWorkgroups.ts";
 import {
   CheckSites,
@@ -25,8 +26,7 @@ import {
   type ReportLayout,
   reportWords,
 } from "../transforms/reportBuffer.ts";
-import { resolvePointers, SpecializationLimit } from "../transforms/resolvePointers.ts";
-import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
+import { SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
 import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
@@ -39,6 +39,7 @@ import type {
   Check,
   EntryPointSummary,
   KernelLimits,
+  Pairing,
   ProtectOptions,
   ProtectResult,
   Redundancy,
@@ -46,6 +47,7 @@ import type {
 import { coverageGaps } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { withConstants } from "./overrides.ts";
+import { checked, isInside, type Prepared, prepare } from "./prepare.ts";
 import { lanesOf } from "./workgroupSize.ts";
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
@@ -85,8 +87,8 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
   const settings = settingsOf(source, options);
   if (settings.redundancy === "none" && !options.injectFaults)
     return { ...unchanged([]), entryPoints: unprotected(source, kernels) };
-  if (options.channel === "subgroup" && !new Set(options.features).has("subgroups"))
-    return unchanged([subgroupsMissing()]);
+  const conflict = conflictIn(settings, options);
+  if (conflict) return unchanged([conflict]);
   const names = new Names(source);
   const unique = uniqueNames(source, names);
   const diagnostics = [...unique.diagnostics];
@@ -97,17 +99,20 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
     if (found.length === 0 && unique.diagnostics.length === 0) eligible.push(kernel);
     diagnostics.push(...found);
   }
-  diagnostics.push(...coverageGaps(source, reachableFrom(source, eligible), settings.redundancy));
-  if (options.strict && diagnostics.length > 0)
-    return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
-  if (eligible.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
-  let result: Transformed;
+  let prepared: Prepared;
   try {
-    result = transform(resolve(unique.module), names, settings, eligible);
+    prepared = prepare(resolve(unique.module), names, settings, new Set(eligible.map(({ name }) => name)));
   } catch (error) {
     if (!(error instanceof SpecializationLimit)) throw error;
     return unchanged([tooManyShapes(error.span, error.message)]);
   }
+  diagnostics.push(...prepared.diagnostics);
+  const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
+  diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings.redundancy));
+  if (options.strict && diagnostics.length > 0)
+    return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
+  if (fit.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
+  const result = transform(prepared, names, settings);
   const summaries = unprotected(source, kernels).map((summary) => ({
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),
@@ -118,6 +123,7 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
 interface Settings {
   readonly redundancy: Redundancy;
   readonly check: Check;
+  readonly pairing: Pairing;
   readonly channel: Channel;
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
@@ -125,17 +131,33 @@ interface Settings {
 }
 
 function settingsOf(source: Program, options: ProtectOptions): Settings {
-  const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
+  const { redundancy = "intra+lds", check = "signature", pairing = "adjacent", channel = "auto" } = options;
   const limits = { ...defaultLimits, ...options.limits };
-  const hasSubgroups = new Set(options.features).has("subgroups");
+  // Replicas in different subgroups have no registers in common.
+  const exchanges = new Set(options.features).has("subgroups") && pairing !== "subgroups";
   return {
     redundancy,
     check,
-    channel: channel === "auto" ? (hasSubgroups ? "subgroup" : "workgroup") : channel,
+    pairing,
+    channel: channel === "auto" ? (exchanges ? "subgroup" : "workgroup") : channel,
     limits,
     report: options.reportBinding ?? freeBinding(source, limits.maxBindGroups),
     injectFaults: options.injectFaults ?? false,
   };
+}
+
+/** Options that exclude each other, or ask for what the device lacks. */
+function conflictIn(settings: Settings, options: ProtectOptions): Diagnostic | undefined {
+  const hasSubgroups = new Set(options.features).has("subgroups");
+  if (settings.channel === "subgroup" && !hasSubgroups) return subgroupsMissing("the subgroup channel");
+  if (!settings.redundancy.startsWith("intra")) return undefined;
+  if (settings.pairing === "half-subgroup" && !hasSubgroups)
+    return subgroupsMissing("the pairing half-subgroup");
+  if (settings.pairing === "subgroups" && settings.channel === "subgroup")
+    return pairingConflict("channel", "replicas in different subgroups can't exchange registers");
+  if (settings.pairing === "subgroups" && settings.check === "store")
+    return pairingConflict("check", "replicas in different subgroups meet only at the end of a kernel");
+  return undefined;
 }
 
 /** The bind group behind all that the module uses, or else the first gap, or else a free binding of the last group. */
@@ -160,38 +182,22 @@ type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 
 /** The pipeline: each step takes a typed program and leaves a valid module, which is typed again for the next. */
 function transform(
-  unique: Program,
+  { program: normal, unique, entryPoints }: Prepared,
   names: Names,
-  { redundancy, check, channel, limits, report, injectFaults: inject }: Settings,
-  eligible: readonly FunctionDeclaration[],
+  { redundancy, check, pairing, channel, limits, report, injectFaults: inject }: Settings,
 ): Transformed {
   const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
   const layout: ReportLayout = { ...report, bytes: 4 * (reportWords.total + cells), cells };
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
-  const entryPoints = new Set(eligible.map((kernel) => kernel.name));
-  let program = unique;
+  let program = normal;
   const step = (module: Module) => {
     program = checked(module);
   };
+  const kernels = () => functionsOf(program).filter((fn) => entryPoints.has(fn.name));
   /** The functions that run protected, as the program now has them. */
-  const functions = () =>
-    reachableFrom(
-      program,
-      functionsOf(program).filter((fn) => entryPoints.has(fn.name)),
-    );
-
-  // Preparation: names mean one thing, accesses stand alone and name their variable.
-  step(splitSharedFunctions(program, names, entryPoints));
-  step(desugarLoops(program));
-  step(resolvePointers(program, names));
-  step(normalizeAccesses(program, names));
-  step(expandSwizzles(program, names));
-  const lanes = lanesOf(
-    program,
-    functionsOf(program).filter((fn) => entryPoints.has(fn.name)),
-    limits,
-  );
+  const functions = () => reachableFrom(program, kernels());
+  const lanes = lanesOf(program, kernels(), limits);
 
   // The report, and faults at the values of the source.
   step(declareReport(program, names, layout));
@@ -204,26 +210,25 @@ function transform(
   // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of workgroup memory.
   const replicas = redundancy === "none" ? 1 : 2;
   const subgroups = replicas === 2 && channel === "subgroup";
-  if (subgroups) step(enableSubgroups(program));
+  const intra = redundancy.startsWith("intra");
+  if (subgroups || (intra && pairing === "half-subgroup")) step(enableSubgroups(program));
   if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints }));
-  else step(replicateInvocations(program, names, { replicas, entryPoints, subgroups }));
+  else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups }));
   if (replicas === 2) {
     const comparison = new Comparison(names, {
       channel,
+      pairing,
       lanes,
       ...(cells > 0 && { cells: { count: cells, subgroups } }),
     });
-    const isInside = (variable: GlobalVariable) =>
-      redundancy === "inter"
-        ? addressSpaceOf(variable) === "workgroup"
-        : redundancy === "intra+lds" && isReplicated(program, names, variable);
+    const isReplicated = (variable: GlobalVariable) => isInside(program, names, redundancy, variable);
     step(
       executeAtomicsOnce(program, names, {
         check,
         comparison,
         sites,
         functions: functions(),
-        isReplicated: isInside,
+        isReplicated,
       }),
     );
     step(
@@ -233,28 +238,20 @@ function transform(
         sites,
         functions: functions(),
         entryPoints,
-        isReplicated: isInside,
+        isReplicated,
       }),
     );
     if (redundancy === "intra+lds")
-      step(replicateWorkgroupMemory(program, names, { comparison, sites, functions: functions() }));
+      step(replicateWorkgroupMemory(program, names, { pairing, comparison, sites, functions: functions() }));
   }
   step(keepBindings(program, unique, { entryPoints }));
   return {
     code: print(program.module),
     layout,
-    entryPoints: eligible.map(({ name }) => protectedEntryPoint(name, redundancy, program, names, sites)),
+    entryPoints: [...entryPoints].map((name) => protectedEntryPoint(name, redundancy, program, names, sites)),
     checks: sites.all,
     faultSites,
   };
-}
-
-/** The typed program; a transform that leaves an invalid module has broken its contract. */
-function checked(module: Module): Program {
-  const program = resolve(module);
-  const [error] = program.diagnostics.filter((d) => d.severity === "error");
-  if (error) throw new Error(`a transform left an invalid module: ${error.message}\n${print(module)}`);
-  return program;
 }
 
 /** The entry points of a program that stays as it is. */

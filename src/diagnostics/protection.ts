@@ -40,10 +40,21 @@ export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
     { help: "give the entry point or override another name" },
   );
 
-export const subgroupsMissing = (): Diagnostic =>
-  finding("BELAY209", "error", { start: 0, end: 0 }, "the subgroup channel needs the feature subgroups", {
-    help: "name the feature among the device's, or let the channel be auto or workgroup",
+export const subgroupsMissing = (what: string): Diagnostic =>
+  finding("BELAY209", "error", { start: 0, end: 0 }, `${what} needs the feature subgroups`, {
+    help: "name the feature among the device's, or let the channel be auto or workgroup, and the pairing adjacent",
   });
+
+export const pairingConflict = (option: string, why: string): Diagnostic =>
+  finding(
+    "BELAY213",
+    "error",
+    { start: 0, end: 0 },
+    `the pairing subgroups excludes this ${option}: ${why}`,
+    {
+      help: "use the pairing adjacent or half-subgroup, or the check signature and the channel auto or workgroup",
+    },
+  );
 
 export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
   finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);

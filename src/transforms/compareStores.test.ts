@@ -13,8 +13,9 @@ import { CheckSites, reportWords } from "./reportBuffer.ts";
 const golden = goldens("compareStores");
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+const adjacent = { replicas: 2, pairing: "adjacent", subgroups: false } as const;
 const replicate: Step = (program, names) =>
-  replicateInvocations(program, names, { replicas: 2, subgroups: false, entryPoints: new Set(["main"]) });
+  replicateInvocations(program, names, { ...adjacent, entryPoints: new Set(["main"]) });
 const compare =
   (check: "store" | "signature", { sites = new CheckSites(), copies = true } = {}): Step =>
   (program, names) =>

@@ -3,10 +3,12 @@ import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement }
 import { printExpression, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
+import { walk } from "../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
+import { product } from "./pairing.ts";
 
 export interface EntryPointWrapper {
-  /** Built-in values that the wrapper itself takes, with their types; `in_…` names them. */
+  /** Built-in values that the wrapper itself may take, with their types; `in_…` names them. */
   readonly inputs: ReadonlyMap<string, string>;
   /** Built-in values that the body must not see as they are: what it gets instead, as WGSL. */
   readonly derived: Readonly<Record<string, string>>;
@@ -69,7 +71,20 @@ export function wrapEntryPoint(
   const [made] = declarations`
     fn ${fn.name}(${parameters}) { ${wrapper.before} ${body.name}(${args}); ${wrapper.after ?? []} }`;
   if (made?.kind !== "function") throw new Error("the wrapper is a function");
-  return [body, { ...made, nameSpan: fn.nameSpan, span: fn.span, attributes: wrapper.attributes }];
+  const used = new Set<string>();
+  walk(made.body, (node) => {
+    if (node.kind === "identifier") used.add(node.name);
+  });
+  return [
+    body,
+    {
+      ...made,
+      nameSpan: fn.nameSpan,
+      span: fn.span,
+      attributes: wrapper.attributes,
+      parameters: made.parameters.filter(({ name }) => used.has(name)),
+    },
+  ];
 }
 
 /** The workgroup size as three WGSL expressions of type u32: literals where it is constant. */
@@ -85,8 +100,7 @@ export function workgroupSizeOf(program: Program, fn: FunctionDeclaration): [str
 
 /** The number of invocations in a workgroup, as a WGSL expression of type u32. */
 export function invocationsOf(program: Program, fn: FunctionDeclaration): string {
-  const factors = workgroupSizeOf(program, fn).filter((size) => size !== "1u");
-  return factors.length === 0 ? "1u" : factors.join(" * ");
+  return product(workgroupSizeOf(program, fn));
 }
 
 /** The argument for a parameter of the entry point: a built-in value, or a struct of built-in values. */

@@ -12,7 +12,12 @@ const golden = goldens("executeAtomicsOnce");
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate: Step = (program, names) =>
-  replicateInvocations(program, names, { replicas: 2, subgroups: false, entryPoints: new Set(["main"]) });
+  replicateInvocations(program, names, {
+    replicas: 2,
+    pairing: "adjacent",
+    subgroups: false,
+    entryPoints: new Set(["main"]),
+  });
 const once =
   (check: "store" | "signature", sites = new CheckSites()): Step =>
   (program, names) =>

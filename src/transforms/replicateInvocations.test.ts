@@ -4,6 +4,7 @@ import { functionsOf } from "../analysis/callGraph.ts";
 import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
 import { invocationsOf, workgroupSizeOf } from "./entryPointWrapper.ts";
+import type { Pairing } from "./pairing.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
 import { reportWords } from "./reportBuffer.ts";
 
@@ -11,12 +12,13 @@ const golden = goldens("replicateInvocations");
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
-  (options: { replicas?: 1 | 2; subgroups?: boolean; only?: string } = {}): Step =>
+  (options: { replicas?: 1 | 2; pairing?: Pairing; subgroups?: boolean } = {}): Step =>
   (program, names) => {
-    const { replicas = 2, subgroups = false, only = "" } = options;
-    const kernels = functionsOf(program).filter(({ name }) => name.startsWith(`main${only}`));
+    const { replicas = 2, pairing = "adjacent", subgroups = false } = options;
+    const kernels = functionsOf(program).filter(({ name }) => name.startsWith("main"));
     return replicateInvocations(program, names, {
       replicas,
+      pairing,
       subgroups,
       entryPoints: new Set(kernels.map((fn) => fn.name)),
     });
@@ -84,6 +86,40 @@ describe("doubles a workgroup", () => {
       "@diagnostic(off, derivative_uniformity) @compute @workgroup_size(1) fn main() {}",
       report,
       replicate(),
+    ));
+
+  it.each(["half-subgroup", "subgroups"] as const)("with the pairing %s, in one dimension", (pairing) =>
+    golden(
+      `${pairing} in one dimension`,
+      `@compute @workgroup_size(96)
+      fn main(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) g: vec3<u32>) {}`,
+      report,
+      enableSubgroups,
+      replicate({ pairing }),
+    ),
+  );
+
+  it.each(["half-subgroup", "subgroups"] as const)("with the pairing %s, in more dimensions", (pairing) =>
+    golden(
+      `${pairing} in more dimensions`,
+      `override width: i32; override depth = 1;
+      @compute @workgroup_size(8, 4) fn main(@builtin(local_invocation_id) l: vec3u, @builtin(global_invocation_id) g: vec3u) {}
+      @compute @workgroup_size(width, 2, 3) fn main_deep(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
+      @compute @workgroup_size(1, 1, 33) fn main_deeper(@builtin(local_invocation_id) l: vec3u, @builtin(local_invocation_index) i: u32) {}
+      @compute @workgroup_size(1, 2, depth) fn main_unknown(@builtin(global_invocation_id) g: vec3u) {}`,
+      report,
+      enableSubgroups,
+      replicate({ pairing }),
+    ),
+  );
+
+  it("and finds the partner's lane half a subgroup away", () =>
+    golden(
+      "half-subgroup and the partner",
+      "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}",
+      report,
+      enableSubgroups,
+      replicate({ pairing: "half-subgroup", subgroups: true }),
     ));
 
   it("and finds the partner's lane", () =>

@@ -5,6 +5,7 @@ import { f32Type } from "../wgsl/types.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
+import type { Pairing } from "./pairing.ts";
 import { bytesOfCopies, replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
 import { CheckSites, reportWords } from "./reportBuffer.ts";
 
@@ -12,9 +13,10 @@ const golden = goldens("replicateWorkgroupMemory");
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
-  (sites = new CheckSites()): Step =>
+  ({ sites = new CheckSites(), pairing = "adjacent" as Pairing } = {}): Step =>
   (program, names) =>
     replicateWorkgroupMemory(program, names, {
+      pairing,
       comparison: new Comparison(names, { channel: "workgroup", lanes: "64u" }),
       sites,
       functions: new Set(functionsOf(program).filter(({ name }) => name.startsWith("f"))),
@@ -91,7 +93,7 @@ it("loads both copies uniformly and compares them", () =>
 it("lists each uniform load as a check", () => {
   const sites = new CheckSites();
   const wgsl = "var<workgroup> most: vec2f; fn f() -> vec2f { return workgroupUniformLoad(&most); }";
-  applySteps(wgsl, [normalizeAccesses, report, replicate(sites)]);
+  applySteps(wgsl, [normalizeAccesses, report, replicate({ sites })]);
   expect(sites.all.map(({ span, ...site }) => [wgsl.slice(span.start, span.end), site])).toEqual([
     [
       "workgroupUniformLoad(&most)",
@@ -101,8 +103,17 @@ it("lists each uniform load as a check", () => {
 });
 
 it("skews copies by half of the banks, unless they fit beside each other", () => {
-  const bytes = (count: number) => bytesOfCopies({ kind: "array", element: f32Type, count });
-  expect([1, 3, 4, 25, 31].map(bytes)).toEqual([8, 24, 32, 200, 248]);
-  expect([32, 48, 49, 256, 272].map(bytes)).toEqual([2 * 192, 2 * 192, 2 * 320, 2 * 1088, 2 * 1088]);
-  expect(bytesOfCopies({ kind: "vector", size: 3, element: f32Type })).toBe(32);
+  const bytes = (count: number, pairing: Pairing = "adjacent") =>
+    bytesOfCopies({ kind: "array", element: f32Type, count }, pairing);
+  expect([1, 3, 4, 25, 31].map((count) => bytes(count))).toEqual([8, 24, 32, 200, 248]);
+  expect([32, 48, 49, 256, 272].map((count) => bytes(count))).toEqual([
+    2 * 192,
+    2 * 192,
+    2 * 320,
+    2 * 1088,
+    2 * 1088,
+  ]);
+  expect(bytesOfCopies({ kind: "vector", size: 3, element: f32Type }, "adjacent")).toBe(32);
+  expect([31, 32, 256].map((count) => bytes(count, "half-subgroup"))).toEqual([248, 2 * 192, 2 * 1088]);
+  expect([31, 32, 256].map((count) => bytes(count, "subgroups"))).toEqual([248, 256, 2048]);
 });

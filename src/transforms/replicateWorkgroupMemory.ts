@@ -35,9 +35,11 @@ import type { ArrayType, Type } from "../wgsl/types.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
+import type { Pairing } from "./pairing.ts";
 import { type CheckSites, recordCause } from "./reportBuffer.ts";
 
 export interface ReplicateWorkgroupMemoryOptions {
+  readonly pairing: Pairing;
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   /** The functions that run replicated. */
@@ -55,14 +57,17 @@ export function isReplicated(program: Program, names: Names, variable: GlobalVar
 }
 
 /** Bytes that both copies of a variable of a type take. */
-export function bytesOfCopies(type: Type): number {
+export function bytesOfCopies(type: Type, pairing: Pairing): number {
   const align = alignOf(type);
-  return 2 * Math.ceil(copyStride(sizeOf(type)) / align) * align;
+  return 2 * Math.ceil(copyStride(sizeOf(type), pairing) / align) * align;
 }
 
-/** Bytes from one copy of a variable of `size` bytes to the next: small variables need no skew. */
-function copyStride(size: number): number {
-  return size < allBanks
+/**
+ * Bytes from one copy of a variable of `size` bytes to the next. Lanes of one subgroup must not meet in a bank, unless
+ * they are of one replica; small variables need no skew.
+ */
+function copyStride(size: number, pairing: Pairing): number {
+  return size < allBanks || pairing === "subgroups"
     ? Math.ceil(size / 4) * 4
     : Math.ceil((size - halfBanks) / allBanks) * allBanks + halfBanks;
 }
@@ -82,8 +87,8 @@ export function replicateWorkgroupMemory(
     const type = program.declaredTypeOf(variable);
     const override = type.kind === "array" && type.count === "override";
     const { declarations, copy } = override
-      ? flatCopies(names, variable, type)
-      : structCopies(program, names, variable);
+      ? flatCopies(names, variable, type, options.pairing)
+      : structCopies(program, names, variable, options.pairing);
     copiesOf.set(variable, copy);
     return declarations;
   });
@@ -146,11 +151,11 @@ export function replicateWorkgroupMemory(
 }
 
 /** Two copies in an array of structs, whose size makes the skew. */
-function structCopies(program: Program, names: Names, variable: GlobalVariable) {
+function structCopies(program: Program, names: Names, variable: GlobalVariable, pairing: Pairing) {
   const type = program.declaredTypeOf(variable);
   const struct = names.fresh("Copy");
   const { declarations } = quote(variable.span);
-  const skew = (copyStride(sizeOf(type)) - sizeOf(type)) >> 2;
+  const skew = (copyStride(sizeOf(type), pairing) - sizeOf(type)) >> 2;
   const copies = declarations`
     struct ${struct} { value: ${typeExpressionOf(type)}${skew > 0 ? `, skew: array<u32, ${skew}>` : ""} }
     var<workgroup> ${variable.name}: array<${struct}, 2>;`;
@@ -164,14 +169,15 @@ function structCopies(program: Program, names: Names, variable: GlobalVariable) 
 }
 
 /** One array with the second copy behind the first, for a size that an override decides. */
-function flatCopies(names: Names, variable: GlobalVariable, type: ArrayType) {
+function flatCopies(names: Names, variable: GlobalVariable, type: ArrayType, pairing: Pairing) {
   const count = `u32(${type.countText})`;
   const row = allBanks / strideOf(type);
+  const isSkewed = row > 1 && Number.isInteger(row) && pairing !== "subgroups";
   const skew = `select(0u, (${row * 1.5}u - ${count} % ${row}u) % ${row}u, ${count} >= ${row}u)`;
   const stride = names.fresh("stride");
   const { declarations } = quote(variable.span);
   const copies = declarations`
-    override ${stride}: u32 = ${row > 1 && Number.isInteger(row) ? `${count} + ${skew}` : count};
+    override ${stride}: u32 = ${isSkewed ? `${count} + ${skew}` : count};
     var<workgroup> ${variable.name}: array<${typeExpressionOf(type.element)}, 2u * ${stride}>;`;
   return {
     declarations: copies,

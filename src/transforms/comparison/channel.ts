@@ -5,8 +5,6 @@ export interface Compared {
   /** Whether the parameter `address` takes part. */
   readonly address: boolean;
   readonly words: Words | null;
-  /** True where control flow is uniform: neither replica can miss the other. */
-  readonly bothAreHere?: boolean;
 }
 
 /** How the replicas of an invocation talk. Each method returns the name of a WGSL function or an expression. */
@@ -37,5 +35,5 @@ export const recordedValue = (count: number): string =>
   `vec4<u32>(${[...components(count), "0u", "0u", "0u", "0u"].slice(0, 4).join(", ")})`;
 
 /** The name of an agreement function, which its parameters decide. */
-export const agreementName = ({ address, words, bothAreHere }: Compared): string =>
-  `agree${words?.count ?? 0}${address ? "at" : ""}${bothAreHere ? "end" : ""}`;
+export const agreementName = ({ address, words }: Compared): string =>
+  `agree${words?.count ?? 0}${address ? "at" : ""}`;

@@ -7,6 +7,7 @@ import { f32Type, type Type, u32Type } from "../../wgsl/types.ts";
 import { declareReport } from "../declareReport.ts";
 import { enableSubgroups } from "../enableSubgroups.ts";
 import { Names } from "../names.ts";
+import type { Pairing } from "../pairing.ts";
 import { replicateInvocations } from "../replicateInvocations.ts";
 import { reportWords } from "../reportBuffer.ts";
 import { Comparison } from "./comparison.ts";
@@ -15,16 +16,19 @@ const golden = goldens("comparison", { withLibrary: true });
 const kernel = "@compute @workgroup_size(32) fn main(@builtin(local_invocation_index) i: u32) {}";
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
-const replicate: Step = (program, names) =>
-  replicateInvocations(program, names, {
-    replicas: 2,
-    subgroups: program.module.directives.length > 0,
-    entryPoints: new Set(
-      functionsOf(program)
-        .map(({ name }) => name)
-        .filter((name) => name === "main"),
-    ),
-  });
+const replicate =
+  (pairing: Pairing): Step =>
+  (program, names) =>
+    replicateInvocations(program, names, {
+      replicas: 2,
+      pairing,
+      subgroups: program.module.directives.length > 0,
+      entryPoints: new Set(
+        functionsOf(program)
+          .map(({ name }) => name)
+          .filter((name) => name === "main"),
+      ),
+    });
 
 const { expression } = quote();
 const words = (text: string, count: 1 | 2 | 3 | 4) => ({
@@ -37,9 +41,9 @@ const at = (text: string) => ({ expression: expression`${text}`, dynamic: true }
 
 /** Every way of comparing and sharing, in a function of its own. */
 const usesOf =
-  (channel: "subgroup" | "workgroup"): Step =>
+  (channel: "subgroup" | "workgroup", pairing: Pairing): Step =>
   (program, names) => {
-    const comparison = new Comparison(names, { channel, lanes: "64u" });
+    const comparison = new Comparison(names, { channel, pairing, lanes: "64u" });
     const uses = quote().declarations`
       fn all_uses(address: u32, value: u32, values: vec4<u32>) {
         _ = ${comparison.agree({ site: 1, address: at("address"), words: words("value", 1) })};
@@ -49,6 +53,7 @@ const usesOf =
         _ = ${comparison.share(5, words("values.xy", 2))};
         ${comparison.foldIntoSignature({ site: 6, address: at("address"), words: words("values", 4) })}
         _ = ${comparison.signaturesAgree(7)};
+        ${comparison.conclude(8, { start: 0, end: 0 })}
       }`;
     return {
       ...program.module,
@@ -57,10 +62,18 @@ const usesOf =
   };
 
 describe("replicas talk", () => {
-  it("through registers", () =>
-    golden("the subgroup channel", kernel, report, enableSubgroups, replicate, usesOf("subgroup")));
+  it.each(["adjacent", "half-subgroup"] as const)("through registers, with the pairing %s", (pairing) =>
+    golden(
+      `the subgroup channel ${pairing}`,
+      kernel,
+      report,
+      enableSubgroups,
+      replicate(pairing),
+      usesOf("subgroup", pairing),
+    ),
+  );
   it("through workgroup memory", () =>
-    golden("the workgroup channel", kernel, report, replicate, usesOf("workgroup")));
+    golden("the workgroup channel", kernel, report, replicate("adjacent"), usesOf("workgroup", "adjacent")));
 });
 
 describe("a signature", () => {

@@ -8,8 +8,10 @@ import type { Declaration, Expression, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../names.ts";
+import { distanceOf, type Pairing } from "../pairing.ts";
 import { balance, type Cells } from "./cells.ts";
 import type { Channel } from "./channel.ts";
+import { concludeByBarrier, concludeByExchange } from "./conclusion.ts";
 import { Library } from "./library.ts";
 import { subgroupChannel } from "./subgroupChannel.ts";
 import { fold, valueWords, type Words } from "./valueWords.ts";
@@ -25,6 +27,8 @@ export interface Presented {
 
 export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup";
+  /** Default `"adjacent"`. Replicas in different subgroups meet at the end only, over workgroup memory. */
+  readonly pairing?: Pairing;
   /** Invocations of the doubled workgroup, as a WGSL expression (the largest, when several entry points share it). */
   readonly lanes: string;
   /** Where replicas that never meet leave their final signatures; without it they meet at the end. */
@@ -34,13 +38,21 @@ export interface ComparisonOptions {
 export class Comparison {
   readonly #library: Library;
   readonly #channel: Channel;
-  readonly #cells: Cells | undefined;
+  /** The function that compares the final signatures, for a site where it needs one. */
+  readonly #conclude: (site: string) => string;
 
-  constructor(names: Names, { channel, lanes, cells }: ComparisonOptions) {
-    this.#library = new Library(names);
-    this.#cells = cells;
+  constructor(names: Names, { channel, pairing = "adjacent", lanes, cells }: ComparisonOptions) {
+    const library = new Library(names);
+    const distance = distanceOf(pairing, names);
+    this.#library = library;
     this.#channel =
-      channel === "subgroup" ? subgroupChannel(this.#library) : workgroupChannel(this.#library, lanes);
+      channel === "subgroup" ? subgroupChannel(library, distance) : workgroupChannel(library, lanes);
+    this.#conclude = (site) => {
+      if (cells) return `${balance(library, this.#signature(), cells)}()`;
+      return channel === "subgroup"
+        ? `${concludeByExchange(library, this.#signature(), distance)}(${site})`
+        : `${concludeByBarrier(library, this.#signature(), lanes)}(${site})`;
+    };
   }
 
   /** The declarations that what was asked for needs, to be added to the module. */
@@ -84,21 +96,14 @@ export class Comparison {
 
   /** A condition: both replicas are here with the same signature. */
   signaturesAgree(site: number): Expression {
-    return this.#agreeOnSignature(site, false);
+    const words = this.signature();
+    const agree = this.#channel.agree({ address: false, words });
+    return quote().expression`${agree}(${`${site}u`}, 0u, ${words.expression})`;
   }
 
   /** The statement, last in an entry point, that has the final signatures compared. */
   conclude(site: number, span: Span): Statement[] {
-    const { statements } = quote(span);
-    if (this.#cells) return statements`${balance(this.#library, this.#signature(), this.#cells)}();`;
-    // At the end of an entry point both replicas are always here.
-    return statements`_ = ${this.#agreeOnSignature(site, true)};`;
-  }
-
-  #agreeOnSignature(site: number, bothAreHere: boolean): Expression {
-    const signature = this.signature();
-    const agree = this.#channel.agree({ address: false, words: signature, bothAreHere });
-    return quote().expression`${agree}(${`${site}u`}, 0u, ${signature.expression})`;
+    return quote(span).statements`${this.#conclude(`${site}u`)};`;
   }
 
   /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */

@@ -4,11 +4,11 @@ import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
 /**
- * Register exchange: the replicas are neighbouring lanes of a subgroup. A ballot tells whether the partner is there,
- * as what a lane reads from an inactive one is not defined.
+ * Register exchange: the replicas are lanes of one subgroup, `distance` apart. A ballot tells whether the partner is
+ * there, as what a lane reads from an inactive one is not defined.
  * Source: Wadden et al. 2014, section 8.
  */
-export function subgroupChannel(library: Library): Channel {
+export function subgroupChannel(library: Library, distance: string): Channel {
   const { names } = library;
   const together = () =>
     library.once(
@@ -22,7 +22,7 @@ export function subgroupChannel(library: Library): Channel {
     // Every lane must take part in the ballot, so no operator beside it may short-circuit.
     isAlone: () => `!${together()}()`,
     agree(compared) {
-      const { address, words, bothAreHere } = compared;
+      const { address, words } = compared;
       const exchanged = [...(address ? ["address"] : []), ...(words ? ["value"] : [])];
       // Joined with `&`: from `all` of one bool behind `&&`, Chromium 143 makes SPIR-V that it then rejects.
       const equal = exchanged.map((word) => `all(${word} == their_${word})`);
@@ -30,8 +30,8 @@ export function subgroupChannel(library: Library): Channel {
         agreementName(compared),
         (name) => `
         fn ${name}(${agreementParameters(compared)}) -> bool {
-          ${exchanged.map((word) => `let their_${word} = subgroupShuffleXor(${word}, 1u);`).join("\n")}
-          let together = ${bothAreHere ? "true" : `${together()}()`};
+          ${exchanged.map((word) => `let their_${word} = subgroupShuffleXor(${word}, ${distance});`).join("\n")}
+          let together = ${together()}();
           if (${["together", ...equal].join(" & ")}) { return true; }
           let cause = select(${recordCause.partnerAbsent}u, ${recordCause.mismatch}u, together);
           ${names.the("record")}(site, cause, address, ${recordedValue(words?.count ?? 0)});
@@ -44,7 +44,7 @@ export function subgroupChannel(library: Library): Channel {
         `share${count}`,
         (name) => `
         fn ${name}(site: u32, value: ${wordType(count)}) -> ${wordType(count)} {
-          let theirs = subgroupShuffleXor(value, 1u);
+          let theirs = subgroupShuffleXor(value, ${distance});
           return select(value, theirs, (${names.the("replica")} == 1u) & ${together()}());
         }`,
       );

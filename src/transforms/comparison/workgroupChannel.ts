@@ -41,7 +41,7 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
         if (${alone()}) { return value; }
         ${turn()} += 1u;
         let key = ${foldText(library, "site", [turn()])};
-        let first = ${bank()} + (${names.the("lane")} & ~1u);
+        let first = ${bank()} + 2u * ${names.the("local")};
         if (${names.the("replica")} == 0u) {
           atomicStore(&${slots()}[first], value ^ key);
           atomicStore(&${slots()}[first + 1u], value ^ ~(key >> 1u));
@@ -61,8 +61,8 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
     // An agreement keeps the replicas within a turn of each other; sharing alone lets the leader run ahead.
     shareNeedsAgreement: true,
     isAlone: alone,
-    agree({ address, words: value }) {
-      const compared = { address, words: value };
+    agree(compared) {
+      const { address, words: value } = compared;
       const count = value?.count ?? 0;
       const words = [...(address ? ["address"] : []), ...components(count)];
       return library.once(
@@ -72,7 +72,7 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
           if (${alone()}) { return false; }
           ${turn()} += 1u;
           let word = ${foldText(library, `site ^ (${turn()} << 8u)`, words)};
-          let mine = ${bank()} + ${names.the("lane")};
+          let mine = ${bank()} + 2u * ${names.the("local")} + ${names.the("replica")};
           atomicStore(&${slots()}[mine], word);
           for (var i = 0u; i < ${patience}u; i++) {
             if (atomicLoad(&${slots()}[mine ^ 1u]) == word) { return true; }

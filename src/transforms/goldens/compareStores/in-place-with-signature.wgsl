@@ -1,11 +1,10 @@
-@compute @workgroup_size(64u * 2u)
+@compute @workgroup_size(2u * 64u, 1u, 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
-  belay_lane = belay_in_local_invocation_index;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
   belay_main_1(belay_local);
-  _ = belay_agree1(1u, 0u, belay_signature);
+  belay_conclude(1u);
 }
 
 fn f(i: u32) {

@@ -2,10 +2,9 @@ fn belay_main_first_1() {
   helper();
 }
 
-@compute @workgroup_size(4u * 2u)
+@compute @workgroup_size(2u * 4u, 1u, 1u)
 fn main_first(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
-  belay_lane = belay_in_local_invocation_index;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
   belay_main_first_1();
@@ -15,13 +14,10 @@ fn belay_main_second_1(l: vec3u) {
   helper();
 }
 
-@compute @workgroup_size(2u * 2u * 2u)
-fn main_second(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+@compute @workgroup_size(2u * 2u, 2u, 1u)
+fn main_second(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
-  belay_lane = belay_in_local_invocation_index;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_second_1(vec3<u32>(belay_local % 2u, belay_local / 2u, 0u));
+  belay_main_second_1(vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz));
 }
-
-var<private> belay_lane: u32;

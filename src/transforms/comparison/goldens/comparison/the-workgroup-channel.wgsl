@@ -8,6 +8,7 @@ fn all_uses(address: u32, value: u32, values: vec4<u32>) {
   _ = belay_share2(5u, values.xy);
   belay_signature = belay_fold4(belay_fold(belay_signature ^ 6u, address), values);
   _ = belay_agree1(7u, 0u, belay_signature);
+  belay_conclude(8u);
 }
 
 var<private> belay_alone: bool;
@@ -26,7 +27,7 @@ fn belay_agree1at(site: u32, address: u32, value: u32) -> bool {
   }
   belay_turn += 1u;
   let word = belay_fold(belay_fold(site ^ (belay_turn << 8u), address), value);
-  let mine = belay_turn % 4u * 64u + belay_lane;
+  let mine = belay_turn % 4u * 64u + 2u * belay_local + belay_replica;
   atomicStore(&belay_slots[mine], word);
   for (var i = 0u; i < 65536u; i++) {
     if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
@@ -44,7 +45,7 @@ fn belay_agree4(site: u32, address: u32, value: vec4<u32>) -> bool {
   }
   belay_turn += 1u;
   let word = belay_fold(belay_fold(belay_fold(belay_fold(site ^ (belay_turn << 8u), value.x), value.y), value.z), value.w);
-  let mine = belay_turn % 4u * 64u + belay_lane;
+  let mine = belay_turn % 4u * 64u + 2u * belay_local + belay_replica;
   atomicStore(&belay_slots[mine], word);
   for (var i = 0u; i < 65536u; i++) {
     if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
@@ -62,7 +63,7 @@ fn belay_agree0at(site: u32, address: u32) -> bool {
   }
   belay_turn += 1u;
   let word = belay_fold(site ^ (belay_turn << 8u), address);
-  let mine = belay_turn % 4u * 64u + belay_lane;
+  let mine = belay_turn % 4u * 64u + 2u * belay_local + belay_replica;
   atomicStore(&belay_slots[mine], word);
   for (var i = 0u; i < 65536u; i++) {
     if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
@@ -80,7 +81,7 @@ fn belay_share1(site: u32, value: u32) -> u32 {
   }
   belay_turn += 1u;
   let key = belay_fold(site, belay_turn);
-  let first = belay_turn % 4u * 64u + (belay_lane & ~1u);
+  let first = belay_turn % 4u * 64u + 2u * belay_local;
   if (belay_replica == 0u) {
     atomicStore(&belay_slots[first], value ^ key);
     atomicStore(&belay_slots[first + 1u], value ^ ~(key >> 1u));
@@ -113,7 +114,7 @@ fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
   }
   belay_turn += 1u;
   let word = belay_fold(site ^ (belay_turn << 8u), value);
-  let mine = belay_turn % 4u * 64u + belay_lane;
+  let mine = belay_turn % 4u * 64u + 2u * belay_local + belay_replica;
   atomicStore(&belay_slots[mine], word);
   for (var i = 0u; i < 65536u; i++) {
     if (atomicLoad(&belay_slots[mine ^ 1u]) == word) {
@@ -123,4 +124,21 @@ fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
   belay_alone = true;
   belay_record(site, 1u, address, vec4<u32>(value, 0u, 0u, 0u));
   return false;
+}
+
+var<workgroup> belay_finals: array<u32, 64u / 2u>;
+
+fn belay_conclude(site: u32) {
+  if (belay_replica == 1u) {
+    belay_finals[belay_local] = belay_signature;
+  }
+  workgroupBarrier();
+  if (belay_replica == 0u) {
+    let theirs = belay_finals[belay_local];
+    if (theirs != belay_signature) {
+      belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
+      belay_replica = 1u;
+      belay_record(site, 1u, 0u, vec4<u32>(theirs, 0u, 0u, 0u));
+    }
+  }
 }

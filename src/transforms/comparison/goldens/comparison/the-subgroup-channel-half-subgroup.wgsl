@@ -8,6 +8,7 @@ fn all_uses(address: u32, value: u32, values: vec4<u32>) {
   _ = belay_share2(5u, values.xy);
   belay_signature = belay_fold4(belay_fold(belay_signature ^ 6u, address), values);
   _ = belay_agree1(7u, 0u, belay_signature);
+  belay_conclude(8u);
 }
 
 fn belay_together() -> bool {
@@ -15,8 +16,8 @@ fn belay_together() -> bool {
 }
 
 fn belay_agree1at(site: u32, address: u32, value: u32) -> bool {
-  let their_address = subgroupShuffleXor(address, 1u);
-  let their_value = subgroupShuffleXor(value, 1u);
+  let their_address = subgroupShuffleXor(address, belay_distance);
+  let their_value = subgroupShuffleXor(value, belay_distance);
   let together = belay_together();
   if (together & all(address == their_address) & all(value == their_value)) {
     return true;
@@ -27,7 +28,7 @@ fn belay_agree1at(site: u32, address: u32, value: u32) -> bool {
 }
 
 fn belay_agree4(site: u32, address: u32, value: vec4<u32>) -> bool {
-  let their_value = subgroupShuffleXor(value, 1u);
+  let their_value = subgroupShuffleXor(value, belay_distance);
   let together = belay_together();
   if (together & all(value == their_value)) {
     return true;
@@ -38,7 +39,7 @@ fn belay_agree4(site: u32, address: u32, value: vec4<u32>) -> bool {
 }
 
 fn belay_agree0at(site: u32, address: u32) -> bool {
-  let their_address = subgroupShuffleXor(address, 1u);
+  let their_address = subgroupShuffleXor(address, belay_distance);
   let together = belay_together();
   if (together & all(address == their_address)) {
     return true;
@@ -49,12 +50,12 @@ fn belay_agree0at(site: u32, address: u32) -> bool {
 }
 
 fn belay_share1(site: u32, value: u32) -> u32 {
-  let theirs = subgroupShuffleXor(value, 1u);
+  let theirs = subgroupShuffleXor(value, belay_distance);
   return select(value, theirs, (belay_replica == 1u) & belay_together());
 }
 
 fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
-  let theirs = subgroupShuffleXor(value, 1u);
+  let theirs = subgroupShuffleXor(value, belay_distance);
   return select(value, theirs, (belay_replica == 1u) & belay_together());
 }
 
@@ -70,7 +71,7 @@ fn belay_fold4(hash: u32, words: vec4<u32>) -> u32 {
 }
 
 fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
-  let their_value = subgroupShuffleXor(value, 1u);
+  let their_value = subgroupShuffleXor(value, belay_distance);
   let together = belay_together();
   if (together & all(value == their_value)) {
     return true;
@@ -78,4 +79,10 @@ fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
   let cause = select(2u, 1u, together);
   belay_record(site, cause, address, vec4<u32>(value, 0u, 0u, 0u));
   return false;
+}
+
+fn belay_conclude(site: u32) {
+  if (subgroupShuffleXor(belay_signature, belay_distance) != belay_signature) {
+    belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
+  }
 }
