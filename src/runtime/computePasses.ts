@@ -3,6 +3,7 @@ import type { Access, BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { IndirectDispatch } from "./indirectDispatch.ts";
+import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import { PassCommands } from "./passCommands.ts";
 import type { PipelineFacts, Pipelines, Variant } from "./pipelines.ts";
@@ -92,8 +93,8 @@ class ComputePass {
   }
 
   dispatch(grid: readonly unknown[]): void {
-    const kernel = this.#pipeline?.kernel;
-    const doubled = kernel?.interGroup && doubleGrid(kernel.name, grid, this.#parts.limit);
+    const kernel = this.#kernelToDouble();
+    const doubled = kernel && doubleGrid(kernel.name, grid, this.#parts.limit);
     const prepared = this.#prepare(doubled?.doubling ?? 0);
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
     if (prepared) this.#commands.use(prepared.variant.pipeline, prepared.groups);
@@ -103,8 +104,8 @@ class ComputePass {
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
     const { indirect } = this.#parts;
-    const kernel = this.#pipeline?.kernel;
-    const isDoubled = kernel?.interGroup !== undefined && indirect.accepts(buffer, offset);
+    const kernel = this.#kernelToDouble();
+    const isDoubled = kernel !== undefined && indirect.accepts(buffer, offset);
     const prepared = this.#prepare(isDoubled ? namedByReport : 0);
     // A kernel that writes its own arguments is for the device to refuse.
     const isRefused = prepared?.access.some(({ written }) => written.has(buffer));
@@ -117,6 +118,12 @@ class ComputePass {
     this.#commands.dispatchWorkgroupsIndirect(from, at);
     this.#record.read.add(buffer);
     if (prepared) this.#noteWrites(prepared);
+  }
+
+  /** The kernel that is to run on twice the grid, unless the device is going to refuse it for want of a bind group. */
+  #kernelToDouble(): Kernel | undefined {
+    const { kernel, groups = [] } = this.#pipeline ?? {};
+    return kernel?.interGroup && groups.every((index) => this.#groups.get(index)?.group) ? kernel : undefined;
   }
 
   /** Undefined as long as the program has set no pipeline. */

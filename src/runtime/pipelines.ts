@@ -37,6 +37,8 @@ export interface Variant {
 export interface PipelineFacts {
   /** The protected kernel, unless it is left alone. */
   readonly kernel: Kernel | undefined;
+  /** The program's bind groups that the kernel uses, as far as that is known. */
+  readonly groups: readonly number[];
   /** What runs on a grid that is doubled in this dimension; the same for all where grids stay as they are. */
   variant(doubling: Doubling): Variant;
   /** What the kernel does with the bindings of a group; undefined when that is not known. */
@@ -199,6 +201,7 @@ class PipelineRecord implements PipelineFacts {
   readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
+  readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
   /** The default bind group layouts that the program was given. */
   readonly #given = new WeakSet<GPUBindGroupLayout>();
@@ -211,6 +214,7 @@ class PipelineRecord implements PipelineFacts {
     this.#own = own;
     this.#explicit = explicit;
     this.#bindings = choice?.bindings;
+    this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });
   }
 
@@ -220,11 +224,6 @@ class PipelineRecord implements PipelineFacts {
 
   get hasDefaultLayout(): boolean {
     return this.#explicit === undefined;
-  }
-
-  /** The program's bind groups that the kernel uses. */
-  get groups(): readonly number[] {
-    return (this.#bindings ?? []).map(({ group }) => group);
   }
 
   protect(guarded: Guarded, primary: Variant, makeVariant: (doubling: Doubling) => Variant): void {
