@@ -74,7 +74,7 @@ export function isInside(
 
 /** Accesses stand alone and name their variable, in what the entry points reach and nothing else does. */
 function normalized(unique: Program, names: Names, entryPoints: ReadonlySet<string>): Program {
-  let program = checked(splitSharedFunctions(unique, names, entryPoints));
+  let program = checked(splitSharedFunctions(unique, names, [entryPoints]));
   program = checked(desugarLoops(program));
   program = checked(resolvePointers(program, names));
   program = checked(normalizeAccesses(program, names));

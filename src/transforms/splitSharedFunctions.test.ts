@@ -16,7 +16,7 @@ fn f() { var x = vec4(1u); textureStore(image, 0, x); }
 
 function split(code: string) {
   const program = resolve(parse(code).module);
-  return splitSharedFunctions(program, new Names(program), new Set(["safe"]));
+  return splitSharedFunctions(program, new Names(program), [new Set(["safe"])]);
 }
 
 it("gives an entry point that is left alone its own copy of a shared function", () => {
@@ -51,7 +51,7 @@ it("copies what both reach through calls, and the workgroup variables they share
     fn elsewhere() { a[0] = 1u; }
     @compute @workgroup_size(8) fn safe() { inner(1u); elsewhere(); }
     @compute @workgroup_size(8) fn plain() { inner(2u); alone(); }`,
-    (program, names) => splitSharedFunctions(program, names, safe),
+    (program, names) => splitSharedFunctions(program, names, [safe]),
   ));
 
 it("changes nothing when nothing is shared", () => {
@@ -63,5 +63,17 @@ it("changes nothing when nothing is shared", () => {
       @compute @workgroup_size(8) fn plain() { a[2] = 3u; }
       fn orphan() { f(); }`).module,
   );
-  expect(splitSharedFunctions(program, new Names(program), safe)).toBe(program.module);
+  expect(splitSharedFunctions(program, new Names(program), [safe])).toBe(program.module);
 });
+
+it("separates as many groups as asked for", () =>
+  golden(
+    "three groups",
+    `@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+    fn leaf(i: u32) { a[i] = i; }
+    fn inner(i: u32) { leaf(i); }
+    @compute @workgroup_size(8) fn safe() { inner(1u); }
+    @compute @workgroup_size(8) fn other() { leaf(2u); inner(3u); }
+    @compute @workgroup_size(8) fn plain() { leaf(4u); }`,
+    (program, names) => splitSharedFunctions(program, names, [safe, new Set(["other"])]),
+  ));

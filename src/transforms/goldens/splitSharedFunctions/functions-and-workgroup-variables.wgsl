@@ -1,7 +1,7 @@
-var<workgroup> belay_tile_1: array<u32, 8>;
+var<workgroup> tile_1: array<u32, 8>;
 
 fn belay_leaf_1(i: u32) -> u32 {
-  return belay_tile_1[i] + mine;
+  return tile_1[i] + mine;
 }
 
 fn belay_inner_1(i: u32) {

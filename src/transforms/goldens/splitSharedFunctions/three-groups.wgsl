@@ -1,0 +1,22 @@
+fn belay_leaf_1(i: u32) {
+  a[i] = i;
+}
+
+fn belay_leaf_2(i: u32) {
+  a[i] = i;
+}
+
+fn belay_inner_1(i: u32) {
+  belay_leaf_1(i);
+}
+
+@compute @workgroup_size(8)
+fn other() {
+  belay_leaf_1(2u);
+  belay_inner_1(3u);
+}
+
+@compute @workgroup_size(8)
+fn plain() {
+  belay_leaf_2(4u);
+}
