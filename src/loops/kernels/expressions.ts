@@ -1,5 +1,6 @@
 import type { Expression, ValueType } from "../ir.ts";
 import { fromBits, toBits, wgslName, zero } from "./names.ts";
+import { isLoad, operandsOf, someExpression } from "./walk.ts";
 
 /** Where statements go that an expression needs before it, and names for the values they compute. */
 export interface Target {
@@ -184,21 +185,11 @@ function emitOpaque(expression: Expression, target: Target): string {
 }
 
 function isConstant(expression: Expression): boolean {
-  switch (expression.kind) {
-    case "literal":
-      return true;
-    case "unary":
-    case "convert":
-      return isConstant(expression.operand);
-    case "binary":
-      return isConstant(expression.left) && isConstant(expression.right);
-    case "call":
-      return expression.args.every(isConstant);
-    case "conditional":
-      return [expression.test, expression.yes, expression.no].every(isConstant);
-    default:
-      return false;
-  }
+  const operands = operandsOf(expression);
+  return (
+    expression.kind === "literal" ||
+    (operands.length > 0 && !isLoad(expression) && operands.every(isConstant))
+  );
 }
 
 /** A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to it. */
@@ -208,38 +199,8 @@ function isSmall(expression: Expression): boolean {
 
 /** Whether the expression chooses between sides of which one loads an element. */
 function needsStatements(expression: Expression): boolean {
-  switch (expression.kind) {
-    case "conditional":
-      return [expression.test, expression.yes, expression.no].some(loads);
-    case "binary":
-      return needsStatements(expression.left) || needsStatements(expression.right);
-    case "unary":
-    case "convert":
-      return needsStatements(expression.operand);
-    case "call":
-      return expression.args.some(needsStatements);
-    case "load":
-      return needsStatements(expression.index);
-    default:
-      return false;
-  }
-}
-
-function loads(expression: Expression): boolean {
-  switch (expression.kind) {
-    case "load":
-    case "carried":
-      return true;
-    case "conditional":
-      return [expression.test, expression.yes, expression.no].some(loads);
-    case "binary":
-      return loads(expression.left) || loads(expression.right);
-    case "unary":
-    case "convert":
-      return loads(expression.operand);
-    case "call":
-      return expression.args.some(loads);
-    default:
-      return false;
-  }
+  return someExpression(
+    expression,
+    (part) => part.kind === "conditional" && operandsOf(part).some((side) => someExpression(side, isLoad)),
+  );
 }

@@ -129,14 +129,17 @@ fn finish() {
   atomicStore(&state[STATE_WRONGED], 0u);
   while (atomicLoad(&state[STATE_WRONGED]) == 0u) {
     rank = next_marked(atomicLoad(&state[STATE_CURSOR]));
-    if (rank < params.size && atomicAdd(&state[STATE_AGAIN], 1u) >= params.most_again) {
-      // Left to the next round, as one invocation is slow.
-      atomicMin(&state[STATE_STOP], rank);
+    var stop = atomicLoad(&state[STATE_STOP]);
+    if (rank < stop && atomicLoad(&state[STATE_AGAIN]) == params.most_again) {
+      // The rest is left to the next round, as one invocation is slow.
+      stop = rank;
+      atomicStore(&state[STATE_STOP], stop);
     }
-    if (rank >= atomicLoad(&state[STATE_STOP])) {
+    if (rank >= stop) {
       finish();
       return;
     }
+    atomicAdd(&state[STATE_AGAIN], 1u);
     undone = 0u;
     ended = false;
     escaped = false;

@@ -1,0 +1,255 @@
+import type { Loop, LoopArray } from "../ir.ts";
+import { type Effects, emitBody } from "./body.ts";
+import { declareControl } from "./control.ts";
+import {
+  assembleKernel,
+  type Kernel,
+  numberInGrid,
+  placeInGrid,
+  type Resource,
+  workgroupSize,
+} from "./kernel.ts";
+import { engineParameters, identify, indexAt, markFunctions, reportFunctions, reports } from "./marks.ts";
+import { toBits, wgslName } from "./names.ts";
+
+/**
+ * The kernels of loops whose addresses may be evaluated before their values (`addresses.ts`): iterations announce what they
+ * access, those that cannot meet are executed in place, and nothing is copied.
+ *
+ * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
+ * - `check`: looks for any dependence between iterations of the window. Without one the whole window is executed.
+ * - `execute`: executes iterations, reading and writing the arrays themselves.
+ *
+ * Where there are dependences, iterations are executed past them, by reservation: `markAll` also marks what is loaded, and
+ * `reserve` divides the iterations into those that are first at everything that they touch with a store, which are executed, and those that wait.
+ *
+ * Evaluating addresses needs no loop of its own: in all kernels but `execute` a load of something that the loop writes gives 0, stores
+ * only mark, and the driver's compiler drops what computes values.
+ *
+ * Source: reservations: Blelloch et al., "Internally deterministic parallel algorithms can be fast", 2012.
+ */
+export function inPlaceKernels(
+  loop: Loop,
+): Record<"mark" | "check" | "markAll" | "reserve" | "execute" | "executeHeld", Kernel> {
+  return {
+    mark: markKernel(loop, "mark"),
+    check: checkKernel(loop),
+    markAll: markKernel(loop, "markAll"),
+    reserve: reserveKernel(loop),
+    execute: executeKernel(loop, "execute"),
+    executeHeld: executeKernel(loop, "executeHeld"),
+  };
+}
+
+const control: Resource = { name: "control", access: "write", type: "Control" };
+/** Three lists of iterations of the window: two of waiting ones, which take turns, and of those to execute. */
+const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
+
+const inWindow = "let slot_here = place;";
+const inList = `var slot_here = place;
+  if (control.listed == 1u) { slot_here = lists[control.list * params.capacity + place]; }`;
+
+/** Effects of a kernel that evaluates addresses only. */
+function addressEffects(
+  marked: Pick<Effects, "escape" | "endLoop"> & { load(id: string): string; store(id: string): string },
+): Effects {
+  return {
+    load(array) {
+      if (array.role === "read") return `  return peek_${wgslName(array.name)}(element);`;
+      return array.role === "tracked" ? `${marked.load(identify(array))}\n  return 0u;` : "  return 0u;";
+    },
+    store: (array) => (array.role === "tracked" ? marked.store(identify(array)) : ""),
+    loadCarried: (_, slot) => `${marked.load(`${slot}u`)}\n  return 0u;`,
+    storeCarried: (_, slot) => marked.store(`${slot}u`),
+    escape: marked.escape,
+    endLoop: marked.endLoop,
+    misspeculate: "",
+  };
+}
+
+function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
+  const all = name === "markAll";
+  const effects = addressEffects({
+    load: (id) => (all ? `  atomicMax(&marks[params.marked + ${id}], own_mark);` : ""),
+    store: (id) =>
+      all
+        ? `  atomicMax(&marks[${id}], own_mark);`
+        : `  let before = atomicMax(&marks[${id}], own_mark);
+  if (before != own_mark && slot_of(before, control.epoch) != NONE) { report_conflict(CONFLICT_ORDER); }`,
+    ...reports,
+  });
+  return addressKernel(loop, name, {
+    resources: [
+      { name: "marks", access: "write", type: "array<atomic<u32>>" },
+      ...(all ? [lists("read")] : []),
+    ],
+    effects,
+    variables: "var<private> own_mark: u32;",
+    where: all ? inList : inWindow,
+    before: "own_mark = mark_of(control.epoch, slot);",
+    after: "",
+  });
+}
+
+function checkKernel(loop: Loop): Kernel {
+  const effects = addressEffects({
+    load: (id) => `  let first = slot_of(marks[${id}], control.epoch);
+  if (first != NONE && first != slot) { found |= select(CONFLICT_ORDER, CONFLICT_FLOW, first < slot); }`,
+    store: () => "",
+    escape: "",
+    endLoop: "",
+  });
+  return addressKernel(loop, "check", {
+    resources: [{ name: "marks", access: "read", type: "array<u32>" }],
+    effects,
+    variables: "/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;",
+    where: inWindow,
+    before: "if (slot >= limit()) { return; }",
+    after: "report_conflict(found);",
+  });
+}
+
+function addressKernel(
+  loop: Loop,
+  name: string,
+  parts: {
+    resources: readonly Resource[];
+    effects: Effects;
+    variables: string;
+    where: string;
+    before: string;
+    after: string;
+  },
+): Kernel {
+  return assembleKernel({
+    name,
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    resources: [control, ...parts.resources],
+    functions: [
+      `var<private> slot: u32;\n${parts.variables}`,
+      reportFunctions,
+      emitBody(loop, parts.effects),
+      `@compute @workgroup_size(${workgroupSize})
+fn ${name}(${placeInGrid}) {
+  let place = ${numberInGrid};
+  if (place >= control.slots) { return; }
+  ${parts.where}
+  slot = slot_here;
+  ${parts.before}
+  fuel = params.fuel;
+  iterate(${indexAt(loop, "(control.base + slot)")});
+  ${parts.after}
+}`,
+    ],
+  });
+}
+
+function reserveKernel(loop: Loop): Kernel {
+  const effects = addressEffects({
+    load: (id) => `  if (slot_of(marks[${id}], control.epoch) < slot) { blocked = true; }`,
+    store: (
+      id,
+    ) => `  let first = min(slot_of(marks[${id}], control.epoch), slot_of(marks[params.marked + ${id}], control.epoch));
+  if (first < slot) { blocked = true; }`,
+    escape: "",
+    endLoop: "",
+  });
+  return assembleKernel({
+    name: "reserve",
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    resources: [control, { name: "marks", access: "read", type: "array<u32>" }, lists("write")],
+    functions: [
+      `var<private> slot: u32;
+/** An earlier iteration that is still waiting must come first. */
+var<private> blocked: bool;
+/** How many iterations of this workgroup hold their elements, and wait; then where they go in the lists. */
+var<workgroup> counts: array<atomic<u32>, 2>;
+var<workgroup> starts: array<u32, 2>;`,
+      reportFunctions,
+      emitBody(loop, effects),
+      `@compute @workgroup_size(${workgroupSize})
+fn reserve(${placeInGrid}) {
+  let place = ${numberInGrid};
+  var takes_part = place < control.slots;
+  if (takes_part) {
+    ${inList.replaceAll("\n", "\n  ")}
+    slot = slot_here;
+    takes_part = slot < limit();
+  }
+  if (takes_part) {
+    fuel = params.fuel;
+    iterate(${indexAt(loop, "(control.base + slot)")});
+  }
+  let waits = select(0u, 1u, blocked);
+  var offset = 0u;
+  if (takes_part) { offset = atomicAdd(&counts[waits], 1u); }
+  workgroupBarrier();
+  if (local == 0u) {
+    starts[0] = atomicAdd(&control.held, atomicLoad(&counts[0]));
+    starts[1] = atomicAdd(&control.waiting, atomicLoad(&counts[1]));
+  }
+  workgroupBarrier();
+  if (takes_part) {
+    let list = select(2u, 1u - control.list, blocked);
+    lists[list * params.capacity + starts[waits] + offset] = slot;
+  }
+}`,
+    ],
+  });
+}
+
+function executeKernel(loop: Loop, name: "execute" | "executeHeld"): Kernel {
+  const held = name === "executeHeld";
+  const effects: Effects = {
+    load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
+    store: ({ name }: LoopArray) => `  poke_${wgslName(name)}(element, bits);`,
+    loadCarried: (_, slot) => `  return control.carried[${slot}];`,
+    storeCarried: (_, slot) => `  control.carried[${slot}] = bits;`,
+    escape: "",
+    endLoop: "",
+    misspeculate: "",
+  };
+  return assembleKernel({
+    name,
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, { atomics: false })],
+    resources: [
+      loop.carried.length > 0 ? control : { ...control, access: "read" },
+      ...(held ? [lists("read")] : []),
+      ...contributions(loop),
+    ],
+    functions: [
+      emitBody(loop, effects),
+      `@compute @workgroup_size(${workgroupSize})
+fn ${name}(${placeInGrid}) {
+  let place = ${numberInGrid};
+  if (place >= control.executing) { return; }
+  let iteration = control.executing_base + ${held ? "lists[2u * params.capacity + place]" : "place"};
+  fuel = params.fuel;
+  start_reductions();
+  iterate(${indexAt(loop, "iteration")});
+  ${contribute(loop)}
+}`,
+    ],
+  });
+}
+
+/** What each iteration adds to each reduction, by reduction and iteration; combined when the loop is done. */
+export function contributions({ reductions }: Loop): Resource[] {
+  return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
+}
+
+/** Keeps what the iteration `iteration` adds to the reductions. */
+export function contribute({ reductions }: Loop): string {
+  return reductions
+    .map(({ name, type }, place) => {
+      const bits = toBits(type, `reduced_${wgslName(name)}`);
+      return `contributions[${place}u * params.count + iteration] = ${bits};`;
+    })
+    .join("\n  ");
+}

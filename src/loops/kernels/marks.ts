@@ -1,0 +1,82 @@
+import type { Loop, LoopArray, NumberType } from "../ir.ts";
+import { conflictKinds, none, slotBits } from "./control.ts";
+import { wgslName } from "./names.ts";
+import { parametersOf } from "./parameters.ts";
+
+/**
+ * Marks: one word for each element of the tracked arrays, and each carried variable, by which iterations of a window find out about
+ * each other. A mark names a round and an iteration; the larger of two marks is of the later round or, within a round, of the
+ * earlier iteration. `atomicMax` thus finds the first iteration, and no mark ever has to be cleared.
+ */
+export const markFunctions = `
+const NONE = 0x${none.toString(16)}u;
+const CONFLICT_FLOW = ${conflictKinds.flow}u;
+const CONFLICT_ORDER = ${conflictKinds.order}u;
+
+fn mark_of(epoch: u32, slot: u32) -> u32 { return (epoch << ${slotBits}u) | (${2 ** slotBits - 1}u - slot); }
+
+/** The iteration of the window that made a mark; none when it is of another round. */
+fn slot_of(mark: u32, epoch: u32) -> u32 {
+  return select(NONE, ${2 ** slotBits - 1}u - (mark & ${2 ** slotBits - 1}u), mark >> ${slotBits}u == epoch);
+}`.trim();
+
+/** What kernels of many invocations tell the scheduler; most find that somebody else has told it already. */
+export const reportFunctions = `
+fn report_conflict(kinds: u32) {
+  if ((kinds & ~atomicLoad(&control.conflicts)) != 0u) { atomicOr(&control.conflicts, kinds); }
+}
+
+/** Nothing from this iteration of the window on may be committed. */
+fn cut_at(slot: u32) {
+  if (slot < atomicLoad(&control.cut)) { atomicMin(&control.cut, slot); }
+}
+
+fn end_at(slot: u32) {
+  if (slot < atomicLoad(&control.end)) { atomicMin(&control.end, slot); }
+}
+
+/** How many iterations of the window may be committed: none from the cut on, and none after the one that ends the loop. */
+fn limit() -> u32 {
+  let end = atomicLoad(&control.end);
+  return min(atomicLoad(&control.cut), select(end + 1u, NONE, end == NONE));
+}`.trim();
+
+/** Effects on the scheduler that every kernel has which first meets an iteration. */
+export const reports = {
+  escape: `  cut_at(slot);
+  if (slot == 0u) { atomicStore(&control.escape, reason); }`,
+  endLoop: "  end_at(slot);",
+};
+
+/** Arrays whose elements have marks. */
+export function markedArrays(loop: Loop): readonly LoopArray[] {
+  return loop.arrays.filter(({ role }) => role === "tracked");
+}
+
+/** Whether any two iterations can depend on each other. */
+export function hasMarks(loop: Loop): boolean {
+  return markedArrays(loop).length > 0 || loop.carried.length > 0;
+}
+
+/** The place of an element among the marks, and in the log: carried variables first, then the tracked arrays, then the owned ones. */
+export function identify(array: LoopArray, element = "element"): string {
+  return `params.offset_${wgslName(array.name)} + ${element}`;
+}
+
+/**
+ * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link identify}),
+ * how many elements are `marked`, turns of inner loops per iteration (`fuel`), the longest window there is room for
+ * (`capacity`), the window that the program asked for (`window`, 0 for none), and `stamp`, see the word of that name.
+ */
+export function engineParameters(loop: Loop): Map<string, NumberType> {
+  const written = loop.arrays.filter(({ role }) => role !== "read");
+  const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
+  return parametersOf(loop, [...offsets, "marked", "fuel", "capacity", "window", "stamp"]);
+}
+
+/** The value of the index in iteration `iteration`, counted from 0. */
+export function indexAt({ index }: Loop, iteration: string): string {
+  return index.type === "i32"
+    ? `params.first + bitcast<i32>(${iteration}) * params.step`
+    : `params.first + ${iteration} * bitcast<u32>(params.step)`;
+}

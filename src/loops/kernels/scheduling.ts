@@ -1,0 +1,142 @@
+import type { Loop } from "../ir.ts";
+import { declareControl, none, states } from "./control.ts";
+import { assembleKernel, type Kernel, workgroupSize } from "./kernel.ts";
+import { engineParameters } from "./marks.ts";
+
+/**
+ * The first phase, on the GPU: one invocation that looks at what the checks found, says what is executed or committed now, and where the
+ * next round begins and how long it is. It writes the sizes of the next dispatches, so that the host may encode many rounds
+ * ahead and only looks now and then.
+ *
+ * - `scheduleInPlace`: executes the window when nothing in it conflicts, else leaves the decision to the host.
+ * - `scheduleReserved`: executes those that hold their elements; the others wait for the next round.
+ * - `scheduleLogged`: commits the iterations before the first that is wrong.
+ */
+export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Kernel> {
+  const kernel = (name: keyof typeof decisions) =>
+    assembleKernel({
+      name,
+      loop,
+      parameters: engineParameters(loop),
+      declarations: [declareControl(loop.carried.length, { atomics: false })],
+      resources: [
+        { name: "control", access: "write", type: "Control" },
+        { name: "dispatches", access: "write", type: "Dispatches" },
+      ],
+      functions: [dispatchSizes, shared, decisions[name], entry(name)],
+    });
+  return {
+    scheduleInPlace: kernel("scheduleInPlace"),
+    scheduleReserved: kernel("scheduleReserved"),
+    scheduleLogged: kernel("scheduleLogged"),
+  };
+}
+
+/** Byte offsets of the sizes in the buffer `dispatches`. */
+export const dispatchOffsets = { evaluate: 0, execute: 12, order: 24 } as const;
+
+const dispatchSizes = `
+struct Size { x: u32, y: u32, z: u32 }
+struct Dispatches {
+  /** Of the phases that look at the iterations of a round. */
+  evaluate: Size,
+  /** Of those that execute or commit. */
+  execute: Size,
+  /** Of the search for last stores. */
+  order: Size,
+}
+
+fn size_for(invocations: u32) -> Size {
+  let workgroups = invocations / ${workgroupSize}u + select(0u, 1u, invocations % ${workgroupSize}u != 0u);
+  let rows = max(1u, (workgroups + 65534u) / 65535u);
+  return Size((workgroups + rows - 1u) / rows, rows, 1u);
+}`.trim();
+
+const shared = `
+const NONE = 0x${none.toString(16)}u;
+
+/** The iterations of the window that come to an end: before the one for the CPU, up to the one that ends the loop. */
+fn limit() -> u32 {
+  return min(min(control.window, control.cut), select(control.end + 1u, NONE, control.end == NONE));
+}
+
+/** Moves the window past its first iterations, which are done, and gives it a length. */
+fn advance(done: u32, longest: u32) {
+  let ended = control.end != NONE && done == control.end + 1u;
+  control.base += done;
+  control.listed = 0u;
+  if (ended) { control.state = ${states.ended}u; }
+  else if (control.base == params.count) { control.state = ${states.finished}u; }
+  else if (done == 0u) { control.state = ${states.escaped}u; }
+  control.window = min(min(longest, params.capacity), params.count - control.base);
+  control.slots = control.window;
+  control.cut = NONE;
+  control.end = NONE;
+  control.conflicts = 0u;
+}`.trim();
+
+const decisions = {
+  scheduleInPlace: `
+fn decide() {
+  if (control.conflicts != 0u) {
+    control.state = ${states.conflicting}u;
+    return;
+  }
+  control.executing = limit();
+  advance(control.executing, select(params.window, NONE, params.window == 0u));
+}`.trim(),
+
+  scheduleReserved: `
+fn decide() {
+  control.executing = control.held;
+  if (control.waiting > 0u) {
+    control.listed = 1u;
+    control.list = 1u - control.list;
+    control.slots = control.waiting;
+  } else {
+    advance(limit(), select(params.window, NONE, params.window == 0u));
+  }
+  control.held = 0u;
+  control.waiting = 0u;
+}`.trim(),
+
+  // After a misspeculation the window is twice as long as what could be committed, and grows when nothing goes wrong.
+  scheduleLogged: `
+fn decide() {
+  let done = limit();
+  let clean = done == control.window;
+  control.streak = select(0u, control.streak + 1u, clean);
+  control.executing = done;
+  control.ordered = control.conflicts;
+  dispatches.order = size_for(select(0u, done, control.ordered != 0u));
+  var longest = params.window;
+  if (longest == 0u) {
+    longest = control.window;
+    if (!clean) { longest = max(2u * done, ${workgroupSize}u); }
+    else if (control.streak >= 2u) { longest = 2u * control.window; }
+  }
+  // The search for last stores marks in an epoch of its own.
+  control.epoch += 1u;
+  advance(done, longest);
+}`.trim(),
+};
+
+function entry(name: string): string {
+  return `@compute @workgroup_size(1)
+fn ${name}() {
+  control.executing = 0u;
+  dispatches.order = size_for(0u);
+  if (control.state == ${states.running}u) {
+    control.rounds += 1u;
+    control.evaluated += control.slots;
+    if (control.evaluated < control.slots) { control.evaluated_high += 1u; }
+    control.stamp = params.stamp;
+    control.executing_base = control.base;
+    control.executing_epoch = control.epoch;
+    decide();
+    control.epoch += 1u;
+  }
+  dispatches.execute = size_for(control.executing);
+  dispatches.evaluate = size_for(select(0u, control.slots, control.state == ${states.running}u));
+}`;
+}

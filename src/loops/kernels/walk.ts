@@ -1,0 +1,81 @@
+import type { Expression, Loop, Statement } from "../ir.ts";
+
+/** The expressions that an expression is made of. */
+export function operandsOf(expression: Expression): readonly Expression[] {
+  switch (expression.kind) {
+    case "load":
+      return [expression.index];
+    case "unary":
+    case "convert":
+      return [expression.operand];
+    case "binary":
+      return [expression.left, expression.right];
+    case "conditional":
+      return [expression.test, expression.yes, expression.no];
+    case "call":
+      return expression.args;
+    default:
+      return [];
+  }
+}
+
+/** Whether the expression or one inside it is as asked. */
+export function someExpression(expression: Expression, is: (expression: Expression) => boolean): boolean {
+  return is(expression) || operandsOf(expression).some((operand) => someExpression(operand, is));
+}
+
+/** Loads an element or a carried variable: something that an engine has to see. */
+export function isLoad({ kind }: Expression): boolean {
+  return kind === "load" || kind === "carried";
+}
+
+/** The statements of blocks inside a statement. */
+function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
+  switch (statement.kind) {
+    case "if":
+      return [statement.yes, statement.no];
+    case "loop":
+      return [statement.body, statement.update];
+    default:
+      return [];
+  }
+}
+
+/** Every statement, outer ones before those inside them. */
+export function* everyStatement(statements: readonly Statement[]): Generator<Statement> {
+  for (const statement of statements) {
+    yield statement;
+    for (const block of blocksOf(statement)) yield* everyStatement(block);
+  }
+}
+
+/** The outermost expressions of a statement, without those of the statements inside it. */
+export function expressionsOf(statement: Statement): readonly Expression[] {
+  switch (statement.kind) {
+    case "declare":
+    case "assign":
+    case "assignCarried":
+    case "reduce":
+      return [statement.value];
+    case "store":
+      return [statement.index, statement.value];
+    case "if":
+      return [statement.test];
+    case "misspeculate":
+      return statement.which.kind === "absolute" ? [statement.which.index] : [];
+    default:
+      return [];
+  }
+}
+
+/** Every expression of a loop, outer ones before those inside them. */
+export function* everyExpression(loop: Loop): Generator<Expression> {
+  for (const statement of everyStatement(loop.body)) {
+    for (const expression of expressionsOf(statement)) yield* withOperands(expression);
+  }
+}
+
+function* withOperands(expression: Expression): Generator<Expression> {
+  yield expression;
+  for (const operand of operandsOf(expression)) yield* withOperands(operand);
+}
