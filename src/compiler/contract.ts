@@ -41,8 +41,8 @@ export interface InterGroup {
 export interface ProtectOptions {
   /** Default `"intra+lds"`. */
   readonly redundancy?: Redundancy;
-  /** Default `"signature"`. */
-  readonly check?: Check;
+  /** Default `"signature"`. `"none"` protects nothing: replicas compute and store without a comparison, to measure what it costs. */
+  readonly check?: Check | "none";
   /** Default `"adjacent"`; Intra-Group only. */
   readonly pairing?: Pairing;
   /** Default `"auto"`: `"subgroup"` when `features` has `"subgroups"`, else `"workgroup"`. */

@@ -122,7 +122,7 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
 
 interface Settings {
   readonly redundancy: Redundancy;
-  readonly check: Check;
+  readonly check: Check | "none";
   readonly pairing: Pairing;
   readonly channel: Channel;
   readonly limits: KernelLimits;

@@ -36,7 +36,7 @@ import type { Names } from "./names.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 
 export interface ExecuteAtomicsOnceOptions {
-  readonly check: "store" | "signature";
+  readonly check: "store" | "signature" | "none";
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   /** The functions that run replicated. */
@@ -126,11 +126,15 @@ class AtomicExecution {
       scalar: words?.scalar ?? "u32",
       components: words?.count ?? 0,
     });
-    const statements =
-      check === "store"
-        ? quote(call.span).statements`_ = ${comparison.agree({ site, address, words })};`
-        : comparison.foldIntoSignature({ site, address, words });
-    return { site, statements };
+    const presented = { site, address, words };
+    switch (check) {
+      case "store":
+        return { site, statements: quote(call.span).statements`_ = ${comparison.agree(presented)};` };
+      case "signature":
+        return { site, statements: comparison.foldIntoSignature(presented) };
+      case "none":
+        return { site, statements: [] };
+    }
   }
 
   /** The words of the operands that can differ: a constant can't. */
