@@ -1,9 +1,14 @@
-/** Kernels whose replicas are whole workgroups: their grids are doubled, and nobody sees it. */
+/** Kernels whose replicas are whole workgroups: their grids are doubled, and the program sees nothing of it. */
 import { describe, expect, it } from "vitest";
+import { download, upload } from "../../test/storageBuffers.ts";
 import { testDevices } from "../../test/testDevices.ts";
-import { harden } from "./harden.ts";
+import { type Protect, recordCause } from "../compiler/contract.ts";
+import { protect } from "../compiler/protect.ts";
+import { describeFault } from "./fault.ts";
+import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import { front } from "./nativeObjects.ts";
 import type { Policy } from "./policy.ts";
+import { describeUnverified } from "./unverified.ts";
 
 const { newDevice } = testDevices();
 
@@ -15,18 +20,18 @@ const CODE = `
   let at = group.x + groups.x * (group.y + groups.y * group.z);
   out[2 * at + i] = 1000000 * groups.z + 10000 * groups.y + 100 * groups.x + at;
 }`;
-
-/** The same device with a lower limit on workgroups per dimension. */
-function withLimit(device: GPUDevice, maxComputeWorkgroupsPerDimension: number): GPUDevice {
-  return front(device, { limits: front(device.limits, { maxComputeWorkgroupsPerDimension }) });
-}
-const policy: Policy = { redundancy: "inter" };
 type Grid = readonly [number, number, number];
 
-async function number(device: GPUDevice, grid: Grid, bytes = 1024): Promise<number[]> {
-  const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-  const out = device.createBuffer({ size: bytes, usage: STORAGE | COPY_SRC });
-  const readBack = device.createBuffer({ size: bytes, usage: MAP_READ | COPY_DST });
+/** A hardened device; `limit`: workgroups per dimension. */
+async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect as Protect } = {}) {
+  const native = await newDevice();
+  const limits = front(native.limits, { maxComputeWorkgroupsPerDimension: limit });
+  const device = hardenWith(compiler, front(native, { limits }), { redundancy: "inter", ...policy });
+  return { device, done: () => native.destroy() };
+}
+
+async function number(device: GPUDevice, grid: Grid): Promise<number[]> {
+  const out = upload(device, new Array(256).fill(0));
   const module = device.createShaderModule({ code: CODE });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
   const entries = [{ binding: 0, resource: { buffer: out } }];
@@ -37,30 +42,162 @@ async function number(device: GPUDevice, grid: Grid, bytes = 1024): Promise<numb
   pass.setBindGroup(0, group);
   pass.dispatchWorkgroups(...grid);
   pass.end();
-  encoder.copyBufferToBuffer(out, readBack);
   device.queue.submit([encoder.finish()]);
-  await readBack.mapAsync(GPUMapMode.READ);
-  return [...new Uint32Array(readBack.getMappedRange())];
+  return download(device, out);
+}
+
+/** Flips a bit of the value that an invocation stores. */
+function arm(device: HardenedDevice, replica: 0 | 1, permanent = false): void {
+  const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+  const site = sites.find(({ span }) => CODE.startsWith("1000000 * groups.z +", span.start))!;
+  const where = { workgroup: [2, 1, 0], localIndex: 1 } as const;
+  device.belay.arm({ kernel, site: site.id, replica, mask: 1 << 20, permanent, ...where });
 }
 
 describe("a grid", () => {
-  const limited: readonly Grid[] = [
+  const grids: readonly Grid[] = [
     [4, 3, 2],
     [8, 3, 2],
     [8, 8, 2],
     [5, 7, 1],
     [3, 0, 1],
   ];
-  it.each(limited)("of %i by %i by %i workgroups is doubled where there is room", async (...grid) => {
+  it.each(grids)("of %i by %i by %i workgroups is doubled where there is room", async (...grid) => {
     const plain = await newDevice();
-    const native = await newDevice();
-    const device = await harden(withLimit(native, 8), policy);
+    const { device, done } = await hardened({}, { limit: 8 });
     expect(await number(device, grid)).toEqual(await number(plain, grid));
     expect(await device.belay.report()).toMatchObject({
       faults: [],
-      kernels: [{ redundancy: "inter", dispatches: 1 }],
+      kernels: [{ redundancy: "inter", dispatches: 1, detections: 0, diagnostics: [] }],
     });
     plain.destroy();
-    native.destroy();
+    done();
+  });
+
+  it("without room is refused", async () => {
+    const { device, done } = await hardened({}, { limit: 8 });
+    await expect(number(device, [8, 7, 5])).rejects.toThrow(
+      'kernel "number" cannot be doubled on a grid of 8 by 7 by 5 workgroups: the device allows 8',
+    );
+    done();
+  });
+});
+
+describe("a fault in one replica", () => {
+  const grids: readonly Grid[] = [
+    [3, 2, 1],
+    [8, 2, 1],
+    [8, 8, 1],
+  ];
+  it.each(grids)("is recovered from on a grid of %i by %i by %i", async (...grid) => {
+    const { device, done } = await hardened({ injectFaults: true }, { limit: 8 });
+    const expected = await number(device, grid);
+    for (const replica of [0, 1] as const) {
+      arm(device, replica);
+      expect(await number(device, grid)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+    }
+    const { faults, recoveries } = await device.belay.report();
+    expect(faults.map(({ outcome }) => outcome)).toEqual(["recovered", "recovered"]);
+    expect(recoveries).toBe(2);
+    // The next check starts with cells of zero.
+    await number(device, grid);
+    expect((await device.belay.report()).faults).toHaveLength(2);
+    done();
+  });
+
+  it("is told with its workgroup, as far as that is known", async () => {
+    const { device, done } = await hardened({ injectFaults: true, onFault: "report" });
+    await number(device, [4, 2, 1]);
+    arm(device, 1);
+    await number(device, [4, 2, 1]);
+    const { faults, kernels } = await device.belay.report();
+    expect(faults).toMatchObject([{ workgroup: { index: 6 }, localIndex: null, site: { line: 3 } }]);
+    expect(describeFault(faults[0]!)).toMatch(
+      /^replicas of kernel "number" disagree at number, line 3, column \d+: workgroup 6 of the grid, or one .* further, computed hashes that differ by 0x[0-9a-f]{8}$/,
+    );
+    expect(kernels).toMatchObject([{ detections: 1 }]);
+    done();
+  });
+
+  it("that comes back is refused", async () => {
+    const { device, done } = await hardened({ injectFaults: true, retries: 1 });
+    await number(device, [4, 2, 1]);
+    arm(device, 0, true);
+    await expect(number(device, [4, 2, 1])).rejects.toMatchObject({ name: "BelayFaultError" });
+    device.belay.disarm();
+    expect(await number(device, [4, 2, 1])).toEqual(await number(device, [4, 2, 1]));
+    done();
+  });
+
+  it("is missed when nobody looks at the cells", async () => {
+    const blind: Protect = (wgsl, options) => {
+      const result = protect(wgsl, options);
+      return { ...result, layout: result.layout && { ...result.layout, cells: 0 } };
+    };
+    const { device, done } = await hardened({ injectFaults: true }, { compiler: blind });
+    const expected = await number(device, [4, 2, 1]);
+    arm(device, 0);
+    expect(await number(device, [4, 2, 1])).not.toEqual(expected);
+    done();
+  });
+});
+
+describe("a twin that does not come in time", () => {
+  /**
+   * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each other, which makes
+   * the report large, is as it has left it then.
+   */
+  const waiting =
+    (times: number): Protect =>
+    (wgsl, options) => {
+      const result = protect(wgsl, options);
+      const code = result.code.replace(/cells: .*,/, "$& mailbox: array<u32, 40000>,").replace(
+        /belay_balance\(\);/,
+        `$&
+          if (belay_replica == 0u && belay_pair == 1u && belay_local == 0u) {
+            if (atomicLoad(&belay_report.strikes) < ${times}u || belay_report.mailbox[39999] == 1u) {
+              atomicAdd(&belay_report.strikes, 1u);
+              belay_report.mailbox[39999] = 1u;
+              belay_record(1u, ${recordCause.waitedTooLong}u, 0u, vec4<u32>());
+            }
+          }`,
+      );
+      const bytes = result.layout!.bytes + 4 * 40000;
+      return { ...result, code, layout: { ...result.layout!, bytes } };
+    };
+  const error = { name: "UnverifiedError", code: "BELAY330" };
+
+  it("is no fault, and its work is run again", async () => {
+    const { device, done } = await hardened({}, { compiler: waiting(2) });
+    const seen: string[] = [];
+    device.belay.on("unverified", (unverified) => seen.push(describeUnverified(unverified)));
+    const plain = await newDevice();
+    expect(await number(device, [4, 2, 1])).toEqual(await number(plain, [4, 2, 1]));
+    expect(seen).toEqual(
+      new Array(2).fill('workgroup (1, 0, 0) of kernel "number" waited too long for its twin'),
+    );
+    expect(await device.belay.report()).toMatchObject({ faults: [], recoveries: 1, replays: 2 });
+    plain.destroy();
+    done();
+  });
+
+  it("leaves results unreleased when that does not help", async () => {
+    const { device, done } = await hardened({ retries: 1 }, { compiler: waiting(9) });
+    const gaveUp: unknown[] = [];
+    device.belay.on("giveUp", (giveUp) => gaveUp.push(giveUp.error));
+    await expect(number(device, [4, 2, 1])).rejects.toMatchObject(error);
+    expect(gaveUp).toMatchObject([error]);
+    done();
+  });
+
+  it("leaves results unreleased where nothing is run again, and lets them pass where nothing is refused", async () => {
+    const refusing = await hardened({ onFault: "throw" }, { compiler: waiting(1) });
+    await expect(number(refusing.device, [4, 2, 1])).rejects.toMatchObject(error);
+    const expected = await number(refusing.device, [4, 2, 1]);
+    refusing.done();
+    const reporting = await hardened({ onFault: "report" }, { compiler: waiting(1) });
+    expect(await number(reporting.device, [4, 2, 1])).toEqual(expected);
+    reporting.done();
   });
 });
