@@ -29,12 +29,12 @@ export const computing: Effects = {
   escape: "  flags |= LOG_ESCAPED;",
   endLoop: `  flags |= LOG_ENDS;
   atomicMin(&state[STATE_STOP], rank + 1u);`,
-  misspeculate: `  if (to < from) { return; }
-  if (to >= 0 && u32(to) - u32(max(from, 0)) >= MOST_NAMED) {
-    atomicMin(&state[STATE_STOP], rank + u32(max(from, 1)));
+  misspeculate: `  if (farthest < nearest) { return; }
+  if (farthest >= 0 && u32(farthest) - u32(max(nearest, 0)) >= MOST_NAMED) {
+    atomicMin(&state[STATE_STOP], rank + u32(max(nearest, 1)));
     atomicAdd(&state[STATE_BREAKS], 1u);
   } else {
-    for (var distance = max(from, -i32(MOST_NAMED)); distance <= to; distance++) {
+    for (var distance = max(nearest, -i32(MOST_NAMED)); distance <= farthest; distance++) {
       let named = i32(rank) + distance;
       if (named >= 0 && named < i32(params.size)) { mark(u32(named)); }
     }
@@ -84,7 +84,7 @@ fn note_store(key: u32, bits: u32) {
   if (rank >= params.size) { return; }
   fuel = params.fuel;
   start_reductions();
-  iterate(params.first + ${loop.index.type}(params.from + rank) * ${loop.index.type}(params.step));
+  iterate(params.first + ${loop.index.type}(params.base + rank) * ${loop.index.type}(params.step));
   log[log_flags(rank)] = flags;
   log[log_loads(rank)] = loads;
   log[log_stores(rank)] = stores;

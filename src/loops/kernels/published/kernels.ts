@@ -6,7 +6,7 @@ import { parametersOf } from "../parameters.ts";
 import { commit, folds } from "./commit.ts";
 import { compute, computing } from "./computation.ts";
 import { addedParameters, stateWords, writtenArrays } from "./layout.ts";
-import { bookkeeping, cascade, check, forget, markLater, settle, stampAccesses } from "./phases.ts";
+import { bookkeeping, cascade, check, forget, markLater, marks, settle, stampAccesses } from "./phases.ts";
 import { recover, recovering } from "./recovery.ts";
 
 export type PublishedKernels = Readonly<
@@ -30,20 +30,21 @@ export function emitPublished(loop: Loop): PublishedKernels {
       functions: functions.map((text) => text.trim()).filter((text) => text !== ""),
     });
   return {
-    compute: kernel("compute", stampAccesses, emitBody(loop, computing), compute(loop)),
-    check: kernel("check", check),
+    compute: kernel("compute", marks, stampAccesses, emitBody(loop, computing), compute(loop)),
+    check: kernel("check", marks, check),
     forget: kernel("forget", forget),
-    settle: kernel("settle", settle),
+    settle: kernel("settle", marks, settle),
     recover: kernel(
       "recover",
+      marks,
       pokeKey(loop),
       markLater,
       folds(loop),
       emitBody(loop, recovering),
       recover(loop),
     ),
-    cascade: kernel("cascade", markLater, cascade),
-    commit: kernel("commit", pokeKey(loop), folds(loop), commit(loop)),
+    cascade: kernel("cascade", marks, markLater, cascade),
+    commit: kernel("commit", marks, pokeKey(loop), folds(loop), commit(loop)),
   };
 }
 

@@ -42,7 +42,7 @@ export type StateWord = (typeof stateWords)[number];
 /** Words that the engine adds to the loop's parameters. */
 export function addedParameters(loop: Loop): string[] {
   return [
-    ...["from", "size", "most_loads", "most_stores", "fuel", "most_again"],
+    ...["base", "size", "most_loads", "most_stores", "fuel", "most_again"],
     ...["tracked_keys", "key_carried", ...writtenArrays(loop).map(({ name }) => `key_${wgslName(name)}`)],
   ];
 }

@@ -30,8 +30,10 @@ fn marks_of(rank: u32) -> u32 {
   return 2u * params.tracked_keys + (params.tracked_keys + 31u) / 32u + rank / 32u;
 }
 fn marked_words_of(rank: u32) -> u32 { return marks_of(params.size + 31u) + rank / 1024u; }
-fn bit_of(number: u32) -> u32 { return 1u << (number & 31u); }
+fn bit_of(number: u32) -> u32 { return 1u << (number & 31u); }`;
 
+/** The marks of ranks. */
+export const marks = `
 fn is_marked(rank: u32) -> bool { return (atomicLoad(&tables[marks_of(rank)]) & bit_of(rank)) != 0u; }
 
 /** Whether the rank was unmarked before. */

@@ -40,13 +40,13 @@ export const recovering: Effects = {
   escape: "",
   endLoop: `  atomicMin(&state[STATE_STOP], rank + 1u);
   ended = true;`,
-  misspeculate: `  if (to < max(from, 1)) { return; }
-  let nearest = u32(max(from, 1));
-  if (u32(to) - nearest >= MOST_NAMED) {
-    atomicMin(&state[STATE_STOP], rank + nearest);
+  misspeculate: `  if (farthest < max(nearest, 1)) { return; }
+  let first = u32(max(nearest, 1));
+  if (u32(farthest) - first >= MOST_NAMED) {
+    atomicMin(&state[STATE_STOP], rank + first);
     atomicAdd(&state[STATE_BREAKS], 1u);
   } else {
-    for (var named = rank + nearest; named <= rank + u32(to) && named < params.size; named++) { mark_later(named); }
+    for (var named = rank + first; named <= rank + u32(farthest) && named < params.size; named++) { mark_later(named); }
   }`,
 };
 
@@ -145,7 +145,7 @@ fn finish() {
     escaped = false;
     fuel = params.fuel;
     start_reductions();
-    iterate(params.first + ${loop.index.type}(params.from + rank) * ${loop.index.type}(params.step));
+    iterate(params.first + ${loop.index.type}(params.base + rank) * ${loop.index.type}(params.step));
     if (escaped) {
       undo_stores();
       atomicStore(&state[STATE_STOP], rank);
