@@ -1,0 +1,77 @@
+/** The options of a protection, with what is left to choose chosen. */
+import { bindingPointsOf } from "../analysis/bindings.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
+import type { Program } from "../wgsl/program.ts";
+import type {
+  BindingPoint,
+  Channel,
+  Check,
+  KernelLimits,
+  Pairing,
+  ProtectOptions,
+  Redundancy,
+} from "./contract.ts";
+
+/** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
+const defaultLimits: KernelLimits = {
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupSizeX: 256,
+  maxComputeWorkgroupStorageSize: 16384,
+  maxStorageBuffersPerShaderStage: 8,
+  maxBindGroups: 4,
+};
+
+export interface Settings {
+  readonly redundancy: Redundancy;
+  readonly check: Check | "none";
+  readonly pairing: Pairing;
+  readonly channel: Channel;
+  readonly limits: KernelLimits;
+  readonly report: BindingPoint;
+  readonly injectFaults: boolean;
+}
+
+export function settingsOf(source: Program, options: ProtectOptions): Settings {
+  const { redundancy = "intra+lds", check = "signature", pairing = "adjacent", channel = "auto" } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  // Replicas in different subgroups have no registers in common.
+  const exchanges = new Set(options.features).has("subgroups") && pairing !== "subgroups";
+  return {
+    redundancy,
+    check,
+    pairing,
+    channel: channel === "auto" ? (exchanges ? "subgroup" : "workgroup") : channel,
+    limits,
+    report: options.reportBinding ?? freeBinding(source, limits.maxBindGroups),
+    injectFaults: options.injectFaults ?? false,
+  };
+}
+
+/** Options that exclude each other, or ask for what the device lacks. */
+export function conflictIn(settings: Settings, options: ProtectOptions): Diagnostic | undefined {
+  const hasSubgroups = new Set(options.features).has("subgroups");
+  if (settings.channel === "subgroup" && !hasSubgroups) return subgroupsMissing("the subgroup channel");
+  if (!settings.redundancy.startsWith("intra")) return undefined;
+  if (settings.pairing === "half-subgroup" && !hasSubgroups)
+    return subgroupsMissing("the pairing half-subgroup");
+  if (settings.pairing === "subgroups" && settings.channel === "subgroup")
+    return pairingConflict("channel", "replicas in different subgroups can't exchange registers");
+  if (settings.pairing === "subgroups" && settings.check === "store")
+    return pairingConflict("check", "replicas in different subgroups meet only at the end of a kernel");
+  return undefined;
+}
+
+/** The bind group behind all that the module uses, or else the first gap, or else a free binding of the last group. */
+function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
+  const points = bindingPointsOf(source);
+  const used = new Set(points.map(({ group }) => group));
+  const behind = Math.max(-1, ...used) + 1;
+  if (behind < maxBindGroups) return { group: behind, binding: 0 };
+  const last = maxBindGroups - 1;
+  for (let group = 0; group < last; group++) if (!used.has(group)) return { group, binding: 0 };
+  const taken = new Set(points.filter(({ group }) => group === last).map(({ binding }) => binding));
+  let binding = 0;
+  while (taken.has(binding)) binding++;
+  return { group: last, binding };
+}
