@@ -7,6 +7,10 @@
  * Numbers follow the rules of asm.js: an expression of type `i32` or `u32` has exactly the bits that the JavaScript
  * expression has after `|0` or `>>>0`, which is what its consumer applies; `f32` is what `Math.fround` of each operation
  * gives, up to what WGSL leaves open.
+ *
+ * The tree has the shape of the source, so that its operators, applied by JavaScript to whatever JavaScript would find, give what
+ * the source gives, also where an element does not exist and is `undefined`. Kernels leave iterations that meet such an
+ * element to the CPU. Stores to elements that do not exist do nothing.
  */
 
 export type NumberType = "i32" | "u32" | "f32";
@@ -96,6 +100,8 @@ export type Expression =
       readonly operator: BinaryOperator;
       readonly left: Expression;
       readonly right: Expression;
+      /** Of a product of integers: it is known to have at most 53 bits, so that it wraps like a sum. */
+      readonly small?: true;
     }
   /** Evaluates only the side it takes, like `&&` and `||` do. */
   | {
@@ -111,10 +117,21 @@ export type Expression =
       readonly callee: MathFunction;
       readonly args: readonly Expression[];
     }
-  /** To another type, by JavaScript's rules: ToInt32, ToUint32, `Math.fround`. */
-  | { readonly kind: "convert"; readonly type: ValueType; readonly operand: Expression };
+  /**
+   * To another type, by JavaScript's rules: ToInt32, ToUint32, `Math.fround`. One that is implicit gives a number another type for
+   * kernels; to JavaScript it is the same number.
+   */
+  | {
+      readonly kind: "convert";
+      readonly type: ValueType;
+      readonly operand: Expression;
+      readonly implicit?: true;
+    };
 
-/** Operands have the same type, except for shifts; `/` and `%` of integers are JavaScript's after `|0`: by zero they give 0. */
+/**
+ * Operands have the same type, except for shifts; `/` and `%` of integers are JavaScript's after `|0`: by zero they give 0. A quotient
+ * of integers only stands where it is coerced or truncated.
+ */
 export type BinaryOperator =
   | "+"
   | "-"
@@ -136,6 +153,7 @@ export type BinaryOperator =
   | "&&"
   | "||";
 
+/** `floor`, `ceil` and `trunc` of an integer type are of an integer quotient, which is truncated already. */
 export type MathFunction =
   | "abs"
   | "ceil"
@@ -187,6 +205,8 @@ export type Statement =
   | {
       readonly kind: "loop";
       readonly label: string;
+      /** How often the body runs at most, where that is known. */
+      readonly most?: number;
       readonly body: readonly Statement[];
       readonly update: readonly Statement[];
     }

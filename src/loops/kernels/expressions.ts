@@ -111,7 +111,7 @@ function emitBinary(expression: Binary, target: Target): string {
       if (!integer) break;
       return `${operator === "/" ? "divide" : "remainder"}_${type}(${a}, ${b})`;
     case "*":
-      if (!integer || isSmall(left) || isSmall(right)) break;
+      if (!integer || expression.small || isSmall(left) || isSmall(right)) break;
       return `multiply_${type}(${a}, ${b})`;
     case "<<":
     case ">>":
@@ -172,6 +172,10 @@ function emitCall({ callee, args, type }: Call, target: Target): string {
     case "round":
     case "pow":
       return type === "f32" ? `${callee}_f32(${texts.join(", ")})` : texts[0]!;
+    case "floor":
+    case "ceil":
+    case "trunc":
+      return type === "f32" ? `${callee}(${texts[0]})` : texts[0]!;
     default:
       if (!shared.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
       return `${callee}(${texts.join(", ")})`;
