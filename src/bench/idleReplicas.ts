@@ -1,0 +1,41 @@
+import type { Declaration } from "../wgsl/ast.ts";
+import { parse } from "../wgsl/parser.ts";
+import { print } from "../wgsl/printer.ts";
+import { quote } from "../wgsl/quote.ts";
+import { walk } from "../wgsl/traverse.ts";
+
+/** What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL forbids and GPUs allow. */
+export const idleReplicaFlags = ["enable-dawn-features=allow_unsafe_apis"];
+
+/**
+ * A protected module whose second replicas end before they compute anything: they only hold the registers, the
+ * workgroup memory and the place among the workgroups in flight that a doubled kernel takes.
+ */
+export function withIdleReplicas(wgsl: string): string {
+  const { module } = parse(wgsl);
+  const replica = module.declarations.find(
+    (each) => each.kind === "globalVariable" && /^belay\d*_replica$/.test(each.name),
+  );
+  if (replica?.kind !== "globalVariable") return wgsl;
+  const declarations = module.declarations.map((each) => endingEarly(each, replica.name));
+  return `enable chromium_disable_uniformity_analysis;\n${print({ ...module, declarations })}`;
+}
+
+/** An entry point that learns its replica, with a return for the second one before the last statement, the body's call. */
+function endingEarly(declaration: Declaration, replica: string): Declaration {
+  if (declaration.kind !== "function" || !declaration.attributes.some(({ name }) => name === "compute")) {
+    return declaration;
+  }
+  let learns = false;
+  walk(declaration.body, (node) => {
+    if (node.kind === "identifier" && node.name === replica) learns = true;
+  });
+  if (!learns) return declaration;
+  const { statements } = declaration.body;
+  const end = quote(declaration.span).statements`if (${replica} == 1u) { return; }`;
+  const body = {
+    ...declaration.body,
+    statements: [...statements.slice(0, -1), ...end, ...statements.slice(-1)],
+  };
+  return { ...declaration, body };
+}

@@ -1,0 +1,63 @@
+/** What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time, side by side. */
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { Outputs, Program } from "../runtime/workload.ts";
+import type { Configuration } from "./configurations.ts";
+import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";
+
+export interface Overhead extends Configuration {
+  readonly unprotected: Times;
+  readonly protected: Times;
+  /** Of the medians. */
+  readonly ratio: number;
+  /** Records of disagreement; each is a false alarm, as no fault was injected. */
+  readonly detections: number;
+  /** Whether the last run gave the bits of the unprotected program. */
+  readonly identical: boolean;
+}
+
+/** A configuration that a program cannot run in. */
+export interface Refusal extends Configuration {
+  /** Why its kernels, or some of them, stay unprotected. */
+  readonly refused: string;
+}
+
+/**
+ * Times a protected program in alternation with `unprotected`, whose outputs are `expected`. Rejects when the program
+ * fails.
+ */
+export async function measureOverhead(
+  program: Program,
+  native: GPUDevice,
+  { unprotected, expected }: { readonly unprotected: TimedProgram; readonly expected: Outputs },
+  configuration: Configuration,
+  runs: number,
+): Promise<Overhead | Refusal> {
+  const device = await harden(native, { ...configuration, onFault: "report" });
+  using guarded = new TimedProgram(program, device);
+  const refused = await gapsOf(device, guarded);
+  if (refused) return { ...configuration, refused };
+  const [before, after] = await alternate(runs, unprotected, guarded);
+  return {
+    ...configuration,
+    unprotected: before,
+    protected: after,
+    ratio: after.median / before.median,
+    identical: sameBits(await guarded.read(), expected),
+    detections: await detectionsOf(device),
+  };
+}
+
+/** Why some kernels of a program stay unprotected on a device; undefined when none does. The program runs once. */
+export async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
+  await guarded.run();
+  const { kernels } = await device.belay.report();
+  const gaps = kernels.filter(({ redundancy }) => redundancy === "none");
+  const reasons = gaps.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message));
+  return gaps.length === 0 ? undefined : [...new Set(reasons)].join("; ") || "not protected";
+}
+
+export async function detectionsOf(device: HardenedDevice): Promise<number> {
+  const { kernels } = await device.belay.report();
+  return kernels.reduce((sum, { detections }) => sum + detections, 0);
+}
