@@ -17,7 +17,7 @@ export function runOnce(prepare: (device: GPUDevice) => Prepared): Workload {
   };
 }
 
-type Numbers = Uint32Array | Float32Array;
+type Numbers = Uint8Array | Uint32Array | Float32Array;
 
 /** Requires every element to be the expected one. */
 export function verifyExact(name: string, actual: Numbers, expected: Numbers): Verdict {

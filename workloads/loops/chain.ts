@@ -1,0 +1,47 @@
+/**
+ * A loop in which every iteration needs the one before: the worst case, which speculation must not make much worse.
+ */
+import { randomWord } from "../random.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+const MULTIPLIER = 1664525;
+const INCREMENT = 1013904223;
+
+export async function chain(a: Uint32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(a)
+  for (let i = 1; i < a.length; i++) {
+    a[i] = (Math.imul(a[i - 1]!, MULTIPLIER) + INCREMENT) >>> 0;
+  }
+}
+
+/** `length` elements, of which the first is given. */
+export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Parameters<typeof chain>> {
+  return {
+    iterations: length - 1,
+    inputs() {
+      const a = new Uint32Array(length);
+      a[0] = randomWord(seed, 0);
+      return [a];
+    },
+    verify([a]) {
+      for (let i = 0; i < length; i++) {
+        const expected = after(i, randomWord(seed, 0));
+        if (a[i] !== expected) return wrong(`a[${i}]`, a[i], expected);
+      }
+      return { ok: true, message: `all ${length} elements are exact` };
+    },
+  };
+}
+
+/** The element `steps` after `start`, without those between: powers of an affine function by repeated squaring. */
+function after(steps: number, start: number): number {
+  let value = start;
+  let [multiplier, increment] = [MULTIPLIER, INCREMENT];
+  for (let left = steps; left > 0; left >>>= 1) {
+    if (left & 1) value = (Math.imul(value, multiplier) + increment) >>> 0;
+    increment = (Math.imul(multiplier, increment) + increment) | 0;
+    multiplier = Math.imul(multiplier, multiplier);
+  }
+  return value;
+}

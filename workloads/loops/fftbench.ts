@@ -1,0 +1,80 @@
+/**
+ * FFTbench: a Fourier transform of 2^20 complex numbers in place.
+ *
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): loops that reverse the order of bits and that compute
+ * butterflies, at computed places. Inferred: that one loop goes over the butterflies of all stages, which depend on each other from
+ * stage to stage only, and that real and imaginary parts have arrays of their own.
+ */
+import { randomFloats } from "../random.ts";
+import { fourier, verifySpectrum } from "./fourier.ts";
+import type { LoopProgram } from "./loopProgram.ts";
+
+/** The transform of `2 ** bits` numbers. `cosines` and `sines` hold the first half of the roots of one. */
+export async function fftbench(
+  re: Float32Array,
+  im: Float32Array,
+  cosines: Float32Array,
+  sines: Float32Array,
+  bits: number,
+) {
+  "use speculate";
+  const length = 1 << bits;
+  //#pragma omp for target(webgpu) speculate(re, im)
+  for (let i = 0; i < length; i++) {
+    let reversed = 0;
+    for (let bit = 0; bit < bits; bit++) reversed = (reversed << 1) | ((i >> bit) & 1);
+    if (i < reversed) {
+      const ownRe = re[i]!;
+      const ownIm = im[i]!;
+      re[i] = re[reversed]!;
+      im[i] = im[reversed]!;
+      re[reversed] = ownRe;
+      im[reversed] = ownIm;
+    }
+  }
+
+  const half = length >> 1;
+  const iterations = bits * half;
+  //#pragma omp for target(webgpu) speculate(re, im)
+  for (let i = 0; i < iterations; i++) {
+    const stage = (i / half) | 0;
+    const butterfly = i % half;
+    const span = 1 << stage;
+    const turn = butterfly & (span - 1);
+    const low = 2 * butterfly - turn;
+    const high = low + span;
+    const root = turn << (bits - 1 - stage);
+
+    const turnedRe = re[high]! * cosines[root]! - im[high]! * sines[root]!;
+    const turnedIm = re[high]! * sines[root]! + im[high]! * cosines[root]!;
+    re[high] = re[low]! - turnedRe;
+    im[high] = im[low]! - turnedIm;
+    re[low] = re[low]! + turnedRe;
+    im[low] = im[low]! + turnedIm;
+  }
+}
+
+export interface FftbenchOptions {
+  readonly bits?: number;
+  readonly seed?: number;
+}
+
+export function create({
+  bits = 20,
+  seed = 1,
+}: FftbenchOptions = {}): LoopProgram<Parameters<typeof fftbench>> {
+  const length = 2 ** bits;
+  const initial = () => [randomFloats(length, seed), randomFloats(length, seed + 1)] as const;
+  const root = (part: (angle: number) => number) =>
+    Float32Array.from({ length: length / 2 }, (_, k) => part((2 * Math.PI * k) / length));
+  return {
+    iterations: length + bits * (length / 2),
+    inputs: () => [...initial(), root(Math.cos), root(Math.sin), bits],
+    verify([re, im]) {
+      const [beforeRe, beforeIm] = initial();
+      const expected = fourier({ re: Float64Array.from(beforeRe), im: Float64Array.from(beforeIm) });
+      const actual = { re: Float64Array.from(re), im: Float64Array.from(im) };
+      return verifySpectrum(`the transform of ${length} numbers`, actual, expected);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * `a[p[i]] = f(a[q[i]])`: accesses that no compiler can tell apart, and that meet as rarely as the input says. With a rate of zero, `q`
+ * equals the permutation `p`, and every iteration has an element of its own.
+ */
+import { randomWord, randomWords } from "../random.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+export async function gatherScatter(a: Uint32Array, p: Uint32Array, q: Uint32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(a)
+  for (let i = 0; i < p.length; i++) {
+    a[p[i]!] = (Math.imul(a[q[i]!]!, 1664525) + 1013904223) >>> 0;
+  }
+}
+
+export interface GatherScatterOptions {
+  readonly length?: number;
+  /** The part of iterations that read what the iteration before wrote. */
+  readonly rate?: number;
+  readonly seed?: number;
+}
+
+export function create(options: GatherScatterOptions = {}): LoopProgram<Parameters<typeof gatherScatter>> {
+  const { length = 2 ** 24, rate = 0, seed = 1 } = options;
+  const p = randomPermutation(length, seed);
+  const q = p.map((own, i) => (i > 0 && randomWord(seed + 1, i) < rate * 2 ** 32 ? p[i - 1]! : own));
+  const initial = () => randomWords(length, seed + 2);
+  return {
+    iterations: length,
+    inputs: () => [initial(), p.slice(), q.slice()],
+    verify([a]) {
+      // An iteration whose source is its predecessor's target goes on with that one's value, so values follow runs of such.
+      const before = initial();
+      let value = 0;
+      for (let i = 0; i < length; i++) {
+        value = i > 0 && q[i] === p[i - 1] ? value : before[q[i]!]!;
+        value = Number((BigInt(value) * 1664525n + 1013904223n) & 0xffffffffn);
+        if (a[p[i]!] !== value) return wrong(`a[${p[i]}]`, a[p[i]!], value);
+      }
+      return { ok: true, message: `all ${length} elements are exact` };
+    },
+  };
+}
+
+/** All numbers below `length`, in random order. */
+export function randomPermutation(length: number, seed: number): Uint32Array<ArrayBuffer> {
+  const permutation = Uint32Array.from({ length }, (_, i) => i);
+  for (let i = length - 1; i > 0; i--) {
+    const other = randomWord(seed, i) % (i + 1);
+    [permutation[i], permutation[other]] = [permutation[other]!, permutation[i]!];
+  }
+  return permutation;
+}

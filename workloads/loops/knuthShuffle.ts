@@ -1,0 +1,35 @@
+/**
+ * A random permutation by Knuth's shuffle: each element swaps places with one of those before it.
+ *
+ * Source: one of the loops with which Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be
+ * fast", 2012, show that iterations in order are the standard answer, and that few of them depend on each other.
+ */
+import { randomWord } from "../random.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+export async function knuthShuffle(a: Uint32Array, partners: Uint32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(a)
+  for (let i = a.length - 1; i > 0; i--) {
+    const partner = partners[i]!;
+    const own = a[i]!;
+    a[i] = a[partner]!;
+    a[partner] = own;
+  }
+}
+
+export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Parameters<typeof knuthShuffle>> {
+  const partners = Uint32Array.from({ length }, (_, i) => randomWord(seed, i) % (i + 1));
+  return {
+    iterations: length - 1,
+    inputs: () => [Uint32Array.from({ length }, (_, i) => i), partners.slice()],
+    verify([shuffled]) {
+      // The same swaps the other way round put every element back.
+      const a = shuffled.slice();
+      for (let i = 1; i < length; i++) [a[i], a[partners[i]!]] = [a[partners[i]!]!, a[i]!];
+      const moved = a.findIndex((element, i) => element !== i);
+      if (moved >= 0) return wrong(`element ${moved}, put back,`, a[moved], moved);
+      return { ok: true, message: `all ${length} elements are where the shuffle puts them` };
+    },
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * A minimum spanning forest by Kruskal's algorithm: an edge is taken when it joins two trees.
+ *
+ * Source: the loop that Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast", 2012, call
+ * spanning forest, over edges in the order of their weights. Random graphs with four edges for each node are chosen here.
+ */
+import { type Edges, randomEdges } from "./graph.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+/** `parents` begins with each node as its own root. Roots join under the smaller one; nodes are numbered at random. */
+export async function kruskal(parents: Uint32Array, taken: Uint8Array, from: Uint32Array, to: Uint32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(parents)
+  for (let edge = 0; edge < from.length; edge++) {
+    let one = from[edge]!;
+    while (parents[one] !== one) one = parents[one]!;
+    let other = to[edge]!;
+    while (parents[other] !== other) other = parents[other]!;
+    if (one !== other) {
+      parents[Math.max(one, other)] = Math.min(one, other);
+      taken[edge] = 1;
+    }
+  }
+}
+
+export interface KruskalOptions {
+  readonly nodes?: number;
+  readonly seed?: number;
+}
+
+export function create({
+  nodes = 2 ** 12,
+  seed = 1,
+}: KruskalOptions = {}): LoopProgram<Parameters<typeof kruskal>> {
+  const edges = randomEdges(nodes, 4 * nodes, seed);
+  return {
+    iterations: edges.from.length,
+    inputs: () => [
+      Uint32Array.from({ length: nodes }, (_, node) => node),
+      new Uint8Array(edges.from.length),
+      edges.from.slice(),
+      edges.to.slice(),
+    ],
+    verify([parents, taken]) {
+      const forest = boruvka(nodes, edges);
+      const components = Uint32Array.from({ length: nodes }, (_, node) => node);
+      const members = Array.from(components, (node) => [node]);
+      const roots = components.slice();
+      const expected = components.slice();
+      for (let edge = 0; edge < taken.length; edge++) {
+        if (taken[edge] !== forest[edge]) return wrong(`taken[${edge}]`, taken[edge], forest[edge]!);
+        if (!taken[edge]) continue;
+        // Members of the smaller set move over; the root of a set is its smallest member.
+        const [one, other] = [components[edges.from[edge]!]!, components[edges.to[edge]!]!];
+        const [small, large] = members[one]!.length < members[other]!.length ? [one, other] : [other, one];
+        expected[Math.max(roots[one]!, roots[other]!)] = Math.min(roots[one]!, roots[other]!);
+        roots[large] = Math.min(roots[one]!, roots[other]!);
+        for (const node of members[small]!) {
+          components[node] = large;
+          members[large]!.push(node);
+        }
+      }
+      const node = parents.findIndex((parent, node) => parent !== expected[node]);
+      if (node >= 0) return wrong(`parents[${node}]`, parents[node], expected[node]!);
+      return { ok: true, message: `the forest of ${nodes} nodes is minimal` };
+    },
+  };
+}
+
+/** Borůvka's algorithm: all trees take their first edges at once, until no edge leaves a tree. */
+function boruvka(nodes: number, { from, to }: Edges): Uint8Array {
+  const taken = new Uint8Array(from.length);
+  const trees = Uint32Array.from({ length: nodes }, (_, node) => node);
+  for (;;) {
+    const first = new Int32Array(nodes).fill(-1);
+    for (let edge = from.length - 1; edge >= 0; edge--) {
+      const [one, other] = [trees[from[edge]!]!, trees[to[edge]!]!];
+      if (one !== other) first[one] = first[other] = edge;
+    }
+    const neighbors = Array.from({ length: nodes }, (): number[] => []);
+    let grown = false;
+    for (const edge of first) {
+      if (edge < 0 || taken[edge]) continue;
+      const [one, other] = [trees[from[edge]!]!, trees[to[edge]!]!];
+      neighbors[one]!.push(other);
+      neighbors[other]!.push(one);
+      taken[edge] = 1;
+      grown = true;
+    }
+    if (!grown) return taken;
+    const joined = new Int32Array(nodes).fill(-1);
+    for (let tree = 0; tree < nodes; tree++) {
+      const reached = joined[tree]! < 0 ? [tree] : [];
+      for (const each of reached) {
+        if (joined[each]! >= 0) continue;
+        joined[each] = tree;
+        reached.push(...neighbors[each]!);
+      }
+    }
+    trees.forEach((tree, node) => {
+      trees[node] = joined[tree]!;
+    });
+  }
+}

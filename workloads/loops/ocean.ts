@@ -1,0 +1,92 @@
+/**
+ * OCEAN of the Perfect Club: a Fourier transform of all rows or of all columns of a matrix in place, by its subroutine FTRVMT.
+ *
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; the program's public source): a matrix of 129 x 64 complex
+ * numbers, butterflies of radix two whose strides are variables, so that no compiler tells their elements apart; dependences exist
+ * between stages only. Its callers RCS and ACAC transform rows (64 points at a distance of 129) and columns (64 points side by side).
+ * Inferred: that the speculated loop goes over the butterflies of all stages, and the order of the result, which stays bit-reversed.
+ */
+import { randomFloats } from "../random.ts";
+import { fourier, reversed, verifySpectrum } from "./fourier.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+/** Complex numbers are pairs; `roots` holds e^(2πi·k/points). */
+export async function ocean(
+  data: Float32Array,
+  roots: Float32Array,
+  points: number,
+  pointStride: number,
+  transforms: number,
+  transformStride: number,
+) {
+  "use speculate";
+  const half = points >> 1;
+  const butterflies = half * transforms;
+  const iterations = Math.log2(points) * butterflies;
+  //#pragma omp for target(webgpu) speculate(data)
+  for (let i = 0; i < iterations; i++) {
+    const stage = (i / butterflies) | 0;
+    const butterfly = ((i % butterflies) / transforms) | 0;
+    const transform = i % transforms;
+    const span = half >> stage;
+    const turn = butterfly & (span - 1);
+    const point = 2 * butterfly - turn;
+    const low = 2 * (point * pointStride + transform * transformStride);
+    const high = low + 2 * span * pointStride;
+    const root = (2 * turn) << stage;
+
+    const re = data[low]! - data[high]!;
+    const im = data[low + 1]! - data[high + 1]!;
+    data[low] = data[low]! + data[high]!;
+    data[low + 1] = data[low + 1]! + data[high + 1]!;
+    data[high] = re * roots[root]! - im * roots[root + 1]!;
+    data[high + 1] = re * roots[root + 1]! + im * roots[root]!;
+  }
+}
+
+export interface OceanOptions {
+  /** The caller of FTRVMT whose strides are taken. */
+  readonly caller?: "RCS" | "ACAC";
+  /** A power of two; the matrix has one row more than twice as many. */
+  readonly points?: number;
+  readonly seed?: number;
+}
+
+export function create(options: OceanOptions = {}): LoopProgram<Parameters<typeof ocean>> {
+  const { caller = "RCS", points = 64, seed = 1 } = options;
+  const rows = 2 * points + 1;
+  const strides = caller === "RCS" ? ([rows, rows, 1] as const) : ([1, points, rows] as const);
+  const [pointStride, transforms, transformStride] = strides;
+  const roots = Float32Array.from({ length: 2 * points }, (_, i) => {
+    const angle = (2 * Math.PI * (i >> 1)) / points;
+    return i % 2 === 0 ? Math.cos(angle) : Math.sin(angle);
+  });
+  const initial = () => randomFloats(2 * rows * points, seed);
+  const bits = Math.log2(points);
+
+  return {
+    iterations: bits * (points / 2) * transforms,
+    inputs: () => [initial(), roots.slice(), points, pointStride, transforms, transformStride],
+    verify([data]) {
+      const before = initial();
+      const touched = new Uint8Array(before.length);
+      for (let transform = 0; transform < transforms; transform++) {
+        const place = (point: number) => 2 * (point * pointStride + transform * transformStride);
+        const read = (from: Float32Array, part: number, order = (k: number) => k) =>
+          Float64Array.from({ length: points }, (_, k) => from[place(order(k)) + part]!);
+        const expected = fourier({ re: read(before, 0), im: read(before, 1) });
+        const order = (k: number) => reversed(k, bits);
+        const actual = { re: read(data, 0, order), im: read(data, 1, order) };
+        const verdict = verifySpectrum(`transform ${transform}`, actual, expected);
+        if (!verdict.ok) return verdict;
+        for (let point = 0; point < points; point++) {
+          touched.fill(1, place(point), place(point) + 2);
+        }
+      }
+      for (let i = 0; i < before.length; i++) {
+        if (!touched[i] && data[i] !== before[i]) return wrong(`data[${i}]`, data[i], before[i]!);
+      }
+      return { ok: true, message: `${transforms} transforms of ${points} points are within rounding` };
+    },
+  };
+}

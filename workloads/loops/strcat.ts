@@ -1,0 +1,58 @@
+/**
+ * Strings appended to a buffer that doubles when it is full. From then on everything lies elsewhere, so all iterations that follow
+ * are wrong if they ran ahead.
+ *
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): the loop has a branch that is taken when the buffer must
+ * grow, and that makes all that follow misspeculated. Inferred: everything else. Strings have eight bytes here. The buffer keeps
+ * what it has and grows by a segment as large as all before, which begins with one byte that counts segments.
+ */
+import { type Verdict, verifyExact } from "../program.ts";
+import { randomWord } from "../random.ts";
+import type { LoopProgram } from "./loopProgram.ts";
+
+const WIDTH = 8;
+
+export async function strcat(buffer: Uint8Array, text: Uint8Array, firstCapacity: number) {
+  "use speculate";
+  const strings = (text.length / WIDTH) | 0;
+  let capacity = firstCapacity;
+  let segments = 0;
+  //#pragma omp for target(webgpu) speculate(buffer)
+  for (let i = 0; i < strings; i++) {
+    if ((i + 1) * WIDTH > capacity) {
+      //#pragma omp branch misspeculate(+1:)
+      segments = (segments + 1) | 0;
+      buffer[i * WIDTH + segments - 1] = segments;
+      capacity = capacity << 1;
+    }
+    for (let k = 0; k < WIDTH; k++) buffer[i * WIDTH + segments + k] = text[i * WIDTH + k]!;
+  }
+}
+
+export interface StrcatOptions {
+  readonly strings?: number;
+  readonly firstCapacity?: number;
+  readonly seed?: number;
+}
+
+export function create(options: StrcatOptions = {}): LoopProgram<Parameters<typeof strcat>> {
+  const { strings = 2 ** 14, firstCapacity = 64, seed = 1 } = options;
+  const text = Uint8Array.from({ length: strings * WIDTH }, (_, i) => 97 + (randomWord(seed, i) % 26));
+  const segments = Math.max(0, Math.ceil(Math.log2(text.length / firstCapacity)));
+  return {
+    iterations: strings,
+    inputs: () => [new Uint8Array(text.length + segments), text.slice(), firstCapacity],
+    verify([buffer]): Verdict {
+      // Segment n begins behind as much text as the first capacity doubled n - 1 times.
+      const expected: number[] = [];
+      let copied = 0;
+      for (let segment = 1; segment <= segments; segment++) {
+        const end = firstCapacity * 2 ** (segment - 1);
+        for (; copied < end; copied++) expected.push(text[copied]!);
+        expected.push(segment);
+      }
+      for (; copied < text.length; copied++) expected.push(text[copied]!);
+      return verifyExact("buffer", buffer, Uint8Array.from(expected));
+    },
+  };
+}

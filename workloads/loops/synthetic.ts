@@ -1,0 +1,67 @@
+/**
+ * A loop made up in place of GOTHIC, the seventh of the paper, whose source is not public: iterations with some arithmetic that read
+ * and write at places from tables, and a chosen part of which need a result of shortly before.
+ *
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): that such dependences are rare. Chosen: all else.
+ */
+import { randomWord, randomWords } from "../random.ts";
+import { randomPermutation } from "./gatherScatter.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+const ROUNDS = 32;
+
+function mix(word: number): number {
+  let mixed = word;
+  for (let round = 0; round < ROUNDS; round++) {
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);
+    mixed = (mixed ^ (mixed >>> 12)) >>> 0;
+  }
+  return mixed >>> 0;
+}
+
+export async function synthetic(values: Uint32Array, sources: Uint32Array, targets: Uint32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(values)
+  for (let i = 0; i < targets.length; i++) {
+    values[targets[i]!] = mix(values[sources[i]!]!);
+  }
+}
+
+export interface SyntheticOptions {
+  readonly iterations?: number;
+  /** The part of iterations that read what one of the last 64 wrote. */
+  readonly rate?: number;
+  readonly seed?: number;
+}
+
+export function create(options: SyntheticOptions = {}): LoopProgram<Parameters<typeof synthetic>> {
+  const { iterations = 2 ** 16, rate = 0.001, seed = 1 } = options;
+  const targets = randomPermutation(iterations, seed).map((place) => iterations + place);
+  const initial = () => randomWords(2 * iterations, seed + 1);
+  const sources = Uint32Array.from(targets, (_, i) => {
+    const depends = i > 0 && randomWord(seed + 2, i) < rate * 2 ** 32;
+    const word = randomWord(seed + 3, i);
+    return depends ? targets[i - 1 - (word % Math.min(i, 64))]! : word % iterations;
+  });
+  return {
+    iterations,
+    inputs: () => [initial(), sources.slice(), targets.slice()],
+    verify([values]) {
+      const before = initial();
+      const writers = new Int32Array(2 * iterations).fill(-1);
+      targets.forEach((place, i) => {
+        writers[place] = i;
+      });
+      // From any place back to what was there at first, and forward again, without an order of iterations.
+      for (let place = 0; place < 2 * iterations; place++) {
+        let mixings = 0;
+        let source = place;
+        for (; writers[source]! >= 0; mixings++) source = sources[writers[source]!]!;
+        let expected = before[source]!;
+        for (; mixings > 0; mixings--) expected = mix(expected);
+        if (values[place] !== expected) return wrong(`values[${place}]`, values[place], expected);
+      }
+      return { ok: true, message: `all ${2 * iterations} elements are exact` };
+    },
+  };
+}

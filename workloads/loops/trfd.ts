@@ -1,0 +1,73 @@
+/**
+ * TRFD of the Perfect Club, which transforms integrals over atomic orbitals into ones over molecular orbitals: a loop that stores
+ * each result where a table says.
+ *
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): 192 iterations, two of which write the same element.
+ * Inferred: what an iteration computes, here the product of a row of coefficients and the integrals, of 40 whole numbers each, so
+ * that f32 holds every sum. A larger size has as many iterations for each such pair.
+ */
+import { randomIntegers, randomWord } from "../random.ts";
+import { randomPermutation } from "./gatherScatter.ts";
+import { type LoopProgram, wrong } from "./loopProgram.ts";
+
+export async function trfd(
+  transformed: Float32Array,
+  places: Uint32Array,
+  coefficients: Float32Array,
+  integrals: Float32Array,
+) {
+  "use speculate";
+  const orbitals = integrals.length;
+  const rows = coefficients.length / orbitals;
+  //#pragma omp for target(webgpu) speculate(transformed)
+  for (let i = 0; i < places.length; i++) {
+    const row = (i % rows) * orbitals;
+    let sum = 0;
+    for (let k = 0; k < orbitals; k++) sum += coefficients[row + k]! * integrals[k]!;
+    transformed[places[i]!] = sum;
+  }
+}
+
+const PERIOD = 192;
+const ORBITALS = 40;
+const MAGNITUDE = 15;
+/** No result, and left where no iteration writes. */
+const UNWRITTEN = 0.5;
+
+export interface TrfdOptions {
+  /** A multiple of 192. */
+  readonly iterations?: number;
+  readonly seed?: number;
+}
+
+export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof trfd>> {
+  const { iterations = PERIOD, seed = 1 } = options;
+  const rows = Math.min(iterations, 16 * PERIOD);
+  const places = randomPermutation(iterations, seed);
+  for (let last = PERIOD - 1; last < iterations; last += PERIOD) {
+    places[last] = places[last - 1 - (randomWord(seed + 1, last) % (PERIOD - 1))]!;
+  }
+  const coefficients = randomIntegers(rows * ORBITALS, MAGNITUDE, seed + 2);
+  const integrals = randomIntegers(ORBITALS, MAGNITUDE, seed + 3);
+  return {
+    iterations,
+    inputs: () => [
+      new Float32Array(iterations).fill(UNWRITTEN),
+      places.slice(),
+      coefficients.slice(),
+      integrals.slice(),
+    ],
+    verify([transformed]) {
+      // Whoever comes first from the end is the one whose result stays.
+      const expected = new Float64Array(iterations).fill(UNWRITTEN);
+      for (let i = iterations - 1; i >= 0; i--) {
+        if (expected[places[i]!] !== UNWRITTEN) continue;
+        const row = coefficients.subarray((i % rows) * ORBITALS, ((i % rows) + 1) * ORBITALS);
+        expected[places[i]!] = row.reduceRight((sum, coefficient, k) => sum + coefficient * integrals[k]!, 0);
+      }
+      const place = transformed.findIndex((value, i) => value !== expected[i]);
+      if (place >= 0) return wrong(`transformed[${place}]`, transformed[place], expected[place]!);
+      return { ok: true, message: `all ${iterations} elements are exact` };
+    },
+  };
+}
