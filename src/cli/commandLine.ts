@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
+import { benchCommand } from "./bench.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { exitStatus } from "./failure.ts";
@@ -10,7 +11,13 @@ import { runCommand } from "./run.ts";
 /** A command: registers its flags and help, and reports its exit status when it has run. */
 export type CommandFactory = (io: Io, finish: (status: number) => void) => Command;
 
-const commands: readonly CommandFactory[] = [protectCommand, runCommand, demoCommand, doctorCommand];
+const commands: readonly CommandFactory[] = [
+  protectCommand,
+  runCommand,
+  demoCommand,
+  benchCommand,
+  doctorCommand,
+];
 
 /** Runs one command line and returns its exit status. Whatever goes wrong ends in a message on `io.stderr`. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
@@ -23,7 +30,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     .version(readVersion())
     .showHelpAfterError("(belay --help lists commands and flags)");
   for (const make of commands) program.addCommand(make(io, finish));
-  for (const command of [program, ...program.commands]) {
+  for (const command of withSubcommands(program)) {
     command.exitOverride().configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
@@ -40,6 +47,10 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     printThrown(io, thrown);
     return exitStatus.failed;
   }
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
 function readVersion(): string {

@@ -4,13 +4,13 @@ export const palette = `
   color-scheme: light dark;
   --surface: #ffffff; --raised: #f6f7f9; --line: #dfe3e8; --text: #1b2330; --muted: #5a6575;
   --ok: #12703c; --bad: #b3261e; --mark: #ffe1a6; --struck: #fff6e3;
-  --series-1: #8a97a8; --series-2: #2563c9; --series-3: #b4690e;
+  --series-1: #8a97a8; --series-2: #2563c9; --series-3: #b4690e; --series-4: #5f8a1f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --surface: #12161d; --raised: #1b212b; --line: #303947; --text: #e6eaf0; --muted: #a0abbb;
     --ok: #5fd38d; --bad: #ff8a80; --mark: #7a5200; --struck: #2a2415;
-    --series-1: #77859a; --series-2: #6ea8ff; --series-3: #f0a857;
+    --series-1: #77859a; --series-2: #6ea8ff; --series-3: #f0a857; --series-4: #a5d062;
   }
 }
 `;
@@ -50,6 +50,7 @@ figure { margin: 0; }
 .series-1 { --key: var(--series-1); }
 .series-2 { --key: var(--series-2); }
 .series-3 { --key: var(--series-3); }
+.series-4 { --key: var(--series-4); }
 .faults { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 article { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
 pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Consolas, monospace; }

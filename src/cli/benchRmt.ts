@@ -1,0 +1,146 @@
+import { join, resolve } from "node:path";
+import Table from "cli-table3";
+import { Command, InvalidArgumentError, Option } from "commander";
+import ora from "ora";
+import { benchmarkSizes } from "../../workloads/benchmarkSizes.ts";
+import { catalog } from "../../workloads/index.ts";
+import { idleReplicaFlags } from "../bench/idleReplicas.ts";
+import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
+import { renderPage } from "../report/page.ts";
+import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { describeRmt, summaryTable } from "./benchRmtReport.ts";
+import { exitStatus } from "./failure.ts";
+import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { newDevice } from "./newDevice.ts";
+import { writeAtomically } from "./output.ts";
+
+/** What `belay bench rmt --json` prints. */
+export interface RmtRun extends RmtResult {
+  readonly date: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly adapter: AdapterChoice;
+  readonly size: "small" | "full";
+  readonly runs: number;
+}
+
+interface Flags {
+  readonly size: "small" | "full";
+  readonly runs: number;
+  readonly only?: readonly string[];
+  readonly measure: readonly Measurement[];
+  readonly faultFree: number;
+  readonly out: string;
+  readonly json?: string | true;
+}
+
+/** `belay bench rmt`: what redundant multithreading costs, and why. */
+export function benchRmtCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("rmt")
+    .summary("what redundant multithreading costs, and why")
+    .description(
+      "Measures each program unprotected and in every flavor of redundancy: overhead, what it is made of, how far\nmemory bounds it, and power. The exit status is 1 when a result is wrong or a fault is reported.",
+    )
+    .addOption(
+      new Option("--size <size>", "small runs anywhere, full keeps a large GPU busy")
+        .choices(["small", "full"])
+        .default("small"),
+    )
+    .option(
+      "--runs <count>",
+      "runs of each configuration, in alternation with the unprotected program",
+      count,
+      20,
+    )
+    .option("--only <programs>", "names of programs, with commas between", programsFrom)
+    .option("--measure <what>", `some of ${measurements.join(", ")}`, measurementsFrom, [...measurements])
+    .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
+    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--json [file]", "print the result as JSON, or write it there")
+    .action(async (flags: Flags) => {
+      const run = await runRmt(flags, io);
+      const json = `${JSON.stringify(run, null, 2)}\n`;
+      const page = join(flags.out, "rmt.html");
+      await writeAtomically(page, renderPage(describeRmt(run)));
+      await writeAtomically(join(flags.out, "rmt.json"), json);
+      if (typeof flags.json === "string") await writeAtomically(flags.json, json);
+      io.stdout.write(flags.json === true ? json : `${renderText(run, io)}\nReport: ${resolve(page)}\n`);
+      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
+  const { size, runs, only, measure, faultFree } = flags;
+  using opened = await openGpu({ dawnFlags: idleReplicaFlags });
+  const progress = ora({
+    stream: io.stderr as NodeJS.WriteStream,
+    isSilent: !isTerminal(io.stderr),
+    discardStdin: false,
+  });
+  const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
+  try {
+    progress.start();
+    const result = await measureRmt({
+      newDevice: () => newDevice(opened),
+      size,
+      programs: chosen.map(({ name, small }) => ({
+        name,
+        create: size === "full" ? benchmarkSizes[name]! : small,
+      })),
+      measure,
+      runs,
+      faultFree,
+      powerTime: size === "full" ? 1000 : 200,
+      progress: (doing) => {
+        progress.text = doing;
+      },
+    });
+    return {
+      ...result,
+      date: new Date().toISOString(),
+      node: process.version,
+      platform: `${process.platform} ${process.arch}`,
+      adapter: opened.choice,
+      size,
+      runs,
+    };
+  } finally {
+    progress.stop();
+  }
+}
+
+function renderText(run: RmtRun, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const { verdict } = describeRmt(run);
+  const { columns, rows } = summaryTable(run);
+  const table = new Table({
+    head: columns.map(({ label }) => label),
+    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows.map((row) => row.map(({ text, ok }) => (ok === false ? color.red(text) : text))));
+  const paint = verdict.ok ? color.green : color.red;
+  return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
+}
+
+function count(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError("Expected a whole number from 1 on.");
+  return number;
+}
+
+const programsFrom = (text: string) =>
+  namesFrom(
+    text,
+    catalog.map(({ name }) => name),
+  );
+const measurementsFrom = (text: string) => namesFrom(text, measurements);
+
+function namesFrom<Name extends string>(text: string, known: readonly Name[]): Name[] {
+  return text.split(",").map((name) => {
+    const found = known.find((each) => each === name.trim());
+    if (!found) throw new InvalidArgumentError(`"${name}" is none of ${known.join(", ")}.`);
+    return found;
+  });
+}
