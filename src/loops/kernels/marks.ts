@@ -48,23 +48,40 @@ export const reports = {
   endLoop: "  end_at(slot);",
 };
 
-/** Arrays whose elements have marks. */
-export function markedArrays(loop: Loop): readonly LoopArray[] {
-  return loop.arrays.filter(({ role }) => role === "tracked");
-}
-
 /** Whether any two iterations can depend on each other. */
 export function hasMarks(loop: Loop): boolean {
-  return markedArrays(loop).length > 0 || loop.carried.length > 0;
+  return loop.arrays.some(({ role }) => role === "tracked") || loop.carried.length > 0;
 }
 
-/** The place of an element among the marks, and in the log: carried variables first, then the tracked arrays, then the owned ones. */
-export function identify(array: LoopArray, element = "element"): string {
-  return `params.offset_${wgslName(array.name)} + ${element}`;
+/** The first place, among the marks and in the log, of each written array: carried variables first, then tracked arrays, then owned ones. */
+export function offsetsOf(loop: Loop, lengths: Readonly<Record<string, number>>): Map<string, number> {
+  const offsets = new Map<string, number>();
+  let offset = loop.carried.length;
+  for (const role of ["tracked", "owned"]) {
+    for (const array of loop.arrays) {
+      if (array.role !== role) continue;
+      offsets.set(array.name, offset);
+      offset += lengths[array.name]!;
+    }
+  }
+  return offsets;
+}
+
+/** How many places have marks: those of carried variables and tracked arrays. */
+export function markedElements(loop: Loop, lengths: Readonly<Record<string, number>>): number {
+  return loop.arrays.reduce(
+    (sum, { name, role }) => sum + (role === "tracked" ? lengths[name]! : 0),
+    loop.carried.length,
+  );
+}
+
+/** The place of an element; see {@link offsetsOf}. */
+export function identify(array: LoopArray): string {
+  return `params.offset_${wgslName(array.name)} + element`;
 }
 
 /**
- * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link identify}),
+ * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
  * how many elements are `marked`, turns of inner loops per iteration (`fuel`), the longest window there is room for
  * (`capacity`), the window that the program asked for (`window`, 0 for none), and `stamp`, see the word of that name.
  */

@@ -35,6 +35,13 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
 /** Byte offsets of the sizes in the buffer `dispatches`. */
 export const dispatchOffsets = { evaluate: 0, execute: 12, order: 24 } as const;
 
+/** The size of a dispatch that has at least so many invocations; the kernels compute it in the same way. */
+export function sizeFor(invocations: number): [x: number, y: number, z: number] {
+  const workgroups = Math.ceil(invocations / workgroupSize);
+  const rows = Math.max(1, Math.ceil(workgroups / 65535));
+  return [Math.ceil(workgroups / rows), rows, 1];
+}
+
 const dispatchSizes = `
 struct Size { x: u32, y: u32, z: u32 }
 struct Dispatches {

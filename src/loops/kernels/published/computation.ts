@@ -43,9 +43,6 @@ export const computing: Effects = {
 
 /** The computation phase, and what its effects call. */
 export function compute(loop: Loop): string {
-  const reduced = loop.reductions.map(
-    ({ name, type }, n) => `  log[log_reduced(rank, ${n}u)] = ${toBits(type, `reduced_${wgslName(name)}`)};`,
-  );
   return `
 const MOST_NAMED = ${mostNamed}u;
 var<private> rank: u32;
@@ -79,7 +76,7 @@ fn note_store(key: u32, bits: u32) {
   log[log_value(slot)] = bits;
 }
 
-@compute @workgroup_size(${workgroupSize}) fn compute(${placeInGrid}) {
+@compute @workgroup_size(${workgroupSize}) fn published_compute(${placeInGrid}) {
   rank = ${numberInGrid};
   if (rank >= params.size) { return; }
   fuel = params.fuel;
@@ -88,7 +85,17 @@ fn note_store(key: u32, bits: u32) {
   log[log_flags(rank)] = flags;
   log[log_loads(rank)] = loads;
   log[log_stores(rank)] = stores;
-${reduced.join("\n")}
+${contribute(loop)}
   stamp_accesses(rank, loads, stores);
 }`;
+}
+
+/** Leaves the iteration's part of each reduction; what runs again leaves another one. */
+export function contribute(loop: Loop): string {
+  return loop.reductions
+    .map(({ name, type }, n) => {
+      const part = toBits(type, `reduced_${wgslName(name)}`);
+      return `  contributions[${n}u * params.count + params.base + rank] = ${part};`;
+    })
+    .join("\n");
 }

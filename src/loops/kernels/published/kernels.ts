@@ -3,28 +3,38 @@ import { emitBody } from "../body.ts";
 import { assembleKernel, type Kernel } from "../kernel.ts";
 import { wgslName } from "../names.ts";
 import { parametersOf } from "../parameters.ts";
-import { commit, folds } from "./commit.ts";
 import { compute, computing } from "./computation.ts";
 import { addedParameters, stateWords, writtenArrays } from "./layout.ts";
-import { bookkeeping, cascade, check, forget, markLater, marks, settle, stampAccesses } from "./phases.ts";
+import {
+  bookkeeping,
+  cascade,
+  check,
+  commit,
+  forget,
+  markLater,
+  marks,
+  settle,
+  stampAccesses,
+} from "./phases.ts";
 import { recover, recovering } from "./recovery.ts";
 
 export type PublishedKernels = Readonly<
   Record<"compute" | "check" | "forget" | "settle" | "recover" | "cascade" | "commit", Kernel>
 >;
 
-/** The kernels of the published engine for a loop. They share the buffers `state`, `tables` and `log` of `layout.ts`. */
+/** The kernels of the published engine for a loop. They share the buffers of `layout.ts`. */
 export function emitPublished(loop: Loop): PublishedKernels {
   const parameters = parametersOf(loop, addedParameters(loop));
   const kernel = (name: string, ...functions: string[]) =>
     assembleKernel({
-      name,
+      name: `published_${name}`,
       loop,
       parameters,
       resources: [
         { name: "state", access: "write", type: "array<atomic<u32>>" },
         { name: "tables", access: "write", type: "array<atomic<u32>>" },
         { name: "log", access: "write", type: "array<u32>" },
+        { name: "contributions", access: "write", type: "array<u32>" },
       ],
       declarations: [bookkeeping.trim()],
       functions: functions.map((text) => text.trim()).filter((text) => text !== ""),
@@ -34,17 +44,9 @@ export function emitPublished(loop: Loop): PublishedKernels {
     check: kernel("check", marks, check),
     forget: kernel("forget", forget),
     settle: kernel("settle", marks, settle),
-    recover: kernel(
-      "recover",
-      marks,
-      pokeKey(loop),
-      markLater,
-      folds(loop),
-      emitBody(loop, recovering),
-      recover(loop),
-    ),
+    recover: kernel("recover", marks, pokeKey(loop), markLater, emitBody(loop, recovering), recover(loop)),
     cascade: kernel("cascade", marks, markLater, cascade),
-    commit: kernel("commit", marks, pokeKey(loop), folds(loop), commit(loop)),
+    commit: kernel("commit", marks, pokeKey(loop), commit),
   };
 }
 

@@ -8,12 +8,12 @@ import { wgslName } from "../names.ts";
  * the owned arrays. A round's iterations have ranks from 0.
  *
  * - `log`: rows of one word for each rank. What the iteration did (`flags`), how many `loads` and `stores` of other
- *   iterations' elements it made, the keys loaded, the keys and the values stored, and its part of each reduction.
+ *   iterations' elements it made, the keys loaded, and the keys and the values stored. After them, what recovery can undo.
  * - `tables`: for each tracked key two words. While conflicts are looked for, the complement of the first rank that accessed
  *   it and one more than the last; during recovery, the complement of the slot of its unmarked writer and one more than its last
  *   unmarked reader. Zero is none of them. Then bits: the keys that are written, the ranks that are marked, and the words of
  *   those that are not zero.
- * - `state`: the words named here, the carried variables and the reductions.
+ * - `state`: the words named here and the carried variables.
  */
 export const stateWords = [
   /** The first rank that this round does not commit. */
@@ -79,8 +79,8 @@ export function keysOf(loop: Loop, lengthOf: (name: string) => number): Keys {
 }
 
 /** Rows of the log, for so many loads and stores of one iteration. */
-export function logRows(loop: Loop, mostLoads: number, mostStores: number): number {
-  return 3 + mostLoads + 2 * mostStores + loop.reductions.length;
+export function logRows(mostLoads: number, mostStores: number): number {
+  return 3 + mostLoads + 2 * mostStores;
 }
 
 /** Words of the tables, for so many tracked keys and iterations of a round. */
@@ -95,5 +95,5 @@ export function markWords(size: number): number {
 }
 
 export function stateSize(loop: Loop): number {
-  return stateWords.length + loop.carried.length + loop.reductions.length;
+  return stateWords.length + loop.carried.length;
 }

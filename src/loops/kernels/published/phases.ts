@@ -18,9 +18,7 @@ fn log_load(rank: u32, n: u32) -> u32 { return (3u + n) * params.size + rank; }
 fn log_store(rank: u32, n: u32) -> u32 { return (3u + params.most_loads + n) * params.size + rank; }
 /** The value's place, from the place of its key: the slot of a store. */
 fn log_value(slot: u32) -> u32 { return slot + params.most_stores * params.size; }
-fn log_reduced(rank: u32, n: u32) -> u32 {
-  return (3u + params.most_loads + 2u * params.most_stores + n) * params.size + rank;
-}
+fn log_undo(n: u32) -> u32 { return (3u + params.most_loads + 2u * params.most_stores) * params.size + 2u * n; }
 fn rank_of(slot: u32) -> u32 { return slot % params.size; }
 
 fn first_of(key: u32) -> u32 { return key; }
@@ -68,7 +66,7 @@ fn is_contended(key: u32) -> bool {
     && ~atomicLoad(&tables[first_of(key)]) + 1u != atomicLoad(&tables[last_of(key)]);
 }
 
-@compute @workgroup_size(${workgroupSize}) fn check(${placeInGrid}) {
+@compute @workgroup_size(${workgroupSize}) fn published_check(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size) { return; }
   var contended = (log[log_flags(rank)] & LOG_ESCAPED) != 0u;
@@ -88,7 +86,7 @@ fn forget_key(key: u32) {
   atomicStore(&tables[written_of(key)], 0u);
 }
 
-@compute @workgroup_size(${workgroupSize}) fn forget(${placeInGrid}) {
+@compute @workgroup_size(${workgroupSize}) fn published_forget(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size) { return; }
   if (atomicLoad(&state[STATE_RECOVERING]) != atomicLoad(&state[STATE_RECOVERED])) { return; }
@@ -100,7 +98,7 @@ fn forget_key(key: u32) {
 
 /** Notes the accesses of the unmarked iterations alone, for those that run again. */
 export const settle = `
-@compute @workgroup_size(${workgroupSize}) fn settle(${placeInGrid}) {
+@compute @workgroup_size(${workgroupSize}) fn published_settle(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size || atomicLoad(&state[STATE_MARKED]) == 0u) { return; }
   if (is_marked(rank)) { return; }
@@ -128,7 +126,7 @@ fn mark_later(rank: u32) {
 
 /** Marks the unmarked iterations that read what was just written by an earlier one that ran again. */
 export const cascade = `
-@compute @workgroup_size(${workgroupSize}) fn cascade(${placeInGrid}) {
+@compute @workgroup_size(${workgroupSize}) fn published_cascade(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size || atomicLoad(&state[STATE_WRONGED]) == 0u) { return; }
   if (rank < atomicLoad(&state[STATE_CURSOR]) || is_marked(rank)) { return; }
@@ -138,5 +136,18 @@ export const cascade = `
       mark_later(rank);
       return;
     }
+  }
+}`;
+
+/** The unmarked iterations before the stop write what they logged, once nothing can wrong them any more. */
+export const commit = `
+@compute @workgroup_size(${workgroupSize}) fn published_commit(${placeInGrid}) {
+  let rank = ${numberInGrid};
+  if (rank >= min(atomicLoad(&state[STATE_STOP]), params.size)) { return; }
+  if (atomicLoad(&state[STATE_RECOVERED]) == 0u || is_marked(rank)) { return; }
+  let stores = log[log_stores(rank)];
+  for (var n = 0u; n < stores; n++) {
+    let slot = log_store(rank, n);
+    poke_key(log[slot], log[log_value(slot)]);
   }
 }`;

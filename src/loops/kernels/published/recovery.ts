@@ -1,7 +1,7 @@
 import type { Loop } from "../../ir.ts";
 import type { Effects } from "../body.ts";
 import { wgslName } from "../names.ts";
-import { mostNamed } from "./computation.ts";
+import { contribute, mostNamed } from "./computation.ts";
 import { stateWords } from "./layout.ts";
 
 /** Stores of one iteration that recovery can take back, should the iteration turn out to be one for the CPU. */
@@ -78,8 +78,6 @@ fn wrong_readers(key: u32) {
   atomicStore(&state[STATE_WRONGED], 1u);
 }
 
-fn log_undo(n: u32) -> u32 { return log_reduced(0u, ${loop.reductions.length}u) + 2u * n; }
-
 fn keep_for_undo(place: u32, bits: u32) {
   log[log_undo(undone)] = place;
   log[log_undo(undone) + 1u] = bits;
@@ -123,7 +121,7 @@ fn finish() {
   atomicStore(&state[STATE_RECOVERED], 1u);
 }
 
-@compute @workgroup_size(1) fn recover() {
+@compute @workgroup_size(1) fn published_recover() {
   if (atomicLoad(&state[STATE_RECOVERED]) != 0u) { return; }
   atomicStore(&state[STATE_RECOVERING], 1u);
   atomicStore(&state[STATE_WRONGED], 0u);
@@ -153,7 +151,7 @@ fn finish() {
       finish();
       return;
     }
-${folds.join("\n")}
+${contribute(loop)}
     if (ended) { atomicStore(&state[STATE_ENDED], 1u); }
     atomicStore(&state[STATE_CURSOR], rank + 1u);
   }

@@ -1,0 +1,87 @@
+import type { Loop, Reduction } from "../ir.ts";
+import { combine, identityOf } from "./body.ts";
+import { declareControl } from "./control.ts";
+import { emitLiteral } from "./expressions.ts";
+import { assembleKernel, type Kernel, workgroupSize } from "./kernel.ts";
+import { engineParameters } from "./marks.ts";
+import { fromBits, toBits, wgslName } from "./names.ts";
+
+/** Values that one invocation combines before its workgroup does. */
+const perInvocation = 8;
+/** Values that become one in a level of the tree. */
+const perWorkgroup = perInvocation * workgroupSize;
+
+/** One level of the tree that combines what the iterations contribute to a reduction; words of the buffer `contributions`. */
+export interface Level {
+  readonly length: number;
+  readonly source: number;
+  readonly target: number;
+  readonly workgroups: number;
+}
+
+/**
+ * The levels for `count` contributions from word `source` on. Sums of levels go to `scratch` and after it; the last one has one
+ * word. The tree depends on `count` only, so f32 sums do not depend on how iterations fell into rounds.
+ */
+export function levelsOf(count: number, source: number, scratch: number): Level[] {
+  const levels: Level[] = [];
+  let [length, from, to] = [count, source, scratch];
+  do {
+    const workgroups = Math.ceil(length / perWorkgroup);
+    levels.push({ length, source: from, target: to, workgroups });
+    [length, from, to] = [workgroups, to, to + workgroups];
+  } while (length > 1);
+  return levels;
+}
+
+/** Words that the levels need besides the contributions. */
+export function scratchWords(count: number): number {
+  return levelsOf(count, 0, 0).reduce((sum, { workgroups }) => sum + workgroups, 0);
+}
+
+/** The words of a `Level` as the kernel reads them. */
+export function packLevel({ length, source, target }: Level, isFirst: boolean): Uint32Array<ArrayBuffer> {
+  return Uint32Array.of(length, source, target, isFirst ? 1 : 0);
+}
+
+/** Combines one level. Contributions of iterations from `control.base` on were never committed, and do not count. */
+export function reductionKernel(loop: Loop, reduction: Reduction): Kernel {
+  const { type } = reduction;
+  const name = `combine_${wgslName(reduction.name)}`;
+  const identity = emitLiteral(type, identityOf(reduction));
+  return assembleKernel({
+    name,
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [
+      declareControl(loop.carried.length, { atomics: false }),
+      "struct Level { length: u32, source: u32, target_word: u32, is_first: u32 }",
+    ],
+    resources: [
+      { name: "control", access: "read", type: "Control" },
+      { name: "level", access: "uniform", type: "Level" },
+      { name: "contributions", access: "write", type: "array<u32>" },
+    ],
+    functions: [
+      `var<workgroup> sums: array<${type}, ${workgroupSize}>;`,
+      `@compute @workgroup_size(${workgroupSize})
+fn ${name}(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let length = select(level.length, min(level.length, control.base), level.is_first == 1u);
+  var sum = ${identity};
+  for (var turn = 0u; turn < ${perInvocation}u; turn += 1u) {
+    let place = workgroup.x * ${perWorkgroup}u + turn * ${workgroupSize}u + local;
+    if (place < length) {
+      let value = ${fromBits(type, "contributions[level.source + place]")};
+      sum = ${combine(reduction, "sum", "value")};
+    }
+  }
+  sums[local] = sum;
+  for (var half = ${workgroupSize / 2}u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (local < half) { sums[local] = ${combine(reduction, "sums[local]", "sums[local + half]")}; }
+  }
+  if (local == 0u) { contributions[level.target_word + workgroup.x] = ${toBits(type, "sums[0]")}; }
+}`,
+    ],
+  });
+}

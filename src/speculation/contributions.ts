@@ -1,0 +1,78 @@
+import type { Loop } from "../loops/ir.ts";
+import { identityOf } from "../loops/kernels/body.ts";
+import { controlWords } from "../loops/kernels/control.ts";
+import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
+import type { Execution } from "./execution.ts";
+import type { PhaseTimer } from "./phaseTimer.ts";
+import { readBuffers } from "./readBuffers.ts";
+import { bind } from "./rounds.ts";
+import { bitsOf, reduceValues, valueOf } from "./variables.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Bytes that the contributions of `count` iterations to a loop's reductions need, with room to combine them. */
+export function contributionBytes({ reductions }: Loop, count: number): number {
+  return 4 * reductions.length * (count + scratchWords(count));
+}
+
+/** Makes iterations contribute nothing: those that the CPU executes are in the execution's values already. */
+export function clearContributions(
+  workspace: Workspace,
+  { loop, count }: Execution,
+  contributions: GPUBuffer,
+  from: number,
+  to: number,
+): void {
+  for (const [place, reduction] of loop.reductions.entries()) {
+    const identities = new Uint32Array(to - from).fill(bitsOf(reduction.type, identityOf(reduction)));
+    workspace.device.queue.writeBuffer(contributions, 4 * (place * count + from), identities);
+  }
+}
+
+/** Combines what the iterations before `end` contributed with the values that the execution has. */
+export async function combineContributions(
+  workspace: Workspace,
+  { loop, count, reductions }: Execution,
+  buffers: Readonly<Record<string, GPUBuffer>>,
+  end: number,
+  timer: PhaseTimer | null,
+): Promise<void> {
+  if (loop.reductions.length === 0 || end === 0) return;
+  const { device } = workspace;
+  const pipelines = await workspace.compile(
+    loop,
+    loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
+  );
+  device.queue.writeBuffer(buffers.control!, 4 * controlWords.indexOf("base"), Uint32Array.of(end));
+
+  const encoder = device.createCommandEncoder();
+  const readings = pipelines.map((pipeline, place) => {
+    const scratch = loop.reductions.length * count + place * scratchWords(count);
+    const levels = levelsOf(count, place * count, scratch);
+    for (const [depth, level] of levels.entries()) {
+      const uniform = workspace.buffer(
+        `level ${place} ${depth}`,
+        16,
+        GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+      );
+      device.queue.writeBuffer(uniform, 0, packLevel(level, depth === 0));
+      const pass = encoder.beginComputePass(timer?.pass("commit"));
+      pass.setPipeline(pipeline.pipeline);
+      pass.setBindGroup(0, bind(device, pipeline, { ...buffers, level: uniform }));
+      pass.dispatchWorkgroups(level.workgroups);
+      pass.end();
+    }
+    return { buffer: buffers.contributions!, bytes: 4, offset: 4 * levels.at(-1)!.target };
+  });
+  if (timer) {
+    timer.resolve(encoder);
+    readings.push({ ...timer.reading, offset: 0 });
+  }
+  const read = await readBuffers(workspace, readings, encoder);
+  read((bytes, place) => {
+    const reduction = loop.reductions[place];
+    if (!reduction) return timer!.add(bytes);
+    const [bits] = new Uint32Array(bytes.slice().buffer);
+    const { name, type } = reduction;
+    reductions[name] = reduceValues(reduction, reductions[name]!, valueOf(type, bits!));
+  });
+}

@@ -1,0 +1,136 @@
+import type { Loop } from "../loops/ir.ts";
+import { type ControlWord, controlWords, mostEpochs, none, states } from "../loops/kernels/control.ts";
+import { engineParameters } from "../loops/kernels/marks.ts";
+import { packParameters } from "../loops/kernels/parameters.ts";
+import { dispatchOffsets, sizeFor } from "../loops/kernels/scheduling.ts";
+import type { PhaseTimer } from "./phaseTimer.ts";
+import type { Plan } from "./plans.ts";
+import { type Reading, readBuffers } from "./readBuffers.ts";
+import type { LoopPipeline, Workspace } from "./workspace.ts";
+
+/** The words by which the kernels steer themselves, and the bits of the carried variables. */
+export interface ControlState extends Record<ControlWord, number> {
+  readonly carried: Uint32Array;
+}
+
+/** The control words before the first round; the rest is zero. */
+export function startOf(base: number, window: number, carried: Uint32Array): ControlState {
+  const words = Object.fromEntries(controlWords.map((word) => [word, 0])) as Record<ControlWord, number>;
+  return { ...words, state: states.running, base, window, slots: window, cut: none, end: none, carried };
+}
+
+/** Encodes rounds of a plan, submits them and reads how far they came. */
+export class Rounds {
+  readonly #workspace: Workspace;
+  readonly #plan: Plan;
+  readonly #timer: PhaseTimer | null;
+  readonly #groups: readonly GPUBindGroup[];
+  readonly #pipelines: readonly LoopPipeline[];
+  readonly #buffers: Readonly<Record<string, GPUBuffer>>;
+
+  /** Uses the buffers by the names that the kernels have for them. */
+  constructor(
+    workspace: Workspace,
+    plan: Plan,
+    pipelines: readonly LoopPipeline[],
+    buffers: Readonly<Record<string, GPUBuffer>>,
+    timer: PhaseTimer | null,
+  ) {
+    this.#workspace = workspace;
+    this.#plan = plan;
+    this.#timer = timer;
+    this.#pipelines = pipelines;
+    this.#buffers = buffers;
+    this.#groups = pipelines.map((pipeline) => bind(workspace.device, pipeline, buffers));
+  }
+
+  /** Writes the parameters and the control words that the next rounds begin with. */
+  begin(loop: Loop, parameters: Readonly<Record<string, number>>, state: ControlState): void {
+    const { queue } = this.#workspace.device;
+    const { params, control, dispatches } = this.#buffers;
+    this.#makeRoom(1);
+    queue.writeBuffer(params!, 0, packParameters(engineParameters(loop), parameters));
+    const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
+    queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
+    const sizes = new Uint32Array(9);
+    sizes.set(sizeFor(state.slots), dispatchOffsets.evaluate / 4);
+    queue.writeBuffer(dispatches!, 0, sizes);
+  }
+
+  /** Runs at most `count` rounds; resolves to the control words after them. */
+  async run(count: number): Promise<ControlState> {
+    const encoder = this.#workspace.device.createCommandEncoder();
+    const rounds = this.#makeRoom(count);
+    this.#encode(encoder, rounds);
+    const { control } = this.#buffers;
+    const readings: Reading[] = [{ buffer: control!, bytes: control!.size }];
+    if (this.#timer) {
+      this.#timer.resolve(encoder);
+      readings.push(this.#timer.reading);
+    }
+    const read = await readBuffers(this.#workspace, readings, encoder);
+    let state: ControlState | undefined;
+    read((bytes, place) => {
+      if (place === 0) state = controlState(bytes);
+      else this.#timer!.add(bytes);
+    });
+    this.#workspace.epoch = state!.epoch - 1;
+    return state!;
+  }
+
+  #encode(encoder: GPUCommandEncoder, rounds: number): void {
+    const { dispatches } = this.#buffers;
+    let pass: GPUComputePassEncoder | undefined;
+    for (let round = 0; round < rounds; round++) {
+      for (const [place, { size, phase }] of this.#plan.phases.entries()) {
+        if (this.#timer) {
+          pass?.end();
+          pass = undefined;
+        }
+        pass ??= encoder.beginComputePass(this.#timer?.pass(phase));
+        pass.setPipeline(this.#pipelines[place]!.pipeline);
+        pass.setBindGroup(0, this.#groups[place]!);
+        if (size === null) pass.dispatchWorkgroups(1);
+        else pass.dispatchWorkgroupsIndirect(dispatches!, dispatchOffsets[size]);
+      }
+    }
+    pass?.end();
+  }
+
+  /** Clears the marks when their epochs run out; gives how many of the rounds may be run before that happens again. */
+  #makeRoom(rounds: number): number {
+    const { epochs } = this.#plan;
+    const left = () => Math.floor((mostEpochs - this.#workspace.epoch - 1) / epochs);
+    if (left() < 1) {
+      const { device } = this.#workspace;
+      const encoder = device.createCommandEncoder();
+      encoder.clearBuffer(this.#buffers.marks!);
+      device.queue.submit([encoder.finish()]);
+      this.#workspace.epoch = 0;
+      device.queue.writeBuffer(this.#buffers.control!, 4 * controlWords.indexOf("epoch"), Uint32Array.of(1));
+    }
+    return Math.min(rounds, left());
+  }
+}
+
+/** A bind group of all that a kernel wants bound. */
+export function bind(
+  device: GPUDevice,
+  { kernel, layout }: LoopPipeline,
+  buffers: Readonly<Record<string, GPUBuffer>>,
+): GPUBindGroup {
+  return device.createBindGroup({
+    layout,
+    entries: kernel.bindings.map(({ name }, binding) => {
+      const buffer = buffers[name];
+      if (!buffer) throw new Error(`the kernel ${kernel.name} wants a buffer ${name}`);
+      return { binding, resource: { buffer } };
+    }),
+  });
+}
+
+function controlState(bytes: Uint8Array<ArrayBuffer>): ControlState {
+  const words = new Uint32Array(bytes.slice().buffer);
+  const named = Object.fromEntries(controlWords.map((word, place) => [word, words[place]!]));
+  return { ...(named as Record<ControlWord, number>), carried: words.slice(controlWords.length) };
+}

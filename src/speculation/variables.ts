@@ -1,0 +1,37 @@
+import type { NumberType, Reduction } from "../loops/ir.ts";
+
+const word = new DataView(new ArrayBuffer(4));
+
+/** The bits of a number as a value of the type, converted as a typed array of it does. */
+export function bitsOf(type: NumberType, value: number): number {
+  if (type === "f32") word.setFloat32(0, value);
+  else word.setInt32(0, value);
+  return word.getUint32(0);
+}
+
+/** The value of the type that has these bits. */
+export function valueOf(type: NumberType, bits: number): number {
+  word.setUint32(0, bits);
+  if (type === "f32") return word.getFloat32(0);
+  return type === "i32" ? word.getInt32(0) : bits;
+}
+
+/** Two values of a reduction as one. */
+export function reduceValues({ operator, type }: Reduction, a: number, b: number): number {
+  switch (operator) {
+    case "+":
+      return valueOf(type, bitsOf(type, a + b));
+    case "*":
+      return type === "f32" ? Math.fround(a * b) : valueOf(type, Math.imul(a, b) >>> 0);
+    case "min":
+      return Math.min(a, b);
+    case "max":
+      return Math.max(a, b);
+    case "&":
+      return valueOf(type, (a & b) >>> 0);
+    case "|":
+      return valueOf(type, (a | b) >>> 0);
+    case "^":
+      return valueOf(type, (a ^ b) >>> 0);
+  }
+}

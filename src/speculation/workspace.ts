@@ -1,0 +1,127 @@
+import type { Loop } from "../loops/ir.ts";
+import type { Kernel } from "../loops/kernels/kernel.ts";
+
+/** A compiled kernel. */
+export interface LoopPipeline {
+  readonly kernel: Kernel;
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+}
+
+const workspaces = new WeakMap<GPUDevice, Workspace>();
+
+/**
+ * What speculation keeps on a device from one loop to the next: compiled kernels, and working memory, which grows to what the largest
+ * loop needs and is used by one loop at a time.
+ */
+export class Workspace {
+  readonly device: GPUDevice;
+  /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
+  epoch = 0;
+  readonly #buffers = new Map<string, GPUBuffer>();
+  readonly #free: GPUBuffer[] = [];
+  readonly #pipelines = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
+  #stamp = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** The workspace of a device. */
+  static of(device: GPUDevice): Workspace {
+    const known = workspaces.get(device);
+    if (known) return known;
+    const workspace = new Workspace(device);
+    workspaces.set(device, workspace);
+    return workspace;
+  }
+
+  private constructor(device: GPUDevice) {
+    this.device = device;
+  }
+
+  /** A number that tells one execution of a loop from the ones before it; not 0, which is what new memory holds. */
+  nextStamp(): number {
+    this.#stamp = (this.#stamp % 0xffffffff) + 1;
+    return this.#stamp;
+  }
+
+  /** Runs `work` after all work that came before has ended, well or not. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  /** The working buffer of a name, at least as large as asked. It is made anew, and zero, when it has to grow. */
+  buffer(name: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
+    const known = this.#buffers.get(name);
+    if (known && known.size >= bytes) return known;
+    known?.destroy();
+    const buffer = this.device.createBuffer({ label: name, size: Math.max(16, bytes), usage });
+    this.#buffers.set(name, buffer);
+    if (name === "marks") this.epoch = 0;
+    return buffer;
+  }
+
+  /** A buffer with any contents for the data of an array; give it back after use. */
+  borrow(bytes: number): GPUBuffer {
+    const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    return this.#borrow(bytes, STORAGE | COPY_SRC | COPY_DST);
+  }
+
+  /** A buffer to read data back through; give it back, unmapped, after use. */
+  borrowStaging(bytes: number): GPUBuffer {
+    return this.#borrow(bytes, GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+  }
+
+  #borrow(bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
+    const fits = (free: GPUBuffer) =>
+      free.usage === usage && free.size >= bytes && free.size <= 2 * bytes + 4096;
+    const place = this.#free.findIndex(fits);
+    if (place >= 0) return this.#free.splice(place, 1)[0]!;
+    return this.device.createBuffer({ size: Math.max(16, bytes), usage });
+  }
+
+  /** Takes a borrowed buffer back. A few are kept for the next loop. */
+  giveBack(buffer: GPUBuffer): void {
+    this.#free.push(buffer);
+    if (this.#free.length > 16) this.#free.shift()!.destroy();
+  }
+
+  /** Compiles a loop's kernels, each once per device. */
+  compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
+    let compiled = this.#pipelines.get(loop);
+    if (!compiled) this.#pipelines.set(loop, (compiled = new Map()));
+    return Promise.all(
+      kernels.map((kernel) => {
+        const known = compiled.get(kernel.name) ?? this.#compile(kernel);
+        compiled.set(kernel.name, known);
+        return known;
+      }),
+    );
+  }
+
+  async #compile(kernel: Kernel): Promise<LoopPipeline> {
+    const { device } = this;
+    const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
+    const layout = device.createBindGroupLayout({
+      entries: kernel.bindings.map(({ access }, binding) => ({
+        binding,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: types[access] },
+      })),
+    });
+    const pipeline = await device.createComputePipelineAsync({
+      label: kernel.name,
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module: device.createShaderModule({ code: kernel.code }), entryPoint: kernel.name },
+    });
+    return { kernel, pipeline, layout };
+  }
+
+  /** Frees all memory on the device. Later loops start anew. */
+  release(): void {
+    for (const buffer of [...this.#buffers.values(), ...this.#free]) buffer.destroy();
+    this.#buffers.clear();
+    this.#free.length = 0;
+    this.epoch = 0;
+  }
+}
