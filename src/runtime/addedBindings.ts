@@ -1,6 +1,6 @@
-import type { BindingPoint } from "../compiler/contract.ts";
+import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
-import type { BindGroups, SetGroup } from "./bindGroups.ts";
+import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
 import { type Kernel, prove } from "./kernels.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import { rangeOf } from "./reportArena.ts";
@@ -13,9 +13,6 @@ export function addedPoints({ protection, interGroup }: Kernel): readonly Bindin
   const { group, binding } = protection.layout!;
   return [{ group, binding }, ...(interGroup?.shadows ?? []).map(({ at }) => at)];
 }
-
-/** The bind groups that the program sets, by index. */
-export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
@@ -35,7 +32,11 @@ export class AddedBindings {
   readonly #shadows: ShadowBuffers;
   readonly #descriptor: AddedBindingsDescriptor;
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
+  /** Which of the program's buffers have shadows, and where those are bound. */
+  readonly #pairs: InterGroup["shadows"];
   readonly #made = new BindGroupCache();
+  /** What is set whatever the program sets. */
+  #fixed: SetGroups | undefined;
 
   constructor(
     device: GPUDevice,
@@ -46,6 +47,7 @@ export class AddedBindings {
     this.#bindGroups = bindGroups;
     this.#shadows = shadows;
     this.#descriptor = descriptor;
+    this.#pairs = descriptor.kernel.interGroup?.shadows ?? [];
     const { pipeline, kernel, replaced } = descriptor;
     const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
     // An invalid pipeline is reported to the program; what follows from it is not its concern.
@@ -55,30 +57,31 @@ export class AddedBindings {
     this.#layouts = new Map(made);
   }
 
-  /** What has to be set where the program has set `own`. Leaves out what the program has not provided for. */
+  /** The bind groups to set in place of the program's. Leaves out what the program has not provided for. */
   groupsFor(own: SetGroups): SetGroups {
-    const groups = new Map(own);
+    if (this.#fixed) return this.#fixed;
+    const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
       const group = this.#groupAt(index, layout, own);
       if (group) groups.set(index, group);
     }
+    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0) this.#fixed = groups;
     return groups;
   }
 
   /** The parts of the program's buffers that the kernel changes in place. */
   shadowed(own: SetGroups): readonly BufferRange[] {
-    const { interGroup } = this.#descriptor.kernel;
-    return (interGroup?.shadows ?? []).flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
+    return this.#pairs.flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
   }
 
   #groupAt(index: number, layout: GPUBindGroupLayout, own: SetGroups): SetGroup | undefined {
-    const { kernel, replaced, accepts } = this.#descriptor;
+    const { replaced, accepts } = this.#descriptor;
     const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
     if (program !== undefined) {
       const programsLayout = program?.group && this.#bindGroups.layoutOf(program.group);
       if (!programsLayout || !accepts(programsLayout)) return undefined;
     }
-    const shadows = (kernel.interGroup?.shadows ?? []).filter(({ at }) => at.group === index);
+    const shadows = this.#pairs.filter(({ at }) => at.group === index);
     const ranges = shadows.flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
     if (ranges.length < shadows.length) return undefined;
     const group = this.#made.get(

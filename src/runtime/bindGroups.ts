@@ -18,6 +18,9 @@ export interface SetGroup {
   readonly offsets: readonly unknown[];
 }
 
+/** Bind groups that are set, by index. */
+export type SetGroups = ReadonlyMap<number, SetGroup>;
+
 interface GroupRecord {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;

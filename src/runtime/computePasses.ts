@@ -1,5 +1,4 @@
-import type { SetGroups } from "./addedBindings.ts";
-import type { Access, BindGroups, SetGroup } from "./bindGroups.ts";
+import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { IndirectDispatch } from "./indirectDispatch.ts";
@@ -55,13 +54,15 @@ export class ComputePasses {
 /** What dispatches take until the program sets something else. */
 interface Prepared {
   readonly variant: Variant;
-  readonly groups: SetGroups;
-  readonly access: readonly Access[];
+  /** What is set in place of the program's bind groups. */
+  readonly groups: SetGroups | undefined;
   /** What the kernel changes in place. */
   readonly shadowed: readonly BufferRange[];
   /** What it writes without a shadow, once that matters. */
   written?: readonly BufferRange[];
 }
+
+const nothing: readonly BufferRange[] = [];
 
 /** One compute pass. */
 class ComputePass {
@@ -97,7 +98,7 @@ class ComputePass {
     const doubled = kernel && doubleGrid(kernel.name, grid, this.#parts.limit);
     const prepared = this.#prepare(doubled?.doubling ?? 0);
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
-    if (prepared) this.#commands.use(prepared.variant.pipeline, prepared.groups);
+    if (prepared) this.#use(prepared);
     this.#commands.dispatchWorkgroups(...((doubled?.grid ?? grid) as [number, number, number]));
     if (prepared) this.#noteWrites(prepared);
   }
@@ -105,16 +106,15 @@ class ComputePass {
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
     const { indirect } = this.#parts;
     const kernel = this.#kernelToDouble();
-    const isDoubled = kernel !== undefined && indirect.accepts(buffer, offset);
-    const prepared = this.#prepare(isDoubled ? namedByReport : 0);
     // A kernel that writes its own arguments is for the device to refuse.
-    const isRefused = prepared?.access.some(({ written }) => written.has(buffer));
+    const isDoubled = kernel && indirect.accepts(buffer, offset) && !this.#writes(buffer);
+    const prepared = this.#prepare(isDoubled ? namedByReport : 0);
     let [from, at] = [buffer, offset];
-    if (prepared && isDoubled && !isRefused) {
+    if (prepared && isDoubled) {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
     }
-    if (prepared) this.#commands.use(prepared.variant.pipeline, prepared.groups);
+    if (prepared) this.#use(prepared);
     this.#commands.dispatchWorkgroupsIndirect(from, at);
     this.#record.read.add(buffer);
     if (prepared) this.#noteWrites(prepared);
@@ -135,17 +135,28 @@ class ComputePass {
     if (kernel) dispatches.set(kernel, (dispatches.get(kernel) ?? 0) + 1);
     const variant = pipeline.variant(doubling);
     if (this.#prepared?.variant === variant) return this.#prepared;
-    const access = [...this.#groups].flatMap(
-      ([index, { group }]) =>
-        (group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index))) ?? [],
-    );
-    for (const each of access) this.#record.add(each);
+    for (const [index, { group }] of this.#groups) {
+      const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
+      if (access) this.#record.add(access);
+    }
     this.#prepared = {
-      ...{ variant, access },
-      groups: variant.added?.groupsFor(this.#groups) ?? new Map(this.#groups),
-      shadowed: variant.added?.shadowed(this.#groups) ?? [],
+      variant,
+      groups: variant.added?.groupsFor(this.#groups),
+      shadowed: kernel?.interGroup ? (variant.added?.shadowed(this.#groups) ?? nothing) : nothing,
     };
     return this.#prepared;
+  }
+
+  #use({ variant, groups }: Prepared): void {
+    this.#commands.use(variant.pipeline, this.#groups, groups);
+  }
+
+  /** Whether the kernel may write a buffer. */
+  #writes(buffer: GPUBuffer): boolean {
+    return [...this.#groups].some(([index, { group }]) => {
+      const access = group && this.#parts.bindGroups.accessOf(group, this.#pipeline?.accessOf(index));
+      return access?.written.has(buffer);
+    });
   }
 
   #bringShadowsUpToDate({ shadowed }: Prepared): void {

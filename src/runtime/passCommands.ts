@@ -1,4 +1,4 @@
-import type { SetGroup } from "./bindGroups.ts";
+import type { SetGroup, SetGroups } from "./bindGroups.ts";
 import { type Anything, noOffsets, type Step } from "./steps.ts";
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
@@ -29,16 +29,19 @@ export class PassCommands {
     this.#groups.set(index, set);
   }
 
-  /** Lets exactly these be set. */
-  use(pipeline: GPUComputePipeline, groups: ReadonlyMap<number, SetGroup>): void {
+  /** Sets what is not set already: the bind groups `own`, except where `added` are to be in their place. */
+  use(pipeline: GPUComputePipeline, own: SetGroups, added: SetGroups | undefined): void {
     if (this.#pipeline !== pipeline) this.setPipeline(pipeline);
-    for (const [index, wanted] of groups) {
-      const now = this.#groups.get(index) ?? unset;
-      if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
-    }
     for (const [index, { group }] of this.#groups) {
-      if (group && !groups.has(index)) this.setBindGroup(index, unset);
+      if (group && !own.has(index) && !added?.has(index)) this.setBindGroup(index, unset);
     }
+    for (const [index, set] of own) if (!added?.has(index)) this.#ensure(index, set);
+    if (added) for (const [index, set] of added) this.#ensure(index, set);
+  }
+
+  #ensure(index: number, wanted: SetGroup): void {
+    const now = this.#groups.get(index) ?? unset;
+    if (now.group !== wanted.group || now.offsets !== wanted.offsets) this.setBindGroup(index, wanted);
   }
 
   dispatchWorkgroups(...grid: Parameters<GPUComputePassEncoder["dispatchWorkgroups"]>): void {

@@ -1,0 +1,289 @@
+/** Buffers that kernels change in place, when replicas are workgroups: the second replica works on a copy. */
+import { describe, expect, it, vi } from "vitest";
+import { download, upload } from "../../test/storageBuffers.ts";
+import { testDevices } from "../../test/testDevices.ts";
+import { harden } from "./harden.ts";
+import type { HardenedDevice } from "./hardenedDevice.ts";
+import { front } from "./nativeObjects.ts";
+import type { Policy } from "./policy.ts";
+import { ShadowSync } from "./shadowSync.ts";
+
+const { newDevice } = testDevices();
+
+/** Kernels on 8 words: two change them in place, one replaces them. */
+const CODE = `
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(2) fn advance(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3 + 1; }
+@compute @workgroup_size(2) fn swap(@builtin(global_invocation_id) id: vec3u) {
+  let low = data[2 * id.x];
+  data[2 * id.x] = data[2 * id.x + 1];
+  data[2 * id.x + 1] = low;
+}
+@compute @workgroup_size(2) fn fill(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x * 7; }`;
+type EntryPoint = "advance" | "swap" | "fill";
+const workgroups: Record<EntryPoint, number> = { advance: 4, swap: 2, fill: 4 };
+const start = [5, 1, 4, 1, 3, 9, 2, 6];
+
+/** Records the commands of one command buffer. */
+class Recording {
+  readonly #device: GPUDevice;
+  readonly #encoder: GPUCommandEncoder;
+  readonly #layout: GPUBindGroupLayout;
+  readonly #pipelines = new Map<EntryPoint, GPUComputePipeline>();
+  #pass: GPUComputePassEncoder | undefined;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    this.#encoder = device.createCommandEncoder();
+    const buffer = { type: "storage", hasDynamicOffset: true } as const;
+    this.#layout = device.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer }],
+    });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
+    const module = device.createShaderModule({ code: CODE });
+    for (const entryPoint of ["advance", "swap", "fill"] as const) {
+      const pipeline = device.createComputePipeline({ layout, compute: { module, entryPoint } });
+      this.#pipelines.set(entryPoint, pipeline);
+    }
+  }
+
+  /** Dispatches on the 8 words at an offset in bytes, in the pass that is open. */
+  run(entryPoint: EntryPoint, buffer: GPUBuffer, offset = 0): this {
+    this.#pass ??= this.#encoder.beginComputePass();
+    this.#pass.setPipeline(this.#pipelines.get(entryPoint)!);
+    const entries = [{ binding: 0, resource: { buffer, size: 4 * start.length } }];
+    this.#pass.setBindGroup(0, this.#device.createBindGroup({ layout: this.#layout, entries }), [offset]);
+    this.#pass.dispatchWorkgroups(workgroups[entryPoint]);
+    return this;
+  }
+
+  /** Commands between passes. */
+  between(encode: (encoder: GPUCommandEncoder) => void): this {
+    this.#pass?.end();
+    this.#pass = undefined;
+    encode(this.#encoder);
+    return this;
+  }
+
+  submit(): void {
+    this.#pass?.end();
+    this.#device.queue.submit([this.#encoder.finish()]);
+  }
+}
+
+async function hardened(policy?: Policy): Promise<{ device: HardenedDevice; done: () => void }> {
+  const native = await newDevice();
+  const device = await harden(native, { redundancy: "inter", ...policy });
+  return { device, done: () => native.destroy() };
+}
+
+/** What programs do with a buffer of 8 words at 0 and 8 more at 256, and how often a shadow has to be made equal. */
+interface Program {
+  readonly run: (device: GPUDevice, buffer: GPUBuffer) => void;
+  readonly copies: number;
+}
+const programs: Record<string, Program> = {
+  "a hundred steps in one pass": {
+    run: (device, buffer) => {
+      const recording = new Recording(device);
+      for (let step = 0; step < 50; step++) recording.run("advance", buffer).run("swap", buffer);
+      recording.submit();
+    },
+    copies: 1,
+  },
+  "several passes of one command buffer": {
+    run: (device, buffer) =>
+      new Recording(device)
+        .run("advance", buffer)
+        .between(() => {})
+        .run("swap", buffer)
+        .submit(),
+    copies: 1,
+  },
+  "a command buffer each": {
+    run: (device, buffer) => {
+      for (let step = 0; step < 3; step++) new Recording(device).run("advance", buffer).submit();
+    },
+    copies: 3,
+  },
+  "parts of a buffer at dynamic offsets": {
+    run: (device, buffer) => {
+      const recording = new Recording(device);
+      for (let step = 0; step < 4; step++) recording.run("advance", buffer).run("swap", buffer, 256);
+      recording.submit();
+    },
+    copies: 2,
+  },
+  "a kernel between that only writes": {
+    run: (device, buffer) =>
+      new Recording(device).run("advance", buffer).run("fill", buffer).run("advance", buffer).submit(),
+    copies: 2,
+  },
+  "a kernel between that writes another part": {
+    run: (device, buffer) =>
+      new Recording(device).run("advance", buffer).run("fill", buffer, 256).run("advance", buffer).submit(),
+    copies: 1,
+  },
+  "a copy between": {
+    run: (device, buffer) => {
+      const other = upload(device, start.toReversed());
+      new Recording(device)
+        .run("advance", buffer)
+        .between((encoder) => encoder.copyBufferToBuffer(other, buffer))
+        .run("swap", buffer)
+        .submit();
+    },
+    copies: 2,
+  },
+  "a clear between": {
+    run: (device, buffer) =>
+      new Recording(device)
+        .run("advance", buffer)
+        .between((encoder) => encoder.clearBuffer(buffer, 4, 8))
+        .run("advance", buffer)
+        .submit(),
+    copies: 2,
+  },
+  "two buffers": {
+    run: (device, buffer) => {
+      const other = upload(device, start);
+      const recording = new Recording(device);
+      for (let step = 0; step < 3; step++) recording.run("advance", buffer).run("swap", other);
+      recording.submit();
+    },
+    copies: 2,
+  },
+};
+const padded = [...start, ...new Array(56).fill(0), ...start.toReversed()];
+
+describe.each(Object.entries(programs))("%s", (_, { run, copies }) => {
+  it("gives the same bits, and copies no more than it must", async () => {
+    const plain = await newDevice();
+    const { device, done } = await hardened();
+    const [expected, actual] = [upload(plain, padded), upload(device, padded)];
+    run(plain, expected);
+    run(device, actual);
+    expect(await download(device, actual)).toEqual(await download(plain, expected));
+    const report = await device.belay.report();
+    expect(report.faults).toEqual([]);
+    expect(report.shadows).toMatchObject({ copies, bytes: copies * 4 * start.length });
+    plain.destroy();
+    done();
+  });
+
+  it("recovers from a fault in its last dispatch", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const fresh = upload(device, padded);
+    run(device, fresh);
+    const expected = await download(device, fresh);
+    const { kernels } = await device.belay.report();
+    const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
+    expect(kernels.map(({ redundancy }) => redundancy)).toEqual(["inter", "inter", "inter"]);
+    for (const replica of [0, 1] as const) {
+      const site = sites.find(({ span }) => CODE.startsWith("data[id.x] * 3 + 1", span.start))!;
+      const where = { workgroup: [1, 0, 0], localIndex: 1 } as const;
+      device.belay.arm({ kernel, site: site.id, replica, mask: 4, ...where });
+      const buffer = upload(device, padded);
+      run(device, buffer);
+      expect(await download(device, buffer)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+    }
+    expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
+    done();
+  });
+});
+
+describe("without the copy, or when it is forgotten", () => {
+  const steps = (device: GPUDevice, buffer: GPUBuffer) => programs["a clear between"]!.run(device, buffer);
+
+  it("replicas disagree, which shows that the second one works on its own", async () => {
+    const native = await newDevice();
+    const createShaderModule = ({ code, ...rest }: GPUShaderModuleDescriptor) =>
+      native.createShaderModule({ ...rest, code: code.replace("shadow[i] = original[i];", "") });
+    const device = await harden(front(native, { createShaderModule }), { redundancy: "inter", retries: 1 });
+    const buffer = upload(device, padded);
+    steps(device, buffer);
+    await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });
+    native.destroy();
+  });
+
+  it("a write in between is seen as a fault", async () => {
+    const { device, done } = await hardened({ onFault: "throw" });
+    const wrote = vi.spyOn(ShadowSync.prototype, "wroteSomewhere").mockImplementation(() => {});
+    const buffer = upload(device, padded);
+    steps(device, buffer);
+    await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });
+    wrote.mockRestore();
+    done();
+  });
+});
+
+describe("the memory of a shadow", () => {
+  it.each(["recover", "throw"] as const)("goes with its buffer, under %s", async (onFault) => {
+    const { device, done } = await hardened({ onFault });
+    const buffers = [upload(device, padded), upload(device, padded)];
+    for (const buffer of buffers) new Recording(device).run("advance", buffer).submit();
+    expect((await device.belay.report()).shadows).toMatchObject({ held: 576, peak: 576 });
+    for (const buffer of buffers) {
+      buffer.destroy();
+      buffer.destroy();
+    }
+    expect((await device.belay.report()).shadows).toMatchObject({ held: 0, peak: 576 });
+    done();
+  });
+
+  it("survives the buffer's end as long as work may have to run again", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const other = upload(device, padded);
+    const run = async () => {
+      const buffer = upload(device, padded);
+      const copyOut = (encoder: GPUCommandEncoder) => encoder.copyBufferToBuffer(buffer, other);
+      new Recording(device).run("advance", buffer).run("advance", buffer).between(copyOut).submit();
+      buffer.destroy();
+      return download(device, other);
+    };
+    const expected = await run();
+    const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
+    const where = { workgroup: [1, 0, 0], localIndex: 1 } as const;
+    device.belay.arm({ kernel, site: sites.at(-1)!.id, replica: 0, mask: 4, ...where });
+    expect(await run()).toEqual(expected);
+    expect(await device.belay.report()).toMatchObject({ recoveries: 1, shadows: { held: 0 } });
+    done();
+  });
+
+  it("when there is none, keeps results from being released", async () => {
+    const native = await newDevice({ errorsAreExpected: true });
+    native.addEventListener("uncapturederror", (event) => event.preventDefault());
+    const createBuffer = (descriptor: GPUBufferDescriptor) =>
+      native.createBuffer(
+        descriptor.label === "belay: shadow" ? { ...descriptor, size: 2 ** 48 } : descriptor,
+      );
+    const device = await harden(front(native, { createBuffer }), { redundancy: "inter" });
+    const buffer = upload(device, padded);
+    new Recording(device).run("advance", buffer).submit();
+    await expect(download(device, buffer)).rejects.toMatchObject({
+      name: "UnverifiedError",
+      message: expect.stringContaining("changes in place"),
+    });
+    native.destroy();
+  });
+});
+
+it("a pipeline layout without room for a shadow leaves the kernel alone", async () => {
+  const { device, done } = await hardened();
+  const room = device.limits.maxStorageBuffersPerShaderStage - 1;
+  const entries = Array.from({ length: room }, (_, binding) => ({
+    ...{ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } as const },
+  }));
+  const layout = device.createPipelineLayout({
+    bindGroupLayouts: [device.createBindGroupLayout({ entries })],
+  });
+  const module = device.createShaderModule({ code: CODE });
+  device.createComputePipeline({ layout, compute: { module, entryPoint: "fill" } });
+  device.createComputePipeline({ layout, compute: { module, entryPoint: "advance" } });
+  expect((await device.belay.report()).kernels).toMatchObject([
+    { kernel: "fill", redundancy: "inter", diagnostics: [] },
+    { kernel: "advance", redundancy: "none", diagnostics: [{ code: "BELAY324" }] },
+  ]);
+  done();
+});
