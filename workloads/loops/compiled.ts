@@ -1,0 +1,72 @@
+/** The loops in C: what a program that runs them in order, natively, takes for them. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LoopData } from "../../src/loops/sequential.ts";
+import type { Argument } from "./loopProgram.ts";
+
+/** Beside this file, or in the repository that it was built from. */
+const sources = ["./c/", "../../../workloads/loops/c/"]
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find(existsSync);
+
+/**
+ * Builds the C version of a loop in a directory and returns the program. Throws when there is no compiler, which `CC` may name.
+ * `machine` is the processor to build for.
+ */
+export function compileLoop(name: string, directory: string, machine = "native"): string {
+  if (!sources) throw new Error("the C versions of the loops are only in the repository");
+  const program = join(directory, name);
+  const files = [join(sources, `${name}.c`), join(sources, "driver.c")];
+  const compiler = process.env.CC ?? "gcc";
+  execFileSync(compiler, ["-std=gnu11", "-O3", `-march=${machine}`, ...files, "-lm", "-o", program]);
+  return program;
+}
+
+export interface CompiledRun {
+  /** For each repetition. */
+  readonly seconds: readonly number[];
+  /** The arguments as the last repetition left them. */
+  readonly left: Argument[];
+}
+
+/** Runs a program of `compileLoop`, each repetition with the same arguments. Its files are written beside it. */
+export function runCompiled(
+  program: string,
+  parameters: readonly Argument[],
+  repetitions: number,
+): CompiledRun {
+  const [input, output] = [`${program}.in`, `${program}.out`] as const;
+  writeFileSync(
+    input,
+    Buffer.concat([words(BigUint64Array.of(BigInt(parameters.length))), ...parameters.map(encode)]),
+  );
+  const printed = execFileSync(program, [input, output, String(repetitions)], { encoding: "utf8" });
+  return {
+    seconds: printed.trim().split("\n").map(Number),
+    left: decode(readFileSync(output), parameters),
+  };
+}
+
+const words = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+
+function encode(parameter: Argument): Buffer {
+  if (typeof parameter === "number") return words(Float64Array.of(0, parameter));
+  const length = words(BigUint64Array.of(BigInt(parameter.byteLength)));
+  return Buffer.concat([length, words(parameter), Buffer.alloc(-parameter.byteLength & 7)]);
+}
+
+/** The arguments in a file, of which `like` has the types. */
+function decode(file: Buffer, like: readonly Argument[]): Argument[] {
+  let at = 8;
+  return like.map((parameter) => {
+    const bytes = Number(file.readBigUInt64LE(at));
+    const start = at + 8;
+    at = start + (bytes === 0 ? 8 : bytes + (-bytes & 7));
+    if (typeof parameter === "number") return file.readDoubleLE(start);
+    const Elements = parameter.constructor as new (from: ArrayBuffer) => LoopData;
+    return new Elements(new Uint8Array(file.subarray(start, start + bytes)).buffer);
+  });
+}
