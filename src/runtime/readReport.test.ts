@@ -3,6 +3,7 @@ import { type CheckSite, recordCause, reportWords } from "../compiler/contract.t
 import { describeFault } from "./fault.ts";
 import type { Kernel } from "./kernels.ts";
 import { readReport } from "./readReport.ts";
+import { describeUnverified } from "./unverified.ts";
 
 const source = "fn main() {\n  out[i] = 1.5;\n}";
 const check = {
@@ -70,6 +71,45 @@ describe("readReport", () => {
     expect(faults.map(({ values }) => values)).toEqual([
       ["1", null],
       ["2", "4"],
+    ]);
+  });
+
+  it("takes a cell that is not zero for a fault in one of its workgroups", () => {
+    const words = new Uint32Array(reportWords.total + 8);
+    words.set([0, 0, 7, 0, 0xabc], reportWords.total);
+    const signature = { ...check, id: 2, kind: "signature", name: "main", scalar: "hash", components: 1 };
+    const kernel = {
+      ...kernelWith({ scalar: "u32", components: 1 }),
+      protection: { checks: [check, signature] },
+    };
+    const { faults, count } = readReport(kernel as unknown as Kernel, words);
+    expect(count).toBe(2);
+    expect(faults.map(({ workgroup }) => workgroup)).toEqual([
+      { index: 2, modulo: 8 },
+      { index: 4, modulo: 8 },
+    ]);
+    expect(describeFault(faults[1]!)).toBe(
+      'replicas of kernel "step" disagree at main, line 2, column 3: workgroup 4 of the grid, or one that is a multiple of 8 further, computed hashes that differ by 0x00000abc',
+    );
+  });
+
+  it("names the first cells only, and counts all", () => {
+    const words = new Uint32Array(reportWords.total + 64).fill(1, reportWords.total);
+    const { faults, count } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect([faults.length, count]).toEqual([reportWords.recordCapacity, 64]);
+  });
+
+  it("tells apart what is no fault", () => {
+    const words = report(
+      [0, recordCause.waitedTooLong, 0],
+      [0, recordCause.gridTooLarge, 0],
+      [1, mismatch, 3, 1],
+    );
+    const { faults, unverified, count } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect([faults.length, count]).toEqual([1, 3]);
+    expect(unverified.map(describeUnverified)).toEqual([
+      'workgroup (2, 0, 0) of kernel "step" waited too long for its twin',
+      'an indirect dispatch of kernel "step" has no room for twice its workgroups',
     ]);
   });
 });
