@@ -1,5 +1,7 @@
-import type { Loop, NumberType } from "../loops/ir.ts";
-import { type Kernel, workgroupSize } from "../loops/kernels/kernel.ts";
+import type { Loop } from "../loops/ir.ts";
+import { controlWords } from "../loops/kernels/control.ts";
+import { workgroupSize } from "../loops/kernels/kernel.ts";
+
 import { wgslName } from "../loops/kernels/names.ts";
 import { packParameters, parametersOf } from "../loops/kernels/parameters.ts";
 import { emitPublished, type PublishedKernels } from "../loops/kernels/published/kernels.ts";
@@ -14,44 +16,55 @@ import {
   tableWords,
 } from "../loops/kernels/published/layout.ts";
 import { mostUndone } from "../loops/kernels/published/recovery.ts";
+import { everyExpression } from "../loops/kernels/walk.ts";
+import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import type { Execution } from "./execution.ts";
+import { PhaseTimer, type PhaseTimes } from "./phaseTimer.ts";
+import type { PhaseName } from "./plans.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
+import { type Reading, readBuffers } from "./readBuffers.ts";
+import { bind } from "./rounds.ts";
+import { bitsOf, valueOf } from "./variables.ts";
+import type { LoopPipeline, Workspace } from "./workspace.ts";
 
 /** What of the published design is switched on; all of it unless said otherwise. The figures compare each without. */
 export interface PublishedOptions {
   /** Runs only misspeculated iterations again; without it, the whole round, on the CPU. */
   readonly localization?: boolean;
-  /** Copies only what iterations wrote; without it, whole arrays are copied aside and back in each round. */
+  /** Copies only what iterations wrote; without it, whole arrays are copied before and after each round. */
   readonly copyOptimization?: boolean;
   /** Chooses rounds by what the last ones showed; without it, a round takes all iterations the device can hold. */
   readonly scheduling?: boolean;
+  /** `measured` leaves dense dependences to the CPU; `never` executes on the CPU only what the GPU cannot. */
+  readonly fallback?: "measured" | "never";
+  /** Measures how long each phase takes; needs the feature `timestamp-query`. */
+  readonly timings?: boolean;
 }
-
-export type PublishedPhase = "computation" | "check" | "recovery" | "commit";
 
 export interface PublishedOutcome {
   /** Iterations that were executed, up to the one that ended the loop. */
   readonly executed: number;
+  readonly ended: boolean;
   readonly rounds: number;
   /** Iterations that ran again because they were misspeculated. */
   readonly misspeculated: number;
   /** Iterations that the CPU executed. */
   readonly onCpu: number;
+  /** How iterations were executed. */
+  readonly plans: readonly ["published"];
+  readonly phases: PhaseTimes | null;
 }
 
 /** What an iteration may log when the loop does not say how much it accesses. */
 const assumedAccesses = 16;
 /** Turns of its loops that an iteration may take on the GPU. */
-const fuel = 1 << 20;
+const fuel = 1 << 14;
 /** Iterations that one round runs again at most: one invocation executes them in order. */
 const mostAgain = 1024;
 /** Recoveries that are encoded at once, as each stops where it wrongs an iteration that had passed. */
 const recoveries = 4;
-
-interface Pipeline {
-  readonly kernel: Kernel;
-  readonly pipeline: GPUComputePipeline;
-}
+/** After so many rounds in a row of which most is misspeculated, the CPU takes as many iterations as they had. */
+const denseStreak = 4;
 
 /**
  * The published engine: iterations of a round run at once, the ones that share an element that is written run again in
@@ -60,291 +73,262 @@ interface Pipeline {
  *
  * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014.
  */
-export class PublishedEngine {
-  readonly #device: GPUDevice;
-  readonly #loop: Loop;
-  readonly #pipelines: Readonly<Record<keyof PublishedKernels, Pipeline>>;
-  readonly #parameters: ReadonlyMap<string, NumberType>;
-
-  constructor(device: GPUDevice, loop: Loop) {
-    this.#device = device;
-    this.#loop = loop;
-    this.#parameters = parametersOf(loop, addedParameters(loop));
-    const entries = Object.entries(emitPublished(loop)).map(([name, kernel]) => {
-      const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf(device, kernel)] });
-      const module = device.createShaderModule({ code: kernel.code, label: `${loop.name} ${name}` });
-      return [name, { kernel, pipeline: device.createComputePipeline({ layout, compute: { module } }) }];
-    });
-    this.#pipelines = Object.fromEntries(entries);
-  }
-
-  async run(execution: Execution, options: PublishedOptions = {}): Promise<PublishedOutcome> {
-    const { localization = true, copyOptimization = true, scheduling = true } = options;
-    const rounds = new Rounds(this.#device, this.#loop, this.#pipelines, this.#parameters, execution);
-    const { count } = execution;
-    const schedule = new PublishedSchedule(rounds.keys.tracked, rounds.mostStores, rounds.longest);
-    const outcome = { executed: 0, rounds: 0, misspeculated: 0, onCpu: 0 };
-    try {
-      let ended = false;
-      while (outcome.executed < count && !ended) {
-        const from = outcome.executed;
-        const size = Math.min(scheduling ? schedule.size : rounds.longest, count - from);
-        const state = await rounds.run(from, size, { localization, copyOptimization });
-        outcome.rounds++;
-        outcome.misspeculated += localization || state.marked === 0 ? state.again : size;
-        outcome.executed = from + state.stop;
-        ended = state.ended !== 0;
-        schedule.observe({ iterations: size, misspeculated: state.marked, breaks: state.breaks });
-        const forCpu = localization ? Number(state.escaped !== 0) : state.marked > 0 ? size : 0;
-        if (forCpu > 0 && !ended) {
-          const { next, ended: endedThere } = await rounds.onCpu(outcome.executed, outcome.executed + forCpu);
-          outcome.onCpu += next - outcome.executed;
-          outcome.executed = next;
-          ended = endedThere;
-        }
-      }
-      return outcome;
-    } finally {
-      rounds.destroy();
+export async function runPublished(
+  workspace: Workspace,
+  execution: Execution,
+  options: PublishedOptions = {},
+): Promise<PublishedOutcome> {
+  const { localization = true, copyOptimization = true, scheduling = true, timings = false } = options;
+  const mayFallBack = options.fallback !== "never" && isInteger(execution.loop);
+  const kernels = emitPublished(execution.loop);
+  const compiled = await workspace.compile(execution.loop, Object.values(kernels));
+  const names = Object.keys(kernels) as (keyof PublishedKernels)[];
+  const pipelines = Object.fromEntries(names.map((name, place) => [name, compiled[place]!])) as Pipelines;
+  const timer = timings ? new PhaseTimer(workspace) : null;
+  const rounds = new PublishedRounds(workspace, execution, pipelines, timer);
+  const { count } = execution;
+  const schedule = new PublishedSchedule(rounds.trackedKeys, rounds.mostStores, rounds.longest);
+  let [executed, ended, dense] = [0, count === 0, 0];
+  const totals = { rounds: 0, misspeculated: 0, onCpu: 0 };
+  const onCpu = async (iterations: number) => {
+    const result = await rounds.onCpu(executed, Math.min(count, executed + iterations));
+    totals.onCpu += result.next - executed;
+    executed = result.next;
+    ended = result.ended;
+  };
+  try {
+    rounds.begin();
+    while (executed < count && !ended) {
+      const size = Math.min(scheduling ? schedule.size : rounds.longest, count - executed);
+      const state = await rounds.run(executed, size, { localization, copyOptimization });
+      totals.rounds++;
+      totals.misspeculated += localization || state.marked === 0 ? state.again : size;
+      executed += state.stop;
+      ended = state.ended !== 0;
+      schedule.observe({ iterations: size, misspeculated: state.marked, breaks: state.breaks });
+      dense = 2 * state.marked > size ? dense + 1 : 0;
+      if (ended) break;
+      if (state.escaped !== 0) await onCpu(1);
+      else if (!localization && state.marked > 0) await onCpu(size);
+      else if (dense >= denseStreak && mayFallBack) await onCpu(denseStreak * size);
     }
+    await rounds.end(executed);
+    return { executed, ended, ...totals, plans: ["published"], phases: timer?.times ?? null };
+  } finally {
+    rounds.destroy();
+    timer?.destroy();
   }
 }
 
+/** Whether the CPU computes the loop to the bits that the GPU does, which may round floats in another way. */
+function isInteger(loop: Loop): boolean {
+  const variables = [...loop.carried, ...loop.reductions];
+  return ![...everyExpression(loop), ...variables].some(({ type }) => type === "f32");
+}
+
+type Pipelines = Readonly<Record<keyof PublishedKernels, LoopPipeline>>;
+
 /** The rounds of one execution, and the buffers they share. */
-class Rounds {
-  readonly keys;
+class PublishedRounds {
+  readonly trackedKeys: number;
   readonly mostStores: number;
-  /** Most iterations of a round that fit into the log. */
+  /** Most iterations of a round that there is room for. */
   readonly longest: number;
-  readonly #device: GPUDevice;
+  readonly #workspace: Workspace;
   readonly #execution: Execution;
-  readonly #pipelines: Readonly<Record<keyof PublishedKernels, Pipeline>>;
-  readonly #parameters: ReadonlyMap<string, NumberType>;
-  readonly #values: Record<string, number>;
-  readonly #marksAt: number;
-  readonly #buffers: Record<"params" | "state" | "tables" | "log" | "readable", GPUBuffer>;
-  readonly #groups: Record<string, GPUBindGroup>;
+  readonly #pipelines: Pipelines;
+  readonly #timer: PhaseTimer | null;
+  readonly #parameters: Record<string, number>;
+  /** Where the marks are in the tables, in bytes. */
+  readonly #marks: number;
+  readonly #buffers: Record<string, GPUBuffer>;
+  readonly #groups: Record<keyof PublishedKernels, GPUBindGroup>;
   readonly #copies = new Map<string, GPUBuffer>();
 
-  constructor(
-    device: GPUDevice,
-    loop: Loop,
-    pipelines: Readonly<Record<keyof PublishedKernels, Pipeline>>,
-    parameters: ReadonlyMap<string, NumberType>,
-    execution: Execution,
-  ) {
-    this.#device = device;
+  constructor(workspace: Workspace, execution: Execution, pipelines: Pipelines, timer: PhaseTimer | null) {
+    this.#workspace = workspace;
     this.#execution = execution;
     this.#pipelines = pipelines;
-    this.#parameters = parameters;
-    this.keys = keysOf(loop, (name) => execution.lengths[name]!);
+    this.#timer = timer;
+    const { loop, lengths, buffers, inputs, first, step, count } = execution;
+    const { device } = workspace;
+    const keys = keysOf(loop, (name) => lengths[name]!);
+    this.trackedKeys = keys.tracked;
     const mostLoads = loop.mostLoads ?? assumedAccesses;
     this.mostStores = loop.mostStores ?? assumedAccesses;
 
-    const rows = logRows(loop, mostLoads, this.mostStores);
+    const rows = logRows(mostLoads, this.mostStores);
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     const words = Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize, 2 ** 31) / 4);
-    this.longest = Math.max(1, Math.min(execution.count, Math.floor((words - 2 * mostUndone) / rows)));
-    const tables = tableWords(this.keys.tracked, this.longest);
-    this.#marksAt = tables.marks;
+    this.longest = Math.max(1, Math.min(count, Math.floor((words - 2 * mostUndone) / rows)));
+    const tables = tableWords(keys.tracked, this.longest);
+    this.#marks = 4 * tables.marks;
 
-    const { STORAGE, COPY_SRC, COPY_DST, UNIFORM, MAP_READ } = GPUBufferUsage;
-    const buffer = (words: number, usage: number) => device.createBuffer({ size: words * 4, usage });
-    const stateLength = stateSize(loop);
+    const { STORAGE, COPY_SRC, COPY_DST, UNIFORM } = GPUBufferUsage;
+    const buffer = (name: string, words: number, usage: number) =>
+      workspace.buffer(name, 4 * words, usage | COPY_DST);
     this.#buffers = {
-      params: buffer(Math.ceil(parameters.size / 4) * 4, UNIFORM | COPY_DST),
-      state: buffer(stateLength, STORAGE | COPY_SRC | COPY_DST),
-      tables: buffer(tables.all, STORAGE | COPY_DST),
-      log: buffer(this.longest * rows + 2 * mostUndone, STORAGE),
-      readable: buffer(stateLength, MAP_READ | COPY_DST),
+      params: buffer("published params", parametersOf(loop, addedParameters(loop)).size, UNIFORM),
+      control: buffer("control", controlWords.length + loop.carried.length, STORAGE | COPY_SRC),
+      state: buffer("published state", stateSize(loop), STORAGE | COPY_SRC),
+      tables: device.createBuffer({
+        label: "tables",
+        size: Math.max(16, 4 * tables.all),
+        usage: STORAGE | COPY_DST,
+      }),
+      log: buffer("published log", this.longest * rows + 2 * mostUndone, STORAGE),
+      contributions: buffer("contributions", contributionBytes(loop, count) / 4, STORAGE | COPY_SRC),
+      ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
     };
-    this.#values = {
-      first: execution.first,
-      step: execution.step,
-      count: execution.count,
-      most_loads: mostLoads,
-      most_stores: this.mostStores,
-      fuel,
-      most_again: mostAgain,
-      tracked_keys: this.keys.tracked,
-      key_carried: this.keys.carried,
+    this.#parameters = {
+      ...{ first, step, count, fuel, most_again: mostAgain },
+      ...{ most_loads: mostLoads, most_stores: this.mostStores },
+      ...{ tracked_keys: keys.tracked, key_carried: keys.carried },
+      ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
+      ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),
+      ...Object.fromEntries([...keys.firstOf].map(([name, key]) => [`key_${wgslName(name)}`, key])),
     };
-    for (const { name } of loop.arrays) this.#values[`length_${wgslName(name)}`] = execution.lengths[name]!;
-    for (const { name } of loop.inputs) this.#values[`input_${wgslName(name)}`] = execution.inputs[name]!;
-    for (const [name, key] of this.keys.firstOf) this.#values[`key_${wgslName(name)}`] = key;
-
-    const named: Record<string, GPUBuffer> = { ...this.#buffers };
-    for (const { name } of loop.arrays) named[`array_${wgslName(name)}`] = execution.buffers[name]!;
     this.#groups = Object.fromEntries(
-      Object.entries(pipelines).map(([name, { kernel, pipeline }]) => [
-        name,
-        device.createBindGroup({
-          layout: pipeline.getBindGroupLayout(0),
-          entries: kernel.bindings.map((binding, n) => ({
-            binding: n,
-            resource: { buffer: named[binding.name]! },
-          })),
-        }),
-      ]),
-    );
-    this.#writeVariables();
+      Object.entries(pipelines).map(([name, pipeline]) => [name, bind(device, pipeline, this.#buffers)]),
+    ) as Record<keyof PublishedKernels, GPUBindGroup>;
+  }
+
+  /** Gives the GPU the carried variables. */
+  begin(): void {
+    const { loop, carried } = this.#execution;
+    const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
+    if (bits.length === 0) return;
+    const { queue } = this.#workspace.device;
+    queue.writeBuffer(this.#buffers.state!, 4 * stateWords.length, Uint32Array.from(bits));
   }
 
   /** One round; resolves to the words of its state. Without `localization`, it commits all or nothing. */
   async run(
-    from: number,
+    base: number,
     size: number,
-    { localization, copyOptimization }: Required<Pick<PublishedOptions, "localization" | "copyOptimization">>,
+    { localization, copyOptimization }: { localization: boolean; copyOptimization: boolean },
   ): Promise<Record<StateWord, number>> {
-    const { queue } = this.#device;
+    const { queue } = this.#workspace.device;
+    const { params, state, tables } = this.#buffers;
+    const parameters = parametersOf(this.#execution.loop, addedParameters(this.#execution.loop));
+    queue.writeBuffer(params!, 0, packParameters(parameters, { ...this.#parameters, base, size }));
     queue.writeBuffer(
-      this.#buffers.params,
+      state!,
       0,
-      packParameters(this.#parameters, { ...this.#values, base: from, size }),
+      Uint32Array.from(stateWords, (word) => (word === "stop" ? size : 0)),
     );
-    const words = stateWords.map((word) => (word === "stop" ? size : 0));
-    queue.writeBuffer(this.#buffers.state, 0, Uint32Array.from(words));
 
     const begin = (encoder: GPUCommandEncoder) => {
-      encoder.clearBuffer(this.#buffers.tables, this.#marksAt * 4, markWords(size) * 4);
+      encoder.clearBuffer(tables!, this.#marks, 4 * markWords(size));
       if (!copyOptimization) this.#copyArrays(encoder);
-      this.#dispatch(encoder, "computation", size, "compute");
-      this.#dispatch(encoder, "check", size, "check");
+      this.#encode(encoder, "computation", size, "compute");
+      this.#encode(encoder, "check", size, "check");
     };
+    const recover = (encoder: GPUCommandEncoder) => this.#encode(encoder, "recovery", 1, "recover");
+    const cascade = (encoder: GPUCommandEncoder) => this.#encode(encoder, "recovery", size, "cascade");
     const commit = (encoder: GPUCommandEncoder) => {
-      this.#dispatch(encoder, "commit", size, "commit", "forget");
+      this.#encode(encoder, "commit", size, "commit", "forget");
       if (!copyOptimization) this.#copyArrays(encoder);
-    };
-    const recover = (encoder: GPUCommandEncoder) => {
-      for (let n = 0; n < recoveries; n++) {
-        if (n > 0) this.#dispatch(encoder, "recovery", size, "cascade");
-        this.#dispatch(encoder, "recovery", 1, "recover");
-      }
-      commit(encoder);
     };
 
-    if (localization) {
-      let state = await this.#submit((encoder) => {
-        begin(encoder);
-        this.#dispatch(encoder, "recovery", size, "forget", "settle");
+    if (!localization) {
+      const { marked } = await this.#submit(begin);
+      // Nothing before rank 0 is committed.
+      if (marked > 0) queue.writeBuffer(state!, 0, Uint32Array.of(0));
+      const after = await this.#submit((encoder) => {
         recover(encoder);
+        commit(encoder);
       });
-      while (state.recovered === 0) {
-        state = await this.#submit((encoder) => {
-          this.#dispatch(encoder, "recovery", size, "cascade");
-          recover(encoder);
-        });
-      }
-      return state;
+      return { ...after, marked };
     }
-    const { marked } = await this.#submit(begin);
-    // Nothing before rank 0 is committed.
-    if (marked > 0) queue.writeBuffer(this.#buffers.state, 0, Uint32Array.of(0));
-    return this.#submit((encoder) => {
-      this.#dispatch(encoder, "recovery", 1, "recover");
+    const recoverAndCommit = (encoder: GPUCommandEncoder) => {
+      recover(encoder);
+      for (let n = 1; n < recoveries; n++) {
+        cascade(encoder);
+        recover(encoder);
+      }
       commit(encoder);
+    };
+    let after = await this.#submit((encoder) => {
+      begin(encoder);
+      this.#encode(encoder, "recovery", size, "forget", "settle");
+      recoverAndCommit(encoder);
     });
+    while (after.recovered === 0) {
+      after = await this.#submit((encoder) => {
+        cascade(encoder);
+        recoverAndCommit(encoder);
+      });
+    }
+    return after;
   }
 
-  /** Executes iterations on the CPU, with the variables that the GPU holds. */
-  async onCpu(from: number, to: number): Promise<{ next: number; ended: boolean }> {
+  /** Executes iterations on the CPU. */
+  async onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }> {
     const result = await this.#execution.onCpu(from, to);
-    this.#writeVariables();
+    clearContributions(this.#workspace, this.#execution, this.#buffers.contributions!, from, result.next);
+    this.begin();
     return result;
   }
 
-  destroy(): void {
-    for (const buffer of [...Object.values(this.#buffers), ...this.#copies.values()]) buffer.destroy();
+  /** Brings the reductions up to date, with the iterations before `executed`. */
+  end(executed: number): Promise<void> {
+    return combineContributions(this.#workspace, this.#execution, this.#buffers, executed, this.#timer);
   }
 
-  #dispatch(
+  destroy(): void {
+    for (const buffer of [this.#buffers.tables!, ...this.#copies.values()]) buffer.destroy();
+  }
+
+  #encode(
     encoder: GPUCommandEncoder,
-    phase: PublishedPhase,
+    phase: PhaseName,
     iterations: number,
-    ...kernels: (keyof PublishedKernels)[]
+    ...kernels: readonly (keyof PublishedKernels)[]
   ): void {
-    const pass = encoder.beginComputePass({ label: phase });
+    const pass = encoder.beginComputePass(this.#timer?.pass(phase));
     const groups = Math.ceil(iterations / workgroupSize);
-    const x = Math.min(groups, this.#device.limits.maxComputeWorkgroupsPerDimension);
+    const x = Math.min(groups, this.#workspace.device.limits.maxComputeWorkgroupsPerDimension);
     for (const name of kernels) {
       pass.setPipeline(this.#pipelines[name].pipeline);
-      pass.setBindGroup(0, this.#groups[name]!);
+      pass.setBindGroup(0, this.#groups[name]);
       pass.dispatchWorkgroups(x, Math.ceil(groups / x));
     }
     pass.end();
   }
 
-  /** Runs what is encoded and reads the state; the execution's variables follow it. */
+  /** Runs what is encoded and reads the state; the execution's carried variables follow it. */
   async #submit(encode: (encoder: GPUCommandEncoder) => void): Promise<Record<StateWord, number>> {
-    const { state, readable } = this.#buffers;
-    const encoder = this.#device.createCommandEncoder();
+    const { loop, carried } = this.#execution;
+    const encoder = this.#workspace.device.createCommandEncoder();
     encode(encoder);
-    encoder.copyBufferToBuffer(state, 0, readable, 0, state.size);
-    this.#device.queue.submit([encoder.finish()]);
-    await readable.mapAsync(GPUMapMode.READ);
-    const words = new Uint32Array(readable.getMappedRange()).slice();
-    readable.unmap();
-    this.#variables((values, { name, type }, n) => {
-      values[name] = numberOf(type, words[n]!);
-    });
-    return Object.fromEntries(stateWords.map((word, n) => [word, words[n]!])) as Record<StateWord, number>;
-  }
-
-  #writeVariables(): void {
-    const words: number[] = [];
-    this.#variables((values, { name, type }) => words.push(bitsOf(type, values[name]!)));
-    if (words.length > 0) {
-      this.#device.queue.writeBuffer(this.#buffers.state, stateWords.length * 4, Uint32Array.from(words));
+    const readings: Reading[] = [{ buffer: this.#buffers.state!, bytes: 4 * stateSize(loop) }];
+    if (this.#timer) {
+      this.#timer.resolve(encoder);
+      readings.push(this.#timer.reading);
     }
-  }
-
-  /** Visits the carried variables and the reductions with their words in the state. */
-  #variables(
-    visit: (
-      values: Record<string, number>,
-      variable: { name: string; type: NumberType },
-      word: number,
-    ) => void,
-  ): void {
-    const { loop, carried, reductions } = this.#execution;
-    let word = stateWords.length;
-    for (const variable of loop.carried) visit(carried, variable, word++);
-    for (const variable of loop.reductions) visit(reductions, variable, word++);
+    const read = await readBuffers(this.#workspace, readings, encoder);
+    let words = new Uint32Array();
+    read((bytes, place) => {
+      if (place === 0) words = new Uint32Array(bytes.slice().buffer);
+      else this.#timer!.add(bytes);
+    });
+    for (const [slot, { name, type }] of loop.carried.entries()) {
+      carried[name] = valueOf(type, words[stateWords.length + slot]!);
+    }
+    return Object.fromEntries(stateWords.map((word, n) => [word, words[n]!])) as Record<StateWord, number>;
   }
 
   /** What the published design does without its optimization: every array that is written, as a whole. */
   #copyArrays(encoder: GPUCommandEncoder): void {
-    for (const { name } of this.#execution.loop.arrays.filter(({ role }) => role !== "read")) {
-      const from = this.#execution.buffers[name]!;
+    const { loop, buffers } = this.#execution;
+    for (const { name } of loop.arrays.filter(({ role }) => role !== "read")) {
+      const from = buffers[name]!;
       const to =
         this.#copies.get(name) ??
-        this.#device.createBuffer({ size: from.size, usage: GPUBufferUsage.COPY_DST });
+        this.#workspace.device.createBuffer({ size: from.size, usage: GPUBufferUsage.COPY_DST });
       this.#copies.set(name, to);
       encoder.copyBufferToBuffer(from, 0, to, 0, from.size);
     }
   }
-}
-
-function layoutOf(device: GPUDevice, { bindings }: Kernel): GPUBindGroupLayout {
-  const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
-  return device.createBindGroupLayout({
-    entries: bindings.map(({ access }, binding) => ({
-      binding,
-      visibility: GPUShaderStage.COMPUTE,
-      buffer: { type: types[access] },
-    })),
-  });
-}
-
-const view = new DataView(new ArrayBuffer(4));
-
-function bitsOf(type: NumberType, value: number): number {
-  if (type === "f32") view.setFloat32(0, value);
-  else view.setInt32(0, value);
-  return view.getUint32(0);
-}
-
-function numberOf(type: NumberType, bits: number): number {
-  view.setUint32(0, bits);
-  return { i32: view.getInt32(0), u32: bits, f32: view.getFloat32(0) }[type];
 }

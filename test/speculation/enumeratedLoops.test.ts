@@ -1,6 +1,9 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
-import { describe, expect, it } from "vitest";
-import { PublishedEngine } from "../../src/speculation/published.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type * as Kernels from "../../src/loops/kernels/published/kernels.ts";
+import type { Execution } from "../../src/speculation/execution.ts";
+import { type PublishedOptions, runPublished } from "../../src/speculation/published.ts";
+import { Workspace } from "../../src/speculation/workspace.ts";
 import { testDevices } from "../testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";
@@ -8,34 +11,87 @@ import { dependentIterations, fixedIterations, loopsOf } from "./enumerations.ts
 import { runOnGpu } from "./runOnGpu.ts";
 
 const devices = testDevices();
+type Engine = (workspace: Workspace, execution: Execution) => Promise<unknown>;
 
 /** Every `step`th of the loops. */
 function sample(loops: Iterable<AbstractLoop>, step: number): AbstractLoop[] {
   return [...loops].filter((_, n) => n % step === 0);
 }
 
-const fixed = () => loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
-const dependent = () => loopsOf(dependentIterations(3), { count: 3, elements: 3 });
+const enumerations = {
+  /** Of 748,291 loops of four iterations. */
+  fixed: () => sample(loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true }), 499),
+  /** Of 262,144 loops of three iterations. */
+  dependent: () => sample(loopsOf(dependentIterations(3), { count: 3, elements: 3 }), 173),
+};
+const chosen = new Map<keyof typeof enumerations, AbstractLoop[]>();
+
+/** The sampled loops that an engine gets wrong; all of them run as one loop. */
+async function wrongLoops(name: keyof typeof enumerations, engine: Engine): Promise<AbstractLoop[]> {
+  const loops = chosen.get(name) ?? enumerations[name]();
+  chosen.set(name, loops);
+  expect(loops.length).toBeGreaterThan(1400);
+  const { arrays, count } = encode(loops);
+  const device = await devices.newDevice();
+  const run = (execution: Execution) => engine(Workspace.of(device), execution);
+  const { results } = await runOnGpu(device, encodedLoop(3, name === "fixed"), arrays, count, run);
+  return loops.filter((loop, n) =>
+    runInOrder(loop).values.some((value, e) => results.values![3 * n + e] !== value),
+  );
+}
+
+const published =
+  (options: PublishedOptions = {}): Engine =>
+  (workspace, execution) =>
+    runPublished(workspace, execution, { fallback: "never", ...options });
+
+describe.each(["fixed", "dependent"] as const)("loops with %s addresses run as in sequence", (name) => {
+  it.each([
+    ["the published engine", published()],
+    ["the published engine without its scheduling", published({ scheduling: false })],
+    [
+      "the published engine without its copy optimization",
+      published({ scheduling: false, copyOptimization: false }),
+    ],
+  ])("in %s", async (_, engine) => {
+    expect(await wrongLoops(name, engine)).toEqual([]);
+  });
+});
 
 describe("the published engine", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/loops/kernels/published/kernels.ts");
+    vi.resetModules();
+  });
+
+  /** The engine with a change to its kernels. */
+  async function changed(find: string, put: string): Promise<Engine> {
+    vi.resetModules();
+    vi.doMock("../../src/loops/kernels/published/kernels.ts", async (load) => {
+      const kernels = await load<typeof Kernels>();
+      const emitPublished: typeof Kernels.emitPublished = (loop) => {
+        const entries = Object.entries(kernels.emitPublished(loop));
+        expect(entries.some(([, { code }]) => code.includes(find))).toBe(true);
+        return Object.fromEntries(
+          entries.map(([name, kernel]) => [name, { ...kernel, code: kernel.code.replaceAll(find, put) }]),
+        ) as ReturnType<typeof emitPublished>;
+      };
+      return { ...kernels, emitPublished };
+    });
+    const { runPublished: run } = await import("../../src/speculation/published.ts");
+    return (workspace, execution) => run(workspace, execution, { fallback: "never", scheduling: false });
+  }
+
   it.each([
-    ["fixed addresses", true, () => sample(fixed(), 211)],
-    ["addresses that depend on the values", false, () => sample(dependent(), 97)],
-  ])("runs loops with %s as in sequence", async (_, addressesAreFixed, choose) => {
-    const loops = choose();
-    const { arrays, count } = encode(loops);
-    const loop = encodedLoop(3, addressesAreFixed);
-    const device = await devices.newDevice();
-    const start = performance.now();
-    const { outcome, results } = await runOnGpu(device, loop, arrays, count, (execution) =>
-      new PublishedEngine(device, loop).run(execution),
-    );
-    console.log(loops.length, outcome, performance.now() - start);
-    const expected = loops.flatMap((each) => runInOrder(each).values);
-    const wrong = loops.filter((_, l) =>
-      [0, 1, 2].some((e) => (results.values as Int32Array)[3 * l + e] !== expected[3 * l + e]),
-    );
-    console.log(wrong.length, JSON.stringify(wrong[0]));
-    expect(wrong).toEqual([]);
+    ["marks nobody", "fixed", "if (contended) {", "if (false) {"],
+    [
+      "lets what runs again see later writes",
+      "dependent",
+      "slot == NONE || rank_of(slot) > rank",
+      "slot == NONE",
+    ],
+    ["does not mark what recovery makes wrong", "dependent", "atomicStore(&state[STATE_WRONGED], 1u);", ""],
+  ] as const)("is wrong when it %s", async (_, name, find, put) => {
+    expect((await wrongLoops(name, await changed(find, put))).length).toBeGreaterThan(0);
   });
 });
