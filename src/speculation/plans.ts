@@ -4,8 +4,8 @@ import type { Kernel } from "../loops/kernels/kernel.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
 import { type dispatchOffsets, schedulingKernels } from "../loops/kernels/scheduling.ts";
 
-/** The phases of a round, by which times are told. Recovery has none of its own: what is not committed is in the next round again. */
-export type PhaseName = "scheduling" | "computation" | "check" | "commit";
+/** The phases of a round, by which times are told. The default engine has no recovery: what is not committed is in the next round again. */
+export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
 
 /** One dispatch of a round. */
 export interface Phase {
