@@ -30,12 +30,24 @@ export interface InterGroup {
    */
   readonly doubling: string;
   /** For each binding of the program that the second replica must not share: where its own copy is bound. */
-  readonly shadows: readonly { readonly of: BindingPoint; readonly at: BindingPoint }[];
+  readonly shadows: readonly ShadowBinding[];
   /**
    * Whether twins wait for each other, for a bounded time: they do with the check `"store"`, and where the kernel uses the
    * result of an atomic operation that must run once.
    */
   readonly blocking: boolean;
+  /**
+   * Set when it is: the pipeline-overridable constant, by name, that says how often a twin looks for the other before it
+   * gives up. Default: 2²⁰ times, which is about a second on a GPU, and too soon where few threads run many workgroups.
+   */
+  readonly patience?: string;
+}
+
+export interface ShadowBinding {
+  readonly of: BindingPoint;
+  readonly at: BindingPoint;
+  /** Set when atomic operations may change parts of the program's buffer, which the copy does not follow. */
+  readonly hasAtomics?: true;
 }
 
 export interface ProtectOptions {
