@@ -175,12 +175,15 @@ class ComputePass {
     for (const range of prepared.written) shadowSync.wrote(range);
   }
 
+  /** What the kernel writes and a shadow does not follow. */
   #unshadowed(): readonly BufferRange[] {
+    const { bindGroups } = this.#parts;
     const shadows = this.#pipeline?.kernel?.interGroup?.shadows ?? [];
+    const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
-      this.#parts.bindGroups
+      bindGroups
         .writtenRanges(set, this.#pipeline?.accessOf(group))
-        .filter(({ binding }) => !shadows.some(({ of }) => of.group === group && of.binding === binding))
+        .filter(({ binding }) => !followed.some((of) => of.group === group && of.binding === binding))
         .map(({ range }) => range),
     );
   }
