@@ -47,6 +47,8 @@ export interface Log {
   /** Iterations named as misspeculated. */
   named: number;
   note: number;
+  /** A branch was taken that names all iterations that follow. */
+  namesAll: boolean;
   endsLoop: boolean;
 }
 
@@ -72,6 +74,7 @@ export function execute(loop: AbstractLoop, iteration: number, access: Access): 
     values: [],
     named: 0,
     note: 0,
+    namesAll: false,
     endsLoop: false,
   };
   let seen = mixed(loop.seed, 1000 + iteration);
@@ -110,6 +113,7 @@ export function execute(loop: AbstractLoop, iteration: number, access: Access): 
       case "misspeculate":
         if (operation.taken === "always" || seen & 1) {
           log.named |= namedBy(operation.names, iteration, loop.iterations.length);
+          log.namesAll ||= operation.names === "following";
           log.note = mixed(seen, 3);
         }
         break;

@@ -195,17 +195,23 @@ export interface Broken {
  * The published engine, made sound. An element that is written and accessed by two iterations marks them both, so the
  * unmarked ones are independent of each other, and each element has at most one unmarked writer. The marked ones run
  * again, in order. To them an element has two versions, before and after its unmarked writer; and when one of
- * them writes what a later unmarked one read, or names it, that one is marked too. Then the unmarked ones commit.
+ * them writes what a later unmarked one read, or names it, that one is marked too. Then the unmarked ones commit. Where
+ * any iteration, right or wrong, ends the loop or names all that follow, the round ends.
  */
 export function publishedWithout(broken: Broken): EngineModel {
   return (loop, conditions) => {
     const state = initialState(loop);
     const count = loop.iterations.length;
-    let [rounds, reexecutions, ended] = [0, 0, false];
-    for (let first = 0; first < count && !ended; first += conditions.window) {
+    let [first, rounds, reexecutions, ended] = [0, 0, 0, false];
+    while (first < count && !ended) {
       const last = Math.min(first + conditions.window, count);
       const logs = visited(conditions, first, last).map((i) => execute(loop, i, fromSnapshot(state)));
       rounds++;
+      let stop = last;
+      const stopAfter = ({ endsLoop, namesAll, iteration }: Log) => {
+        if (endsLoop || namesAll) stop = Math.min(stop, iteration + 1);
+      };
+      for (const log of logs) stopAfter(log);
       let marked = markConflicts(loop, logs, broken);
       const isMarked = (i: number) => ((marked >> i) & 1) !== 0;
 
@@ -213,56 +219,47 @@ export function publishedWithout(broken: Broken): EngineModel {
       const lastReader = new Array<number>(loop.elements).fill(none);
       for (const log of logs) {
         if (isMarked(log.iteration)) continue;
-        for (const e of membersOf(log.written)) {
-          writer[e] = log;
-        }
-        for (const e of membersOf(log.read)) {
-          lastReader[e] = Math.max(lastReader[e]!, log.iteration);
-        }
+        for (const e of membersOf(log.written)) writer[e] = log;
+        for (const e of membersOf(log.read)) lastReader[e] = Math.max(lastReader[e]!, log.iteration);
         leaveNote(state, log);
       }
       /** An unmarked iteration turns out wrong: to the others it has not run. */
       const mark = (log: Log) => {
         marked |= 1 << log.iteration;
-        for (const e of membersOf(log.written)) {
-          if (writer[e] === log) writer[e] = undefined;
-        }
+        for (const e of membersOf(log.written)) if (writer[e] === log) writer[e] = undefined;
         state.noted[log.iteration] = 0;
       };
 
-      let recoveredEnd = count;
-      const end = () => firstEnd(logs, (log) => !isMarked(log.iteration), recoveredEnd);
-      for (let i = first; i < last && i <= end(); i++) {
+      for (let i = first; i < stop; i++) {
         if (!isMarked(i)) continue;
         reexecutions++;
-        const versionAfter = (e: number) =>
-          writer[e] && (writer[e].iteration < i || broken.seesLater) ? writer[e] : undefined;
+        const version = (e: number) =>
+          writer[e] && (writer[e].iteration < i || broken.seesLater) ? writer[e] : state;
         const log = execute(loop, i, {
-          load: (e) => (versionAfter(e) ?? state).values[e]!,
+          load: (e) => version(e).values[e]!,
           store: (e, value) => {
-            (versionAfter(e) ?? state).values[e] = value;
+            version(e).values[e] = value;
           },
           state,
         });
         leaveNote(state, log);
-        if (log.endsLoop) recoveredEnd = i;
-        let wronged = false;
-        for (const e of membersOf(log.written)) {
-          wronged ||= lastReader[e]! > i;
-        }
+        stopAfter(log);
+        ended = log.endsLoop;
+        const wronged = membersOf(log.written).some((e) => lastReader[e]! > i);
         if ((!wronged && log.named === 0) || broken.cascadesNot) continue;
         for (const later of logs) {
           const affected = later.read & log.written || (log.named >> later.iteration) & 1;
           if (later.iteration > i && !isMarked(later.iteration) && affected) mark(later);
         }
       }
-      const stop = end();
       for (const log of logs) {
-        if (isMarked(log.iteration)) continue;
-        if (log.iteration > stop) mark(log);
-        else apply(state, log, log.written & maskOf((e) => writer[e] === log, loop.elements));
+        if (log.iteration >= stop) state.noted[log.iteration] = 0;
+        else if (!isMarked(log.iteration)) {
+          apply(state, log);
+          if (log.iteration === stop - 1) ended = log.endsLoop;
+        }
       }
-      ended = stop < last;
+      first = stop;
     }
     return { state, rounds, reexecutions };
   };
@@ -293,10 +290,4 @@ function markConflicts(loop: AbstractLoop, logs: readonly Log[], broken: Broken)
     marked |= named;
   }
   return marked;
-}
-
-function maskOf(holds: (element: number) => boolean, elements: number): number {
-  let mask = 0;
-  for (let e = 0; e < elements; e++) if (holds(e)) mask |= 1 << e;
-  return mask;
 }

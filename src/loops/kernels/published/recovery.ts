@@ -52,7 +52,6 @@ export const recovering: Effects = {
 
 /** The recovery phase, by a single invocation, and what its effects call. */
 export function recover(loop: Loop): string {
-  const folds = loop.reductions.map(({ name }) => `    fold_${wgslName(name)}(reduced_${wgslName(name)});`);
   return `
 const MOST_NAMED = ${mostNamed}u;
 const MOST_UNDONE = ${mostUndone}u;
