@@ -39,13 +39,14 @@ export function configurationsFor(features: GPUSupportedFeatures): Configuration
   return [...intra.filter(({ channel }) => exchanges || channel !== "subgroup"), ...inter];
 }
 
-/** The configuration that stands for a flavor where there is room for one only. */
-export const typical = (redundancy: Flavor, check: Check): Configuration => ({
-  redundancy,
-  check,
-  channel: "auto",
-  pairing: "adjacent",
-});
+/** The configuration that stands for a flavor where there is room for one only: adjacent replicas, over registers if the device can. */
+export function usualOf<Each extends Configuration>(
+  all: readonly Each[],
+  redundancy: Flavor,
+  check: Check,
+): Each | undefined {
+  return all.find((each) => each.redundancy === redundancy && each.check === check);
+}
 
 export function nameOf({ redundancy, check, channel, pairing }: Configuration): string {
   return [

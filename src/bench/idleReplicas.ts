@@ -1,8 +1,7 @@
-import type { Declaration } from "../wgsl/ast.ts";
+import type { Declaration, Expression } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import { print } from "../wgsl/printer.ts";
 import { quote } from "../wgsl/quote.ts";
-import { walk } from "../wgsl/traverse.ts";
 
 /** What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL forbids and GPUs allow. */
 export const idleReplicaFlags = ["enable-dawn-features=allow_unsafe_apis"];
@@ -21,21 +20,19 @@ export function withIdleReplicas(wgsl: string): string {
   return `enable chromium_disable_uniformity_analysis;\n${print({ ...module, declarations })}`;
 }
 
-/** An entry point that learns its replica, with a return for the second one before the last statement, the body's call. */
+/** An entry point that learns its replica, with a return for the second one before the body is called. */
 function endingEarly(declaration: Declaration, replica: string): Declaration {
   if (declaration.kind !== "function" || !declaration.attributes.some(({ name }) => name === "compute")) {
     return declaration;
   }
-  let learns = false;
-  walk(declaration.body, (node) => {
-    if (node.kind === "identifier" && node.name === replica) learns = true;
-  });
-  if (!learns) return declaration;
   const { statements } = declaration.body;
+  const learns = statements.some((each) => each.kind === "assign" && isNamed(each.target, replica));
+  const call = statements.findIndex(({ kind }) => kind === "callStatement");
+  if (!learns || call < 0) return declaration;
   const end = quote(declaration.span).statements`if (${replica} == 1u) { return; }`;
-  const body = {
-    ...declaration.body,
-    statements: [...statements.slice(0, -1), ...end, ...statements.slice(-1)],
-  };
-  return { ...declaration, body };
+  const ending = [...statements.slice(0, call), ...end, ...statements.slice(call)];
+  return { ...declaration, body: { ...declaration.body, statements: ending } };
 }
+
+const isNamed = (target: Expression | null, name: string) =>
+  target?.kind === "identifier" && target.name === name;

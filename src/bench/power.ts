@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { mean } from "simple-statistics";
 import { harden } from "../runtime/harden.ts";
 import type { Program } from "../runtime/workload.ts";
-import { type Flavor, typical } from "./configurations.ts";
+import type { Configuration, Flavor } from "./configurations.ts";
 import { gapsOf } from "./overhead.ts";
 import { TimedProgram } from "./timing.ts";
 
@@ -62,16 +62,15 @@ export async function readPower(meter: PowerMeter, work: () => Promise<void>): P
   return readings;
 }
 
-/** Runs a program, unprotected or in one flavor, for `milliseconds` and reads its power; undefined where it cannot run. */
+/** Runs a program, unprotected or in a configuration, for `milliseconds` and reads its power; undefined where it cannot run. */
 export async function measurePower(
   program: Program,
   native: GPUDevice,
-  redundancy: Flavor | "none",
+  configuration: Configuration | undefined,
   meter: PowerMeter,
   milliseconds: number,
 ): Promise<Power | undefined> {
-  const policy = redundancy === "none" ? undefined : typical(redundancy, "signature");
-  const device = policy && (await harden(native, { ...policy, onFault: "report" }));
+  const device = configuration && (await harden(native, { ...configuration, onFault: "report" }));
   using running = new TimedProgram(program, device ?? native);
   if (device && (await gapsOf(device, running))) return undefined;
   const once = await running.run();
@@ -84,5 +83,6 @@ export async function measurePower(
   await runFor(milliseconds / 4);
   const readings = await readPower(meter, () => runFor(milliseconds));
   if (readings.length === 0) return undefined;
+  const redundancy = configuration?.redundancy ?? "none";
   return { redundancy, average: mean(readings), peak: Math.max(...readings), readings: readings.length };
 }

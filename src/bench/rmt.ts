@@ -5,7 +5,7 @@
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { type Components, measureComponents } from "./components.ts";
-import { type Configuration, configurationsFor, flavors, nameOf } from "./configurations.ts";
+import { type Configuration, configurationsFor, flavors, nameOf, usualOf } from "./configurations.ts";
 import { countFalseAlarms, type FaultFree } from "./faultFree.ts";
 import { measureOverhead, type Overhead, type Refusal } from "./overhead.ts";
 import { findPowerMeter, measurePower, type Power, type PowerMeter } from "./power.ts";
@@ -111,7 +111,8 @@ async function measureProgram(
   const overheads: ProgramResult["overheads"][number][] = [];
   const alarms: ProgramResult["faultFree"][number][] = [];
   for (const configuration of configurations) {
-    if (measure.includes("overhead")) {
+    const isUsual = usualOf(configurations, configuration.redundancy, configuration.check) === configuration;
+    if (measure.includes("overhead") || (measure.includes("components") && isUsual)) {
       const run = async () =>
         measureOverhead(program, await newDevice(), { unprotected, expected }, configuration, runs);
       overheads.push(await attempt("overhead", configuration, run));
@@ -127,12 +128,14 @@ async function measureProgram(
   const components: Components[] = [];
   for (const flavor of measure.includes("components") ? flavors : []) {
     progress(`${name}: components, ${flavor}`);
-    components.push(await measureComponents(program, newDevice, unprotected, flavor, runs));
+    const configuration = usualOf(configurations, flavor, "signature")!;
+    components.push(await measureComponents(program, newDevice, unprotected, configuration, runs));
   }
   const power: Power[] = [];
   for (const flavor of meter ? (["none", ...flavors] as const) : []) {
     progress(`${name}: power, ${flavor}`);
-    const measured = await measurePower(program, await newDevice(), flavor, meter!, powerTime);
+    const configuration = flavor === "none" ? undefined : usualOf(configurations, flavor, "signature");
+    const measured = await measurePower(program, await newDevice(), configuration, meter!, powerTime);
     if (measured) power.push(measured);
   }
   progress(`${name}: memory and arithmetic`);
