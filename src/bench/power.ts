@@ -44,7 +44,12 @@ export async function findPowerMeter(command = "nvidia-smi"): Promise<PowerMeter
 export async function readPower(meter: PowerMeter, work: () => Promise<void>): Promise<number[]> {
   const child = spawn(meter.command, meter.args, { stdio: ["ignore", "pipe", "ignore"] });
   const readings: number[] = [];
-  const failed = new Promise<never>((_, reject) => child.once("error", reject));
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", reject);
+    child.once("exit", () => reject(new Error(`${meter.command} has ended`)));
+  });
+  // Killed at the end, it exits too, when nobody waits for that any more.
+  failed.catch(() => {});
   const lines = createInterface({ input: child.stdout });
   const first = new Promise<void>((resolve) => lines.once("line", () => resolve()));
   lines.on("line", (line) => {
