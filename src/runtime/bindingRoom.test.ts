@@ -115,15 +115,16 @@ const setups = { "default layouts": withDefaultLayouts, "a shared layout": withS
 
 describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) => {
   it.each([
-    ["a stand-in", standInProtect],
-    ["the compiler", protect],
-  ])("run protected, with %s", async (_, compiler) => {
+    ["a stand-in", standInProtect, "intra+lds"],
+    ["the compiler", protect, "intra+lds"],
+    ["whole workgroups as replicas", protect, "inter"],
+  ] as const)("run protected, with %s", async (_, compiler, redundancy) => {
     const plain = await newDevice();
     const expected = await run(plain, setup);
-    const device = hardenWith(compiler, await newDevice());
+    const device = hardenWith(compiler, await newDevice(), { redundancy });
     expect(await run(device, setup)).toEqual(expected);
     const { kernels } = await device.belay.report();
-    expect(kernels.map(({ redundancy }) => redundancy)).toEqual(["intra+lds", "intra+lds", "intra+lds"]);
+    expect(kernels.map((kernel) => kernel.redundancy)).toEqual(new Array(3).fill(redundancy));
     expect(kernels.map(({ dispatches }) => dispatches)).toEqual([2, 1, 1]);
     plain.destroy();
     device.destroy();

@@ -212,11 +212,13 @@ async function play(
 }
 
 it.each([
-  { name: "without faults", inject: false },
-  { name: "with faults", inject: true },
-])("gives the same bytes, $name", async ({ inject }) => {
+  { name: "without faults", redundancy: "intra+lds", inject: false },
+  { name: "with faults", redundancy: "intra+lds", inject: true },
+  { name: "without faults", redundancy: "inter", inject: false },
+  { name: "with faults", redundancy: "inter", inject: true },
+] as const)("gives the same bytes, $redundancy, $name", async ({ redundancy, inject }) => {
   const plain = await newDevice();
-  const device = await harden(await newDevice(), { injectFaults: inject });
+  const device = await harden(await newDevice(), { redundancy, injectFaults: inject });
   let armed = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 14 }), async (actions) => {
@@ -235,7 +237,7 @@ it.each([
     { numRuns: 40, seed: 2 },
   );
   const { replays, faults, kernels, giveUps } = await device.belay.report();
-  expect(kernels.map(({ redundancy }) => redundancy)).toEqual(ENTRY_POINTS.map(() => "intra+lds"));
+  expect(kernels.map((kernel) => kernel.redundancy)).toEqual(ENTRY_POINTS.map(() => redundancy));
   expect(giveUps).toBe(0);
   expect(armed > 0).toBe(inject);
   if (inject) expect(replays).toBeGreaterThan(0);

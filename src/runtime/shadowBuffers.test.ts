@@ -296,9 +296,14 @@ it("a pipeline layout without room for a shadow leaves the kernel alone", async 
   const module = device.createShaderModule({ code: CODE });
   device.createComputePipeline({ layout, compute: { module, entryPoint: "fill" } });
   device.createComputePipeline({ layout, compute: { module, entryPoint: "advance" } });
-  expect((await device.belay.report()).kernels).toMatchObject([
-    { kernel: "fill", redundancy: "inter", diagnostics: [] },
-    { kernel: "advance", redundancy: "none", diagnostics: [{ code: "BELAY324" }] },
+  const { kernels } = await device.belay.report();
+  expect(kernels).toMatchObject([
+    { kernel: "fill", redundancy: "inter" },
+    { kernel: "advance", redundancy: "none" },
+  ]);
+  expect(kernels.map(({ diagnostics }) => diagnostics.some(({ code }) => code === "BELAY324"))).toEqual([
+    false,
+    true,
   ]);
   done();
 });
