@@ -53,9 +53,10 @@ export function foldText(library: Library, hash: string, words: readonly string[
 }
 
 /**
- * The function that folds words into a hash. Bijective in the hash and in each word, so one differing word always
- * shows; the rotation carries a difference in the top bits, which a product alone would keep there, down to where the
- * next product spreads it.
+ * The function that folds words into a hash: a rotation and a multiply-add. Bijective in the hash and in each word, so one
+ * differing word always shows. Without the rotation a difference in the top bit would stay there, and the next such one
+ * would cancel it; rotated down, the product spreads it. The factor is 5 modulo 8, so that also what reaches the top bits
+ * of a product becomes several bits; it is the multiplier of the generator PCG.
  */
 function foldFunction(library: Library, count: Words["count"]): string {
   if (count === 1) {
@@ -63,8 +64,7 @@ function foldFunction(library: Library, count: Words["count"]): string {
       "fold",
       (name) => `
       fn ${name}(hash: u32, word: u32) -> u32 {
-        let product = (hash ^ word) * 0x9e3779b1u;
-        return (product << 13u) | (product >> 19u);
+        return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
       }`,
     );
   }

@@ -62,8 +62,7 @@ fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
 var<private> belay_signature: u32;
 
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  let product = (hash ^ word) * 0x9e3779b1u;
-  return (product << 13u) | (product >> 19u);
+  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
 }
 
 fn belay_fold4(hash: u32, words: vec4<u32>) -> u32 {

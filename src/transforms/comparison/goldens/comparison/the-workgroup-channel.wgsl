@@ -15,8 +15,7 @@ var<private> belay_alone: bool;
 var<private> belay_turn: u32;
 
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  let product = (hash ^ word) * 0x9e3779b1u;
-  return (product << 13u) | (product >> 19u);
+  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
 }
 
 var<workgroup> belay_slots: array<atomic<u32>, 4u * 64u>;

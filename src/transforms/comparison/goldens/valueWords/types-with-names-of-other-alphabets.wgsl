@@ -1,6 +1,5 @@
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  let product = (hash ^ word) * 0x9e3779b1u;
-  return (product << 13u) | (product >> 19u);
+  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
 }
 
 fn belay_hash_1(value: Δ) -> u32 {
