@@ -14,6 +14,11 @@ export function randomWord(seed: number, index: number): number {
   return (word ^ (word >>> 15)) >>> 0;
 }
 
+/** Number `index` of a stream of whole numbers below `limit`, which is at most 2^32. */
+export function randomBelow(limit: number, seed: number, index: number): number {
+  return Math.floor((randomWord(seed, index) / 2 ** 32) * limit);
+}
+
 export function randomWords(length: number, seed: number): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(length);
   for (let i = 0; i < length; i++) words[i] = randomWord(seed, i);

@@ -99,12 +99,14 @@ export function create(options: AlvinnOptions = {}): LoopProgram<Parameters<type
     iterations: hiddens + outputs + hiddens + inputs,
     inputs: fresh,
     verify(left) {
-      const expected = train(fresh().map(exactly), { inputs, hiddens, outputs });
-      for (const [argument, values] of expected.entries()) {
+      const before = fresh();
+      for (const [argument, expect] of trained(before).entries()) {
         const array = left[argument]!;
-        for (const [i, { value, error }] of values.entries()) {
-          if (Math.abs(array[i]! - value) <= error) continue;
-          return wrong(`element ${i} of argument ${argument}`, array[i], value);
+        for (let i = 0; i < array.length; i++) {
+          const { value, error } = expect?.(i) ?? exactly(before[argument]![i]!);
+          if (!(Math.abs(array[i]! - value) <= error)) {
+            return wrong(`element ${i} of argument ${argument}`, array[i], value);
+          }
         }
       }
       return {
@@ -124,7 +126,7 @@ interface Bounded {
 /** A rounding, in either direction, as WGSL leaves that open. */
 const ROUNDING = 2 ** -23;
 
-const exactly = (values: Float32Array): Bounded[] => Array.from(values, (value) => ({ value, error: 0 }));
+const exactly = (value: number): Bounded => ({ value, error: 0 });
 const rounded = (value: number, error: number): Bounded => ({
   value,
   error: error + ROUNDING * Math.abs(value),
@@ -134,7 +136,6 @@ const plus = (a: Bounded, b: Bounded) => rounded(a.value + b.value, a.error + b.
 const times = (a: Bounded, b: Bounded) =>
   rounded(a.value * b.value, Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error);
 const minus = (a: Bounded, b: Bounded) => plus(a, { value: -b.value, error: b.error });
-const one: Bounded = { value: 1, error: 0 };
 
 /** The order of a sum is open too: each of its roundings is at most one of all magnitudes. */
 function sumOfProducts(count: number, factors: (i: number) => readonly [Bounded, Bounded]): Bounded {
@@ -154,47 +155,51 @@ function sigmoid({ value, error }: Bounded): Bounded {
   return { value: result, error: error / 4 + (3 + 2 * Math.abs(value) + 2.5 + 1) * ROUNDING * result };
 }
 
-function train(
-  [input, toHidden, hiddenChanges, , , toOutput, outputChanges, , , target]: Bounded[][],
-  { inputs, hiddens, outputs }: Required<Omit<AlvinnOptions, "seed">>,
-): Bounded[][] {
+/** What each argument holds afterwards, or undefined for what stays as it was. */
+function trained([
+  input,
+  toHidden,
+  hiddenChanges,
+  { length: hiddens },
+  ,
+  toOutput,
+  outputChanges,
+  { length: outputs },
+  ,
+  target,
+]: Parameters<typeof alvinn>): (((i: number) => Bounded) | undefined)[] {
   const units = (count: number, make: (i: number) => Bounded) =>
     Array.from({ length: count }, (_, i) => make(i));
-  const slope = (activation: Bounded) => times(activation, minus(one, activation));
+  const slope = (activation: Bounded) => times(activation, minus(exactly(1), activation));
   const hidden = units(hiddens, (j) =>
-    sigmoid(sumOfProducts(inputs, (i) => [input![i]!, toHidden![i * hiddens + j]!])),
+    sigmoid(sumOfProducts(input.length, (i) => [exactly(input[i]!), exactly(toHidden[i * hiddens + j]!)])),
   );
   const output = units(outputs, (k) =>
-    sigmoid(sumOfProducts(hiddens, (j) => [hidden[j]!, toOutput![j * outputs + k]!])),
+    sigmoid(sumOfProducts(hiddens, (j) => [hidden[j]!, exactly(toOutput[j * outputs + k]!)])),
   );
   const outputErrors = output.map((activation, k) =>
-    times(minus(target![k]!, activation), slope(activation)),
+    times(minus(exactly(target[k]!), activation), slope(activation)),
   );
   const hiddenErrors = hidden.map((activation, j) => {
-    const sum = sumOfProducts(outputs, (k) => [outputErrors[k]!, toOutput![j * outputs + k]!]);
+    const sum = sumOfProducts(outputs, (k) => [outputErrors[k]!, exactly(toOutput[j * outputs + k]!)]);
     return times(sum, slope(activation));
   });
-  const change = (error: Bounded, activation: Bounded, before: Bounded) =>
-    plus(
-      times(times({ value: RATE, error: 0 }, error), activation),
-      times({ value: MOMENTUM, error: 0 }, before),
-    );
-  const changedOutput = outputChanges!.map((before, i) =>
-    change(outputErrors[i % outputs]!, hidden[Math.floor(i / outputs)]!, before),
-  );
-  const changedHidden = hiddenChanges!.map((before, i) =>
-    change(hiddenErrors[i % hiddens]!, input![Math.floor(i / hiddens)]!, before),
-  );
+  const change = (error: Bounded, activation: Bounded, before: number) =>
+    plus(times(times(exactly(RATE), error), activation), times(exactly(MOMENTUM), exactly(before)));
+  const hiddenChange = (i: number) =>
+    change(hiddenErrors[i % hiddens]!, exactly(input[Math.floor(i / hiddens)]!), hiddenChanges[i]!);
+  const outputChange = (i: number) =>
+    change(outputErrors[i % outputs]!, hidden[Math.floor(i / outputs)]!, outputChanges[i]!);
   return [
-    input!,
-    toHidden!.map((weight, i) => plus(weight, changedHidden[i]!)),
-    changedHidden,
-    hidden,
-    hiddenErrors,
-    toOutput!.map((weight, i) => plus(weight, changedOutput[i]!)),
-    changedOutput,
-    output,
-    outputErrors,
-    target!,
+    undefined,
+    (i) => plus(exactly(toHidden[i]!), hiddenChange(i)),
+    hiddenChange,
+    (i) => hidden[i]!,
+    (i) => hiddenErrors[i]!,
+    (i) => plus(exactly(toOutput[i]!), outputChange(i)),
+    outputChange,
+    (i) => output[i]!,
+    (i) => outputErrors[i]!,
+    undefined,
   ];
 }

@@ -6,31 +6,37 @@ export interface Complex {
 }
 
 /**
- * The reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. In f64, recursively by even and odd
- * elements, each level into new arrays.
+ * The reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. In f64, recursively by even and odd elements,
+ * from the input to a result in order.
  */
 export function fourier({ re, im }: Complex): Complex {
   const { length } = re;
-  if (length === 1) return { re, im };
-  const half = length / 2;
-  const [even, odd] = [0, 1].map((first) =>
-    fourier({
-      re: Float64Array.from({ length: half }, (_, i) => re[2 * i + first]!),
-      im: Float64Array.from({ length: half }, (_, i) => im[2 * i + first]!),
-    }),
-  ) as [Complex, Complex];
-  const sum = { re: new Float64Array(length), im: new Float64Array(length) };
-  for (let k = 0; k < half; k++) {
-    const cosine = Math.cos((2 * Math.PI * k) / length);
-    const sine = Math.sin((2 * Math.PI * k) / length);
-    const turnedRe = odd.re[k]! * cosine - odd.im[k]! * sine;
-    const turnedIm = odd.re[k]! * sine + odd.im[k]! * cosine;
-    sum.re[k] = even.re[k]! + turnedRe;
-    sum.im[k] = even.im[k]! + turnedIm;
-    sum.re[k + half] = even.re[k]! - turnedRe;
-    sum.im[k + half] = even.im[k]! - turnedIm;
-  }
-  return sum;
+  const angles = Float64Array.from({ length: length / 2 }, (_, k) => (2 * Math.PI * k) / length);
+  const [cosines, sines] = [angles.map(Math.cos), angles.map(Math.sin)];
+  const sums = { re: new Float64Array(length), im: new Float64Array(length) };
+
+  /** The transform of every `stride`th element from `first` on, to `size` places of the result. */
+  const transform = (first: number, stride: number, at: number, size: number): void => {
+    if (size === 1) {
+      sums.re[at] = re[first]!;
+      sums.im[at] = im[first]!;
+      return;
+    }
+    const half = size / 2;
+    transform(first, 2 * stride, at, half);
+    transform(first + stride, 2 * stride, at + half, half);
+    for (let k = at; k < at + half; k++) {
+      const [cosine, sine] = [cosines[(k - at) * stride]!, sines[(k - at) * stride]!];
+      const turnedRe = sums.re[k + half]! * cosine - sums.im[k + half]! * sine;
+      const turnedIm = sums.re[k + half]! * sine + sums.im[k + half]! * cosine;
+      sums.re[k + half] = sums.re[k]! - turnedRe;
+      sums.im[k + half] = sums.im[k]! - turnedIm;
+      sums.re[k]! += turnedRe;
+      sums.im[k]! += turnedIm;
+    }
+  };
+  transform(0, 1, 0, length);
+  return sums;
 }
 
 /** Number `i` of `2 ** bits`, its bits in reverse order. */

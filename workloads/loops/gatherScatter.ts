@@ -2,7 +2,7 @@
  * `a[p[i]] = f(a[q[i]])`: accesses that no compiler can tell apart, and that meet as rarely as the input says. With a rate of zero, `q`
  * equals the permutation `p`, and every iteration has an element of its own.
  */
-import { randomWord, randomWords } from "../random.ts";
+import { randomBelow, randomWord, randomWords } from "../random.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
 export async function gatherScatter(a: Uint32Array, p: Uint32Array, q: Uint32Array) {
@@ -29,12 +29,13 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
     iterations: length,
     inputs: () => [initial(), p.slice(), q.slice()],
     verify([a]) {
-      // An iteration whose source is its predecessor's target goes on with that one's value, so values follow runs of such.
+      // An iteration whose source is its predecessor's target goes on with that one's value, so values follow runs of such. The
+      // product has fewer than 53 bits.
       const before = initial();
       let value = 0;
       for (let i = 0; i < length; i++) {
         value = i > 0 && q[i] === p[i - 1] ? value : before[q[i]!]!;
-        value = Number((BigInt(value) * 1664525n + 1013904223n) & 0xffffffffn);
+        value = (value * 1664525 + 1013904223) % 2 ** 32;
         if (a[p[i]!] !== value) return wrong(`a[${p[i]}]`, a[p[i]!], value);
       }
       return { ok: true, message: `all ${length} elements are exact` };
@@ -44,10 +45,11 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
 
 /** All numbers below `length`, in random order. */
 export function randomPermutation(length: number, seed: number): Uint32Array<ArrayBuffer> {
-  const permutation = Uint32Array.from({ length }, (_, i) => i);
-  for (let i = length - 1; i > 0; i--) {
-    const other = randomWord(seed, i) % (i + 1);
-    [permutation[i], permutation[other]] = [permutation[other]!, permutation[i]!];
+  const permutation = new Uint32Array(length);
+  for (let i = 1; i < length; i++) {
+    const other = randomBelow(i + 1, seed, i);
+    permutation[i] = permutation[other]!;
+    permutation[other] = i;
   }
   return permutation;
 }

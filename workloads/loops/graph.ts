@@ -1,4 +1,4 @@
-import { randomWord } from "../random.ts";
+import { randomBelow } from "../random.ts";
 
 /** Edges in order: that of their weights, or of their priorities. */
 export interface Edges {
@@ -8,7 +8,7 @@ export interface Edges {
 
 /** Random edges between different nodes. */
 export function randomEdges(nodes: number, count: number, seed: number): Edges {
-  const from = Uint32Array.from({ length: count }, (_, edge) => randomWord(seed, edge) % nodes);
-  const to = from.map((node, edge) => (node + 1 + (randomWord(seed + 1, edge) % (nodes - 1))) % nodes);
+  const from = Uint32Array.from({ length: count }, (_, edge) => randomBelow(nodes, seed, edge));
+  const to = from.map((node, edge) => (node + 1 + randomBelow(nodes - 1, seed + 1, edge)) % nodes);
   return { from, to };
 }

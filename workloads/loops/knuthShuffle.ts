@@ -4,7 +4,7 @@
  * Source: one of the loops with which Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be
  * fast", 2012, show that iterations in order are the standard answer, and that few of them depend on each other.
  */
-import { randomWord } from "../random.ts";
+import { randomBelow } from "../random.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
 export async function knuthShuffle(a: Uint32Array, partners: Uint32Array) {
@@ -19,7 +19,7 @@ export async function knuthShuffle(a: Uint32Array, partners: Uint32Array) {
 }
 
 export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Parameters<typeof knuthShuffle>> {
-  const partners = Uint32Array.from({ length }, (_, i) => randomWord(seed, i) % (i + 1));
+  const partners = Uint32Array.from({ length }, (_, i) => randomBelow(i + 1, seed, i));
   return {
     iterations: length - 1,
     inputs: () => [Uint32Array.from({ length }, (_, i) => i), partners.slice()],

@@ -7,7 +7,7 @@
  * what it has and grows by a segment as large as all before, which begins with one byte that counts segments.
  */
 import { type Verdict, verifyExact } from "../program.ts";
-import { randomWord } from "../random.ts";
+import { randomBelow } from "../random.ts";
 import type { LoopProgram } from "./loopProgram.ts";
 
 const WIDTH = 8;
@@ -37,7 +37,7 @@ export interface StrcatOptions {
 
 export function create(options: StrcatOptions = {}): LoopProgram<Parameters<typeof strcat>> {
   const { strings = 2 ** 14, firstCapacity = 64, seed = 1 } = options;
-  const text = Uint8Array.from({ length: strings * WIDTH }, (_, i) => 97 + (randomWord(seed, i) % 26));
+  const text = Uint8Array.from({ length: strings * WIDTH }, (_, i) => 97 + randomBelow(26, seed, i));
   const segments = Math.max(0, Math.ceil(Math.log2(text.length / firstCapacity)));
   return {
     iterations: strings,

@@ -4,7 +4,7 @@
  *
  * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): that such dependences are rare. Chosen: all else.
  */
-import { randomWord, randomWords } from "../random.ts";
+import { randomBelow, randomWord, randomWords } from "../random.ts";
 import { randomPermutation } from "./gatherScatter.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
@@ -40,8 +40,10 @@ export function create(options: SyntheticOptions = {}): LoopProgram<Parameters<t
   const initial = () => randomWords(2 * iterations, seed + 1);
   const sources = Uint32Array.from(targets, (_, i) => {
     const depends = i > 0 && randomWord(seed + 2, i) < rate * 2 ** 32;
-    const word = randomWord(seed + 3, i);
-    return depends ? targets[i - 1 - (word % Math.min(i, 64))]! : word % iterations;
+    const recent = Math.min(i, 64);
+    return depends
+      ? targets[i - 1 - randomBelow(recent, seed + 3, i)]!
+      : randomBelow(iterations, seed + 3, i);
   });
   return {
     iterations,

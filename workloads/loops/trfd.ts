@@ -6,7 +6,7 @@
  * Inferred: what an iteration computes, here the product of a row of coefficients and the integrals, of 40 whole numbers each, so
  * that f32 holds every sum. A larger size has as many iterations for each such pair.
  */
-import { randomIntegers, randomWord } from "../random.ts";
+import { randomBelow, randomIntegers } from "../random.ts";
 import { randomPermutation } from "./gatherScatter.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
@@ -45,7 +45,7 @@ export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof
   const rows = Math.min(iterations, 16 * PERIOD);
   const places = randomPermutation(iterations, seed);
   for (let last = PERIOD - 1; last < iterations; last += PERIOD) {
-    places[last] = places[last - 1 - (randomWord(seed + 1, last) % (PERIOD - 1))]!;
+    places[last] = places[last - 1 - randomBelow(PERIOD - 1, seed + 1, last)]!;
   }
   const coefficients = randomIntegers(rows * ORBITALS, MAGNITUDE, seed + 2);
   const integrals = randomIntegers(ORBITALS, MAGNITUDE, seed + 3);
