@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
-import { hazardousVariables, orderDependentVariables } from "./hazards.ts";
+import { hazardousVariables, loadsAfterStores, orderDependentVariables } from "./hazards.ts";
 
 type Analysis = typeof hazardousVariables;
 
@@ -153,5 +153,44 @@ describe("orderDependentVariables", () => {
     const functions = "fn count(i: u32) { atomicAdd(&bins[i], 1); }";
     expect(dependent("count(l); workgroupBarrier(); out[l] = atomicLoad(&bins[0]);", functions)).toEqual([]);
     expect(dependent("count(l); out[l] = atomicLoad(&bins[0]);", functions)).toEqual(["bins"]);
+  });
+});
+
+describe("loadsAfterStores", () => {
+  const sequences = (body: string, functions = ""): string[] => {
+    const code = `
+      @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+      @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+      var<workgroup> tile: array<u32, 64>;
+      ${functions}
+      @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) l: u32) { ${body} }`;
+    const program = resolve(parse(code).module);
+    expect(program.diagnostics).toEqual([]);
+    const main = functionsOf(program).find((fn) => stageOf(fn))!;
+    const text = ({ start, end }: { start: number; end: number }) => code.slice(start, end);
+    return loadsAfterStores(program, main).map(
+      ({ variable, earlier, later }) => `${variable.name}: ${text(earlier)}, ${text(later)}`,
+    );
+  };
+
+  it.each([
+    ["loads, then a store", "let v = a[l] + a[l + 1]; a[l] = v; a[l + 1] = v;", []],
+    [
+      "loads in a loop, stores in the next",
+      "var v = 0u; for (var i = 0u; i < 4; i++) { v += a[i]; } for (var i = 0u; i < 4; i++) { a[i] = v; }",
+      [],
+    ],
+    ["a store, then a load", "a[l] = 1; out[l] = a[l ^ 1];", ["a: a[l], a"]],
+    ["a storage barrier between", "a[l] = 1; storageBarrier(); out[l] = a[l ^ 1];", ["a: a[l], a"]],
+    ["a load in the next round", "for (var i = 0u; i < 4; i++) { a[i] = a[i + 1]; }", ["a: a[i], a"]],
+    ["two compound assignments", "a[l] += 1; a[l + 1] += 1;", ["a: a[l], a"]],
+    ["branches that do one of both", "if (l < 3) { a[l] = 1; } else { out[l] = a[0]; }", []],
+    ["workgroup memory", "tile[l] = 1; workgroupBarrier(); out[l] = tile[0];", []],
+  ])("%s", (_, body, found) => expect(sequences(body)).toEqual(found));
+
+  it("follows calls", () => {
+    const functions = "fn put(i: u32) { a[i] = 1; } fn get(i: u32) -> u32 { return a[i]; }";
+    expect(sequences("let v = get(l); put(l + v);", functions)).toEqual([]);
+    expect(sequences("put(l); out[l] = get(l);", functions)).toEqual(["a: a[i], a"]);
   });
 });

@@ -1,4 +1,5 @@
 /** Where invocations could disturb each other, as no barrier stands between what they do to one variable. */
+import type { Span } from "../diagnostics/diagnostic.ts";
 import type {
   CallExpression,
   Expression,
@@ -30,11 +31,40 @@ export function hazardousVariables(
 ): Set<GlobalVariable> {
   const hazards = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
-  for (const space of barriers.keys()) {
-    const analysis = new HazardAnalysis(program, space, hazards, "plain");
+  for (const [space, separators] of barriers) {
+    const analysis = new HazardAnalysis(program, {
+      watched: "plain",
+      space,
+      separators,
+      disturbs: (earlier, later) => earlier !== later,
+      report: ({ variable }) => hazards.add(variable),
+    });
     for (const fn of functions) analysis.ofFunction(fn);
   }
   return hazards;
+}
+
+/** Two accesses to one variable, the second on some path behind the first. */
+export interface Sequence {
+  readonly variable: GlobalVariable;
+  readonly earlier: Span;
+  readonly later: Span;
+}
+
+/** The storage variables that `entryPoint` may load after it has stored there, whatever is between: the first such pair of each. */
+export function loadsAfterStores(program: Program, entryPoint: FunctionDeclaration): Sequence[] {
+  const found = new Map<GlobalVariable, Sequence>();
+  const analysis = new HazardAnalysis(program, {
+    watched: "plain",
+    space: "storage",
+    separators: [],
+    disturbs: (earlier, later) => earlier === "store" && later === "load",
+    report: (sequence) => {
+      if (!found.has(sequence.variable)) found.set(sequence.variable, sequence);
+    },
+  });
+  for (const fn of reachableFrom(program, [entryPoint])) analysis.ofFunction(fn);
+  return [...found.values()];
 }
 
 /**
@@ -48,7 +78,13 @@ export function orderDependentVariables(
 ): Set<GlobalVariable> {
   const found = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
-  const analysis = new HazardAnalysis(program, "workgroup", found, "atomic");
+  const analysis = new HazardAnalysis(program, {
+    watched: "atomic",
+    space: "workgroup",
+    separators: barriers.get("workgroup")!,
+    disturbs: (earlier, later) => earlier !== later,
+    report: ({ variable }) => found.add(variable),
+  });
   for (const fn of functions) {
     analysis.ofFunction(fn);
     const unused = new Set<CallExpression>();
@@ -85,8 +121,19 @@ function commutingClass(program: Program, call: CallExpression, operation: strin
   }
 }
 
-/** Variables with what is done to them: operations of one name do not disturb each other. */
-type Operations = ReadonlyMap<GlobalVariable, ReadonlySet<string>>;
+/** What is looked for. */
+interface Watch {
+  /** Plain loads and stores, or atomic operations. */
+  readonly watched: "plain" | "atomic";
+  readonly space: AddressSpace;
+  /** The built-in functions that keep what is before them from disturbing what is behind. */
+  readonly separators: readonly string[];
+  disturbs(earlier: string, later: string): boolean;
+  report(sequence: Sequence): void;
+}
+
+/** Variables with what is done to them, and where first. */
+type Operations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
 
 /** What a piece of code does, seen from both ends. */
 interface Accesses {
@@ -104,22 +151,12 @@ const nothing: Accesses = { first: none, last: none, all: none, open: true };
 
 class HazardAnalysis {
   readonly #program: Program;
-  readonly #space: AddressSpace;
-  readonly #hazards: Set<GlobalVariable>;
-  readonly #watched: "plain" | "atomic";
+  readonly #watch: Watch;
   readonly #functions = new Map<FunctionDeclaration, Accesses>();
 
-  /** `watched`: plain loads and stores, or atomic operations. */
-  constructor(
-    program: Program,
-    space: AddressSpace,
-    hazards: Set<GlobalVariable>,
-    watched: "plain" | "atomic",
-  ) {
+  constructor(program: Program, watch: Watch) {
     this.#program = program;
-    this.#space = space;
-    this.#hazards = hazards;
-    this.#watched = watched;
+    this.#watch = watch;
   }
 
   ofFunction(fn: FunctionDeclaration): Accesses {
@@ -185,7 +222,7 @@ class HazardAnalysis {
     if (expression.kind === "identifier") return this.#load(expression);
     if (expression.kind !== "call") return this.#inOrder(children(expression));
     const operation = builtinFunction(this.#program, expression);
-    if (operation && barriers.get(this.#space)?.includes(operation)) {
+    if (operation && this.#watch.separators.includes(operation)) {
       return this.#then(this.#inOrder(expression.args), { ...nothing, open: false });
     }
     const [first, ...others] = expression.args;
@@ -217,8 +254,9 @@ class HazardAnalysis {
 
   #access(place: Expression, kind: "plain" | "atomic", operation: string): Accesses {
     const variable = rootVariable(this.#program, place)?.variable;
-    if (kind !== this.#watched || !variable || addressSpaceOf(variable) !== this.#space) return nothing;
-    const operations = new Map([[variable, new Set([operation])]]);
+    const { watched, space } = this.#watch;
+    if (kind !== watched || !variable || addressSpaceOf(variable) !== space) return nothing;
+    const operations = new Map([[variable, new Map([[operation, place.span]])]]);
     return { first: operations, last: operations, all: operations, open: true };
   }
 
@@ -226,11 +264,15 @@ class HazardAnalysis {
     return nodes.reduce<Accesses>((before, node) => this.#then(before, of(node as Expression)), nothing);
   }
 
-  /** Marks the variables that two pieces of code do different things to. */
+  /** Reports what one piece of code does to what another one has done. */
   #meet(a: Operations, b: Operations): void {
+    const { disturbs, report } = this.#watch;
     for (const [variable, operations] of b) {
-      const others = a.get(variable);
-      if (others && union(others, operations).size > 1) this.#hazards.add(variable);
+      for (const [before, earlier] of a.get(variable) ?? []) {
+        for (const [after, later] of operations) {
+          if (disturbs(before, after)) report({ variable, earlier, later });
+        }
+      }
     }
   }
 
@@ -246,7 +288,7 @@ class HazardAnalysis {
 
   #either(a: Accesses, b: Accesses): Accesses {
     // Some invocations take one branch while others take the other.
-    if (this.#watched === "atomic") {
+    if (this.#watch.watched === "atomic") {
       this.#meet(a.first, b.first);
       this.#meet(a.last, b.last);
     }
@@ -279,6 +321,6 @@ function together(a: Operations, b: Operations): Operations {
   return both;
 }
 
-function union(a: ReadonlySet<string>, b: ReadonlySet<string>): ReadonlySet<string> {
-  return [...b].every((operation) => a.has(operation)) ? a : new Set([...a, ...b]);
+function union(a: ReadonlyMap<string, Span>, b: ReadonlyMap<string, Span>): ReadonlyMap<string, Span> {
+  return [...b.keys()].every((operation) => a.has(operation)) ? a : new Map([...b, ...a]);
 }
