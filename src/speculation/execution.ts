@@ -1,4 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
+import type { PhaseTimes } from "./phaseTimer.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** One execution of a loop, whose arrays lie in buffers. */
 export interface Execution {
@@ -22,3 +24,25 @@ export interface Execution {
    */
   onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }>;
 }
+
+/** What came of an execution. */
+export interface EngineOutcome {
+  /** Iterations that were executed, up to the one that ended the loop. */
+  readonly executed: number;
+  readonly ended: boolean;
+  readonly rounds: number;
+  /** Iterations that were executed, or looked at, in vain. */
+  readonly misspeculated: number;
+  /** Iterations that the CPU executed. */
+  readonly onCpu: number;
+  /** How iterations were executed on the GPU. */
+  readonly plans: readonly string[];
+  readonly phases: PhaseTimes | null;
+}
+
+/** Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the sequential loop does. */
+export type Engine<Options> = (
+  workspace: Workspace,
+  execution: Execution,
+  options: Options,
+) => Promise<EngineOutcome>;

@@ -18,8 +18,8 @@ import {
 import { mostUndone } from "../loops/kernels/published/recovery.ts";
 import { everyExpression } from "../loops/kernels/walk.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
-import type { Execution } from "./execution.ts";
-import { PhaseTimer, type PhaseTimes } from "./phaseTimer.ts";
+import type { EngineOutcome, Execution } from "./execution.ts";
+import { PhaseTimer } from "./phaseTimer.ts";
 import type { PhaseName } from "./plans.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
@@ -39,20 +39,6 @@ export interface PublishedOptions {
   readonly fallback?: "measured" | "never";
   /** Measures how long each phase takes; needs the feature `timestamp-query`. */
   readonly timings?: boolean;
-}
-
-export interface PublishedOutcome {
-  /** Iterations that were executed, up to the one that ended the loop. */
-  readonly executed: number;
-  readonly ended: boolean;
-  readonly rounds: number;
-  /** Iterations that ran again because they were misspeculated. */
-  readonly misspeculated: number;
-  /** Iterations that the CPU executed. */
-  readonly onCpu: number;
-  /** How iterations were executed. */
-  readonly plans: readonly ["published"];
-  readonly phases: PhaseTimes | null;
 }
 
 /** What an iteration may log when the loop does not say how much it accesses. */
@@ -77,7 +63,7 @@ export async function runPublished(
   workspace: Workspace,
   execution: Execution,
   options: PublishedOptions = {},
-): Promise<PublishedOutcome> {
+): Promise<EngineOutcome> {
   const { localization = true, copyOptimization = true, scheduling = true, timings = false } = options;
   const mayFallBack = options.fallback !== "never" && isInteger(execution.loop);
   const kernels = emitPublished(execution.loop);

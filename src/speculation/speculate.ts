@@ -1,8 +1,9 @@
 import type { ElementType, Loop } from "../loops/ir.ts";
 import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
-import { type DefaultOutcome, runDefault } from "./defaultEngine.ts";
-import type { Execution } from "./execution.ts";
+import { runDefault } from "./defaultEngine.ts";
+import type { Engine, Execution } from "./execution.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
+import { type PublishedOptions, runPublished } from "./published.ts";
 import { download, Resident } from "./resident.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -25,8 +26,13 @@ export interface SpeculateCall {
 
 export interface SpeculateOptions {
   readonly device?: GPUDevice;
-  /** The engine to use; `default` unless given. `sequential` is the CPU. */
-  readonly engine?: "default" | "sequential";
+  /**
+   * The engine to use; `default` unless given. `published` is that of the paper, made sound; `sequential` is the CPU. A function is an
+   * engine of one's own.
+   */
+  readonly engine?: "default" | "published" | "sequential" | Engine<SpeculateOptions>;
+  /** What to leave out of the published engine. */
+  readonly published?: Pick<PublishedOptions, "localization" | "copyOptimization" | "scheduling">;
   /**
    * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes on the CPU only what the GPU cannot.
    * Default: `measured`.
@@ -49,7 +55,7 @@ export interface Speculated {
 }
 
 export interface Statistics {
-  readonly engine: "default" | "sequential";
+  readonly engine: string;
   /** Why this engine. */
   readonly reason: string;
   /** How iterations were executed on the GPU. */
@@ -127,14 +133,15 @@ async function runOnDevice(
       },
     };
     for (const resident of written) resident.deviceChanged();
-    const outcome: DefaultOutcome = await runDefault(workspace, execution, options);
+    const engine = engineOf(options);
+    const outcome = await engine(workspace, execution, options);
     await download(
       arrays.filter(({ isOwn }) => isOwn).map(({ resident }) => resident),
       moved,
     );
     const { executed, ended, rounds, misspeculated, onCpu, plans, phases } = outcome;
     const statistics: Statistics = {
-      engine: "default",
+      engine: typeof options.engine === "function" ? options.engine.name : (options.engine ?? "default"),
       reason: "the loop can be executed on the GPU",
       plans,
       rounds,
@@ -149,6 +156,13 @@ async function runOnDevice(
   } finally {
     for (const { isOwn, resident } of arrays) if (isOwn) resident.giveBack();
   }
+}
+
+function engineOf({ engine }: SpeculateOptions): Engine<SpeculateOptions> {
+  if (typeof engine === "function") return engine;
+  if (engine !== "published") return runDefault;
+  return (workspace, execution, { published, ...options }) =>
+    runPublished(workspace, execution, { ...options, ...published });
 }
 
 function asResident(array: LoopData | Resident): Resident {

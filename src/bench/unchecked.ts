@@ -1,0 +1,84 @@
+import type { Loop } from "../loops/ir.ts";
+import { type Effects, emitBody } from "../loops/kernels/body.ts";
+import {
+  assembleKernel,
+  type Kernel,
+  numberInGrid,
+  placeInGrid,
+  workgroupSize,
+} from "../loops/kernels/kernel.ts";
+import { wgslName } from "../loops/kernels/names.ts";
+import { packParameters, parametersOf } from "../loops/kernels/parameters.ts";
+import type { Execution } from "../speculation/execution.ts";
+import { bind } from "../speculation/rounds.ts";
+import type { Workspace } from "../speculation/workspace.ts";
+
+/** Every access goes straight to memory, as in a loop that is known to be parallel. */
+const direct: Effects = {
+  load: ({ name }) => `  return peek_${wgslName(name)}(element);`,
+  store: ({ name }) => `  poke_${wgslName(name)}(element, bits);`,
+  loadCarried: () => "  return 0u;",
+  storeCarried: () => "",
+  escape: "",
+  endLoop: "",
+  misspeculate: "",
+};
+
+/** Whether a loop can be run without speculation at all: nothing goes from one iteration to the next outside of arrays. */
+export function canRunUnchecked({ carried, reductions }: Loop): boolean {
+  return carried.length + reductions.length === 0;
+}
+
+function uncheckedKernel(loop: Loop): Kernel {
+  const index = loop.index.type;
+  return assembleKernel({
+    name: "unchecked",
+    loop,
+    parameters: parametersOf(loop, []),
+    resources: [],
+    declarations: [],
+    functions: [
+      emitBody(loop, direct),
+      `@compute @workgroup_size(${workgroupSize}) fn unchecked(${placeInGrid}) {
+  let place = ${numberInGrid};
+  if (place >= params.count) { return; }
+  fuel = 1048576u;
+  start_reductions();
+  iterate(params.first + ${index}(place) * ${index}(params.step));
+}`,
+    ],
+  });
+}
+
+/**
+ * Executes all iterations at once and checks nothing: the GPU version that a person would write who knows that the loop is
+ * parallel. The results are right only if it is.
+ */
+export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
+  const { device } = workspace;
+  const { loop, buffers, lengths, inputs, first, step, count } = execution;
+  const [compiled] = await workspace.compile(loop, [uncheckedKernel(loop)]);
+  const parameters = parametersOf(loop, []);
+  const { UNIFORM, COPY_DST } = GPUBufferUsage;
+  const params = workspace.buffer("unchecked params", 4 * parameters.size, UNIFORM | COPY_DST);
+  const values = {
+    ...{ first, step, count },
+    ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
+    ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),
+  };
+  device.queue.writeBuffer(params, 0, packParameters(parameters, values));
+  const named = {
+    params,
+    ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
+  };
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(compiled!.pipeline);
+  pass.setBindGroup(0, bind(device, compiled!, named));
+  const groups = Math.ceil(count / workgroupSize);
+  const x = Math.min(groups, device.limits.maxComputeWorkgroupsPerDimension);
+  pass.dispatchWorkgroups(x, Math.ceil(groups / x));
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  await device.queue.onSubmittedWorkDone();
+}
