@@ -26,7 +26,7 @@ describe("belay", () => {
   it("lists its commands", async () => {
     const { status, stdout } = await belay(["--help"]);
     expect(status).toBe(0);
-    for (const name of ["protect", "run", "demo", "doctor"]) expect(stdout).toContain(name);
+    for (const name of ["protect", "run", "demo", "bench", "doctor"]) expect(stdout).toContain(name);
   });
 
   it.each([
@@ -183,6 +183,44 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     const { status, stdout, stderr } = await belay(["run", path()]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("belay bench rmt", () => {
+  it("writes a report and the result, and says in its exit status whether all was right", async () => {
+    const out = join(folder, "rmt");
+    const some = ["--only", "sobelFilter", "--flavors", "intra+lds", "--measure", "components,roofline"];
+    const { status, stdout, stderr } = await belay([
+      "bench",
+      "rmt",
+      ...some,
+      "--runs",
+      "1",
+      "--out",
+      out,
+      "--json",
+    ]);
+    expect(stderr).toBe("");
+    const result = JSON.parse(stdout);
+    expect(result).toMatchObject({ size: "small", runs: 1, programs: [{ name: "sobelFilter" }] });
+    expect(result.programs[0].verdict).toMatchObject({ ok: true });
+    expect(result.programs[0].components).toHaveLength(1);
+    expect(status).toBe(0);
+    expect(JSON.parse(readFileSync(join(out, "rmt.json"), "utf8"))).toEqual(result);
+    const page = readFileSync(join(out, "rmt.html"), "utf8");
+    for (const figure of ["figures 2 and 6", "figure 3", "figures 4 and 7"]) expect(page).toContain(figure);
+  });
+
+  it.each([
+    [["--only", "sobel"], '"sobel" is none of'],
+    [["--measure", "overhead,heat"], '"heat" is none of overhead, roofline'],
+    [["--runs", "0"], "Expected a whole number from 1 on."],
+    [["--size", "medium"], "Allowed choices are small, full."],
+  ])("refuses %j", async (flags, message) => {
+    const { status, stderr } = await belay(["bench", "rmt", ...flags]);
+    expect(status).toBe(2);
+    expect(stderr).toContain("error[BELAY400]");
     expect(stderr).toContain(message);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
 import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
 import { changeKernel } from "../test/changeKernel.ts";
+import { benchmarkSizes } from "./benchmarkSizes.ts";
 import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";
 import * as bitonicSort from "./bitonicSort.ts";
@@ -154,6 +155,10 @@ test("each number of the Sobol sequence lies in an interval of its own", async (
     const intervals = numbers.subarray(start, start + points).map((number) => Math.floor(number * points));
     expect(new Set(intervals).size).toBe(points);
   }
+});
+
+test("there is a size for benchmarks of every program", () => {
+  expect(Object.keys(benchmarkSizes)).toEqual(catalog.map(({ name }) => name));
 });
 
 test("a wrong bit anywhere in the outputs is found", async () => {

@@ -86,6 +86,7 @@ const options = (changes: Partial<RmtOptions>): RmtOptions => ({
   size: "small",
   programs: [{ name: "sum", create: program }],
   measure: [],
+  flavors: ["intra+lds", "intra-lds"],
   runs: 1,
   faultFree: 0,
   powerTime: 10,
@@ -158,15 +159,13 @@ describe("the configurations", () => {
 
 describe("the whole", () => {
   it("finds a right program sound", async () => {
-    const { programs } = await measureRmt(options({ measure: ["roofline", "components"], faultFree: 2 }));
-    const [sum] = programs;
-    const intra = sum!.overheads.filter(({ redundancy }) => redundancy !== "inter");
-    const alarms = sum!.faultFree.filter(({ redundancy }) => redundancy !== "inter");
-    expect(isSound({ ...sum!, overheads: intra, faultFree: alarms })).toBe(true);
-    expect(intra).toHaveLength(4);
-    expect(alarms.length).toBeGreaterThan(4);
-    expect(sum!.components.map(({ redundancy }) => redundancy)).toEqual(["intra+lds", "intra-lds", "inter"]);
-    expect(sum!.roofline!.limit).toBeGreaterThan(0);
+    const { ok, programs } = await measureRmt(options({ measure: ["roofline", "components"], faultFree: 2 }));
+    const sum = programs[0]!;
+    expect(ok).toBe(true);
+    expect(sum.overheads).toHaveLength(4);
+    expect(sum.faultFree.length).toBeGreaterThan(4);
+    expect(sum.components.map(({ redundancy }) => redundancy)).toEqual(["intra+lds", "intra-lds"]);
+    expect(sum.roofline!.limit).toBeGreaterThan(0);
   });
 
   it("does not pass a wrong result", async () => {

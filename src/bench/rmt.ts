@@ -5,7 +5,7 @@
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { type Components, measureComponents } from "./components.ts";
-import { type Configuration, configurationsFor, flavors, nameOf, usualOf } from "./configurations.ts";
+import { type Configuration, configurationsFor, type Flavor, nameOf, usualOf } from "./configurations.ts";
 import { countFalseAlarms, type FaultFree } from "./faultFree.ts";
 import { measureOverhead, type Overhead, type Refusal } from "./overhead.ts";
 import { findPowerMeter, measurePower, type Power, type PowerMeter } from "./power.ts";
@@ -22,6 +22,7 @@ export interface RmtOptions {
   readonly size: CeilingSize;
   readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
   readonly measure: readonly Measurement[];
+  readonly flavors: readonly Flavor[];
   /** How often each configuration runs. */
   readonly runs: number;
   /** How often each configuration runs in search of false alarms. */
@@ -61,7 +62,9 @@ export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
   const { newDevice, size, measure, runs, progress } = options;
   progress("ceilings");
   const probe = await newDevice();
-  const configurations = configurationsFor(probe.features);
+  const configurations = configurationsFor(probe.features).filter(({ redundancy }) =>
+    options.flavors.includes(redundancy),
+  );
   const ceilings = measure.includes("roofline") ? await measureCeilings(probe, size, runs) : undefined;
   probe.destroy();
   const meter = measure.includes("power") ? await findPowerMeter() : undefined;
@@ -87,7 +90,7 @@ interface Conditions {
 async function measureProgram(
   name: string,
   program: Program,
-  { newDevice, measure, runs, faultFree, powerTime, progress }: RmtOptions,
+  { newDevice, measure, flavors, runs, faultFree, powerTime, progress }: RmtOptions,
   { configurations, ceilings, meter }: Conditions,
 ): Promise<ProgramResult> {
   using unprotected = new TimedProgram(program, await newDevice());

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import ora from "ora";
 import { benchmarkSizes } from "../../workloads/benchmarkSizes.ts";
 import { catalog } from "../../workloads/index.ts";
+import { type Flavor, flavors } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
 import { renderPage } from "../report/page.ts";
@@ -29,6 +30,7 @@ interface Flags {
   readonly runs: number;
   readonly only?: readonly string[];
   readonly measure: readonly Measurement[];
+  readonly flavors: readonly Flavor[];
   readonly faultFree: number;
   readonly out: string;
   readonly json?: string | true;
@@ -54,6 +56,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     )
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--measure <what>", `some of ${measurements.join(", ")}`, measurementsFrom, [...measurements])
+    .option("--flavors <flavors>", `some of ${flavors.join(", ")}`, flavorsFrom, [...flavors])
     .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
     .option("--out <directory>", "where the report and the result go", "belay-report")
     .option("--json [file]", "print the result as JSON, or write it there")
@@ -70,7 +73,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 }
 
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
-  const { size, runs, only, measure, faultFree } = flags;
+  const { size, runs, only, measure, flavors, faultFree } = flags;
   using opened = await openGpu({ dawnFlags: idleReplicaFlags });
   const progress = ora({
     stream: io.stderr as NodeJS.WriteStream,
@@ -88,6 +91,7 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
         create: size === "full" ? benchmarkSizes[name]! : small,
       })),
       measure,
+      flavors,
       runs,
       faultFree,
       powerTime: size === "full" ? 1000 : 200,
@@ -135,6 +139,7 @@ const programsFrom = (text: string) =>
     text,
     catalog.map(({ name }) => name),
   );
+const flavorsFrom = (text: string) => namesFrom(text, flavors);
 const measurementsFrom = (text: string) => namesFrom(text, measurements);
 
 function namesFrom<Name extends string>(text: string, known: readonly Name[]): Name[] {

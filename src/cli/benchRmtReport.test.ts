@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import type { Overhead } from "../bench/overhead.ts";
+import { renderPage } from "../report/page.ts";
+import type { RmtRun } from "./benchRmt.ts";
+import { describeRmt, summaryTable } from "./benchRmtReport.ts";
+
+const times = (median: number) => ({ median, lower: median, upper: median });
+const configuration = {
+  redundancy: "intra+lds",
+  check: "store",
+  channel: "subgroup",
+  pairing: "adjacent",
+} as const;
+const overhead: Overhead = {
+  ...configuration,
+  unprotected: times(2),
+  protected: times(3),
+  ratio: 1.5,
+  detections: 0,
+  identical: true,
+};
+
+const run: RmtRun = {
+  ok: false,
+  date: "2000-01-01",
+  node: "v20",
+  platform: "linux x64",
+  adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
+  size: "full",
+  runs: 7,
+  ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13 },
+  powerSource: "a meter",
+  programs: [
+    {
+      name: "sum",
+      work: { bytes: 4e9, flops: 0 },
+      verdict: { ok: true, message: "" },
+      overheads: [
+        overhead,
+        { ...overhead, channel: "workgroup", ratio: 1.75 },
+        { ...configuration, redundancy: "intra-lds", refused: "its workgroups are too large" },
+        { ...configuration, redundancy: "inter", failed: "the device is lost" },
+      ],
+      roofline: {
+        bytesPerSecond: 2e12,
+        flopsPerSecond: 0,
+        memoryTime: 1,
+        arithmeticTime: 0,
+        computeTime: 1.25,
+        limit: 1.25,
+      },
+      components: [{ redundancy: "intra+lds", reserved: 1.125, computed: 1.375 }],
+      power: [{ redundancy: "none", average: 321, peak: 432, readings: 50 }],
+      faultFree: [{ ...configuration, runs: 20, detections: 0, different: 3 }],
+    },
+  ],
+};
+
+it("shows every figure of the paper, and every problem", () => {
+  const report = describeRmt(run);
+  const text = JSON.stringify(report);
+  for (const shown of [
+    "(figures 2 and 6)",
+    "registers", // figure 9
+    "1.75",
+    "2.00 TB/s", // figure 3
+    "50 %",
+    "+0.13", // figures 4 and 7: doubled workgroups, computation, communication
+    "+0.25",
+    "321", // figure 5
+    "432",
+    "its workgroups are too large",
+    "the device is lost",
+    "other bits than unprotected",
+  ]) {
+    expect(text).toContain(shown);
+  }
+  expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 1 programs failed: sum" });
+  expect(renderPage(report)).toContain("<svg");
+});
+
+it("leaves out what was not measured", () => {
+  const { ceilings: _, ...rest } = run;
+  const bare = {
+    ...rest,
+    programs: [{ ...run.programs[0]!, overheads: [], components: [], power: [], faultFree: [] }],
+  };
+  const titles = describeRmt(bare).sections.map(({ title }) => title);
+  expect(titles).toEqual(["Programs", "Machine", "Reproduce"]);
+  expect(summaryTable(bare).rows[0]!.map(({ text }) => text)).toContain("1.25x");
+});
