@@ -6,7 +6,12 @@
  * caller gives among the inputs. Arrays are changed in place; `carried` and `reductions` hold the values of these
  * variables before, and are updated. It returns the first iteration that it did not execute, and whether the loop ended
  * itself with a `break`, in which case no further iteration may be executed.
+ *
+ * The tree of a loop has the shape of its source, so each operator becomes the operator of JavaScript, applied to whatever
+ * JavaScript finds: elements that do not exist are `undefined` here as there. Only f32 arithmetic is rounded, and what the source
+ * coerces is coerced.
  */
+import type { Expression, Loop, Reduction, Statement } from "./ir.ts";
 
 /** Any array that a loop may access. */
 export type LoopData =
@@ -28,3 +33,191 @@ export type SequentialLoop = (
   from: number,
   to: number,
 ) => { readonly next: number; readonly ended: boolean };
+
+/** The CPU version of a loop, compiled. */
+export function sequentialLoop(loop: Loop): SequentialLoop {
+  return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
+}
+
+/** The CPU version of a loop as JavaScript: an expression that is a {@link SequentialLoop}. */
+export function sequentialSource(loop: Loop): string {
+  const writer = new Writer();
+  const unpack = (
+    kind: string,
+    object: string,
+    prefix: string,
+    names: readonly { readonly name: string }[],
+  ) => {
+    if (names.length === 0) return;
+    const pairs = names.map(({ name }) => `${JSON.stringify(name)}: ${prefix}${name}`);
+    writer.line(`${kind} { ${pairs.join(", ")} } = ${object};`);
+  };
+  writer.open("(arrays, inputs, carried, reductions, from, to) => {");
+  unpack("const", "arrays", "a_", loop.arrays);
+  unpack("const", "inputs", "i_", loop.inputs);
+  unpack("let", "carried", "c_", loop.carried);
+  unpack("let", "reductions", "r_", loop.reductions);
+  writer.line("const { $first, $step } = inputs;");
+  writer.line("let ended = false;");
+  writer.line("let k = from;");
+  writer.open("iterations: for (; k < to; k++) {");
+  writer.line("const index = $first + k * $step;");
+  for (const statement of loop.body) writeStatement(writer, statement, loop);
+  writer.close("}");
+  for (const { name } of loop.carried) writer.line(`carried[${JSON.stringify(name)}] = c_${name};`);
+  for (const { name } of loop.reductions) writer.line(`reductions[${JSON.stringify(name)}] = r_${name};`);
+  writer.line("return { next: ended ? k + 1 : k, ended };");
+  writer.close("}");
+  return writer.text;
+}
+
+class Writer {
+  text = "";
+  #depth = 0;
+
+  line(text: string): void {
+    this.text += `${"  ".repeat(this.#depth)}${text}\n`;
+  }
+
+  open(text: string): void {
+    this.line(text);
+    this.#depth++;
+  }
+
+  close(text: string): void {
+    this.#depth--;
+    this.line(text);
+  }
+}
+
+function writeStatement(writer: Writer, statement: Statement, loop: Loop): void {
+  const list = (statements: readonly Statement[]) => {
+    for (const one of statements) writeStatement(writer, one, loop);
+  };
+  switch (statement.kind) {
+    case "declare":
+      return writer.line(`let v_${statement.name} = ${expression(statement.value)};`);
+    case "assign":
+      return writer.line(`v_${statement.name} = ${expression(statement.value)};`);
+    case "assignCarried":
+      return writer.line(`c_${statement.name} = ${expression(statement.value)};`);
+    case "store":
+      return writer.line(
+        `a_${statement.array}[${expression(statement.index)}] = ${expression(statement.value)};`,
+      );
+    case "reduce": {
+      const reduction = loop.reductions.find(({ name }) => name === statement.name)!;
+      const result = reduced(reduction, `r_${statement.name}`, expression(statement.value));
+      return writer.line(`r_${statement.name} = ${result};`);
+    }
+    case "if":
+      writer.open(`if (${expression(statement.test)}) {`);
+      list(statement.yes);
+      if (statement.no.length > 0) {
+        writer.close("} else {");
+        writer.open("");
+        list(statement.no);
+      }
+      return writer.close("}");
+    case "loop":
+      writer.open(`${statement.label}: for (;;) {`);
+      writer.open(`${statement.label}$body: {`);
+      list(statement.body);
+      writer.close("}");
+      list(statement.update);
+      return writer.close("}");
+    case "break":
+      return writer.line(`break ${statement.label};`);
+    case "continue":
+      return writer.line(`break ${statement.label}$body;`);
+    case "endIteration":
+      return writer.line("continue iterations;");
+    case "endLoop":
+      writer.line("ended = true;");
+      return writer.line("break iterations;");
+    case "misspeculate":
+      return; // In order, nothing is ever wrong.
+  }
+}
+
+function reduced({ operator, type }: Reduction, before: string, value: string): string {
+  switch (operator) {
+    case "min":
+    case "max":
+      return `Math.${operator}(${before}, ${value})`;
+    case "+":
+      return coerced(type, `${before} + ${value}`);
+    case "*":
+      return type === "f32"
+        ? `Math.fround(${before} * ${value})`
+        : coerced(type, `Math.imul(${before}, ${value})`);
+    default:
+      return coerced(type, `${before} ${operator} ${value}`);
+  }
+}
+
+function coerced(type: string, value: string): string {
+  return { i32: `(${value}) | 0`, u32: `(${value}) >>> 0`, f32: `Math.fround(${value})` }[type]!;
+}
+
+const operators: Readonly<Record<string, string>> = { "==": "===", "!=": "!==" };
+
+/** An expression, in parentheses where it needs them. */
+function expression(node: Expression): string {
+  switch (node.kind) {
+    case "literal":
+      return literal(node);
+    case "index":
+      return "index";
+    case "local":
+      return `v_${node.name}`;
+    case "input":
+      return `i_${node.name}`;
+    case "carried":
+      return `c_${node.name}`;
+    case "length":
+      return `a_${node.array}.length`;
+    case "load":
+      return `a_${node.array}[${expression(node.index)}]`;
+    case "unary":
+      return `(${node.operator}${expression(node.operand)})`;
+    case "binary": {
+      const operator = operators[node.operator] ?? node.operator;
+      const result = `(${expression(node.left)} ${operator} ${expression(node.right)})`;
+      return node.type === "f32" ? `Math.fround${result}` : result;
+    }
+    case "conditional":
+      return `(${expression(node.test)} ? ${expression(node.yes)} : ${expression(node.no)})`;
+    case "call": {
+      const result = call(node.callee, node.args.map(expression));
+      return node.type === "f32" && !exactFunctions.has(node.callee) ? `Math.fround(${result})` : result;
+    }
+    case "convert":
+      return converted(node);
+  }
+}
+
+/** Functions that give an f32 for every f32. */
+const exactFunctions = new Set(["abs", "ceil", "floor", "round", "trunc", "sign", "min", "max"]);
+
+function call(callee: string, args: readonly string[]): string {
+  return callee === "exp2" ? `(2 ** ${args[0]})` : `Math.${callee}(${args.join(", ")})`;
+}
+
+function literal({ type, value }: Extract<Expression, { kind: "literal" }>): string {
+  if (type === "bool") return value === 0 ? "false" : "true";
+  const text = String(value);
+  return text.startsWith("-") ? `(${text})` : text;
+}
+
+function converted({ type, operand, implicit }: Extract<Expression, { kind: "convert" }>): string {
+  const value = expression(operand);
+  switch (type) {
+    case "bool":
+      return `!!${value}`;
+    case "f32":
+      return `Math.fround(${value})`;
+    default:
+      return implicit ? value : `(${value} ${type === "i32" ? "|" : ">>>"} 0)`;
+  }
+}

@@ -1,0 +1,249 @@
+import type { AssignmentExpression, Node, Expression as Source, UpdateExpression } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import type { ElementType, Expression } from "../ir.ts";
+import { binary } from "./arithmetic.ts";
+import {
+  as,
+  asInteger,
+  exact,
+  rangeOfInteger,
+  refusePending,
+  refuseProduct,
+  toBits,
+  toBoolean,
+  toFloat,
+} from "./conversions.ts";
+import { afterwards, element, expression, held, inOrder, loadOf, type Place, spanOf } from "./expressions.ts";
+import { constant, maximum, minimum, multiply, zero } from "./linear.ts";
+import type { Lowering } from "./lowering.ts";
+import { meaningOf } from "./names.ts";
+import { reduce } from "./reductions.ts";
+import { refuse } from "./refusal.ts";
+import { hostConstant, type Interval, negated, type Value } from "./values.ts";
+import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
+
+/** `target = value`, `target += value`: emits the store, and gives the value that was stored. */
+export function assign(lowering: Lowering, node: AssignmentExpression): Value {
+  const target = withoutTypes(node.left as Source);
+  const { operator, right } = asCompound(node, target);
+  if (["&&", "||", "??"].includes(operator)) {
+    return refuse(loopError.unsupported(`\`${node.operator}\``, node, "write an `if`"));
+  }
+  if (target.type === "Identifier") {
+    const meaning = meaningOf(lowering, target.name, target);
+    if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    if (operator === "") return setName(lowering, target.name, expression(lowering, right), node);
+    const [before, change] = inOrder(lowering, [target, right]);
+    return setName(lowering, target.name, binary(lowering, operator, before!, change!, node), node, {
+      operator,
+      change: change!,
+    });
+  }
+  if (target.type !== "MemberExpression") {
+    return refuse(loopError.unsupported("destructuring", node, "assign one variable at a time"));
+  }
+  const place = element(lowering, target);
+  if (operator === "") {
+    let index = place.ir;
+    const value = afterwards(
+      lowering,
+      () => expression(lowering, right),
+      () => {
+        index = lowering.hold(index);
+      },
+    );
+    return storeElement(lowering, { ...place, ir: index }, value, node);
+  }
+  const once = { ...place, ir: lowering.hold(place.ir) };
+  let before = loadOf(once);
+  const change = afterwards(
+    lowering,
+    () => expression(lowering, right),
+    () => {
+      before = held(lowering, before);
+    },
+  );
+  return storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
+}
+
+/** `x++` and its like. */
+export function update(lowering: Lowering, node: UpdateExpression): Value {
+  const operator = node.operator === "++" ? "+" : "-";
+  const target = withoutTypes(node.argument as Source);
+  const change = hostConstant(1);
+  if (target.type === "Identifier") {
+    const meaning = meaningOf(lowering, target.name, target);
+    if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    const before = held(lowering, expression(lowering, target));
+    const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
+      operator,
+      change,
+    });
+    return node.prefix ? after : before;
+  }
+  if (target.type !== "MemberExpression") return refuse(loopError.unsupported("this target", node));
+  const place = element(lowering, target);
+  const once = { ...place, ir: lowering.hold(place.ir) };
+  const before = held(lowering, loadOf(once));
+  const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
+  return node.prefix ? after : before;
+}
+
+/** An assignment as an operator and a right side; `x = x + y` is taken as `x += y`. */
+function asCompound(node: AssignmentExpression, target: Source): { operator: string; right: Source } {
+  const { right } = node;
+  const adds = right.type === "BinaryExpression" && (right.operator === "+" || right.operator === "-");
+  if (node.operator !== "=" || target.type !== "Identifier" || !adds) {
+    return { operator: node.operator.slice(0, -1), right };
+  }
+  const { left } = right;
+  return left.type === "Identifier" && left.name === target.name
+    ? { operator: right.operator, right: right.right }
+    : { operator: "", right };
+}
+
+export function withoutTypes(node: Source): Source {
+  return node.type === "TSNonNullExpression" ||
+    node.type === "TSAsExpression" ||
+    node.type === "TSSatisfiesExpression" ||
+    node.type === "TSTypeAssertion"
+    ? withoutTypes(node.expression)
+    : node;
+}
+
+/** What an assignment adds to its variable. */
+interface Change {
+  readonly operator: string;
+  readonly change: Value;
+}
+
+/** Sets the variable that a name stands for. Gives the value as it can be read again. */
+function setName(lowering: Lowering, name: string, value: Value, node: Node, change?: Change): Value {
+  const meaning = meaningOf(lowering, name, node);
+  switch (meaning.kind) {
+    case "variable": {
+      const { variable } = meaning;
+      lowering.assigned.add(variable);
+      note(lowering, variable, value, node, change);
+      const ir = convertTo(lowering, variable, value, node);
+      lowering.emit({ kind: "assign", name: variable.name, value: ir });
+      return readBack(value, { kind: "local", type: ir.type, name: variable.name });
+    }
+    case "carried": {
+      const { variable } = meaning;
+      note(lowering, variable, value, node, change);
+      const type = typeOfVariable(variable);
+      if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
+      const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
+      const ir = integer ? exact(lowering, integer, node, type) : toFloat(lowering, value, node);
+      lowering.emit({ kind: "assignCarried", name, value: ir });
+      return readBack(value, { kind: "carried", type, name });
+    }
+    case "value":
+    case "array":
+      return refuse(
+        loopError.cannotAssign(name, "cannot be assigned to in the loop", node, "use another variable"),
+      );
+    case "reduction":
+      throw new Error("a reduction is no plain assignment");
+  }
+}
+
+const readBack = (value: Value, ir: Expression): Value =>
+  value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };
+
+/** The kind of variable that holds a value. */
+export function kindOf(value: Value, node: Node): Kind {
+  switch (value.kind) {
+    case "integer":
+    case "float":
+    case "boolean":
+      return value.kind;
+    case "pending":
+      if (value.what === "product") return refuseProduct(node);
+      return value.what === "quotient" ? "float" : refusePending(node);
+    case "host":
+      if (value.type === "boolean") return "boolean";
+      return typeof value.constant !== "number" || Number.isSafeInteger(value.constant) ? "integer" : "float";
+  }
+}
+
+/** Takes into account what a variable is set to. */
+export function note(
+  lowering: Lowering,
+  variable: Variable,
+  value: Value,
+  node: Node,
+  change?: Change,
+): void {
+  const kind = kindOf(value, node);
+  const range = (of: Value): Interval => {
+    const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
+    return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
+  };
+  if (kind !== "integer" || !change || !["+", "-"].includes(change.operator)) {
+    lowering.variables.set(variable, kind, range(value), node);
+    return;
+  }
+  const once = change.operator === "+" ? range(change.change) : negated(range(change.change));
+  const trips = lowering.repetitions
+    .slice(variable.depth)
+    .reduce((total, repetition) => multiply(total, repetition.trips), constant(1));
+  lowering.variables.add(
+    variable,
+    kind,
+    `${lowering.path}@${node.start}`,
+    {
+      low: minimum(zero, multiply(trips, once.low)),
+      high: maximum(zero, multiply(trips, once.high)),
+    },
+    node,
+  );
+}
+
+/** The value as the type of a variable. */
+export function convertTo(lowering: Lowering, variable: Variable, value: Value, node: Node): Expression {
+  switch (variable.kind) {
+    case "float":
+      return toFloat(lowering, value, node);
+    case "boolean":
+      return toBoolean(lowering, value, node);
+    default:
+      return as(typeOfVariable(variable), asInteger(lowering, value, node)!.ir);
+  }
+}
+
+/** Stores a value into an element. */
+function storeElement(lowering: Lowering, { array, ir, index }: Place, value: Value, node: Node): Value {
+  array.accesses.push({ kind: "store", span: spanOf(node), index });
+  const kept = value.kind === "pending" ? value : held(lowering, value);
+  lowering.emit({
+    kind: "store",
+    array: array.name,
+    index: ir,
+    value: elementValue(lowering, array.element, kept, node),
+    span: spanOf(node),
+  });
+  return kept;
+}
+
+/** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
+function elementValue(lowering: Lowering, element: ElementType, value: Value, node: Node): Expression {
+  if (element === "f32") return toFloat(lowering, value, node);
+  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
+  const whole =
+    value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
+  if (value.kind === "boolean") return toBits(lowering, value, node);
+  return whole ?? toFloat(lowering, value, node);
+}
+
+function asClamped(lowering: Lowering, value: Value, node: Node): Expression | undefined {
+  if (
+    value.kind === "host" &&
+    (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))
+  ) {
+    return undefined;
+  }
+  const whole = asInteger(lowering, value, node);
+  return whole && exact(lowering, whole, node);
+}

@@ -1,0 +1,131 @@
+import type { ForStatement, Expression as Source } from "oxc-parser";
+import type { Expression } from "../ir.ts";
+import { type CountedLoop, countedLoop } from "../source/countedLoop.ts";
+import { lookUp } from "../source/scopes.ts";
+import { asInteger, commonType, exact, rangeOfInteger } from "./conversions.ts";
+import { declareWith } from "./declarations.ts";
+import { expression } from "./expressions.ts";
+import { add, constant, difference, known, type Linear, subtract } from "./linear.ts";
+import type { Lowering } from "./lowering.ts";
+import { type IntegerValue, int32, literal, uint32 } from "./values.ts";
+
+/** An inner loop whose variable only counts, from integer to integer by a constant, so that its values are known. */
+export interface Counting {
+  readonly trips: Linear;
+  readonly test: () => void;
+  readonly update: () => void;
+}
+
+/** Declares the variable of an inner loop that counts; undefined for other loops, for which nothing is done. */
+export function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
+  const counted = countedLoop(node);
+  const size = counted && stepSize(lowering, counted.step);
+  const binding = counted && lookUp(lowering.scope, counted.name);
+  if (!counted || !size || binding?.assignments.length !== 1) return undefined;
+
+  // What the bound may be is needed before the body is translated; it is translated again where it is tested.
+  const ends = endsOf(lowering, counted);
+  const values = ends && valuesOf(lowering, counted, ends.from, ends.to);
+  if (!values) return undefined;
+  const whole = rangeOfInteger(lowering, values);
+  const beyond = counted.isDown
+    ? { low: subtract(whole.low, constant(size)), high: whole.high }
+    : { low: whole.low, high: add(whole.high, constant(size)) };
+  const [first, last] = [ends.from, ends.to].map((end) => rangeOfInteger(lowering, end));
+  const type = commonType(lowering, [beyond, first!, last!]);
+  if (!type) return undefined;
+
+  if (node.init?.type === "VariableDeclaration") {
+    for (const declarator of node.init.declarations) {
+      const { id, init } = declarator;
+      if (declarator === counted.declarator || id.type !== "Identifier" || !init) continue;
+      declareWith(lowering, lookUp(lowering.scope, id.name)!, expression(lowering, init), declarator);
+    }
+  }
+  const asType = (source: Source) =>
+    exact(lowering, asInteger(lowering, expression(lowering, source), source)!, source, type);
+  const { name } = lowering.declare(counted.name, counted.declarator);
+  lowering.guards.requireWithin(beyond, type === "u32" ? uint32 : int32);
+  lowering.emit({ kind: "declare", name, type, value: asType(counted.from) });
+  const variable: Expression = { kind: "local", type, name };
+  lowering.meanings.set(binding, { kind: "value", value: { ...values, ir: variable } });
+  return {
+    trips: tripsOf(values, size),
+    test: () => {
+      const { operator } = counted;
+      const right = asType(counted.to);
+      leaveUnless(lowering, { kind: "binary", type: "bool", operator, left: variable, right });
+    },
+    update: () => {
+      const operator = counted.isDown ? "-" : "+";
+      const right = literal(type, size);
+      const value: Expression = { kind: "binary", type, operator, left: variable, right };
+      lowering.emit({ kind: "assign", name, value });
+    },
+  };
+}
+
+/** Ends the innermost loop unless the condition holds. */
+export function leaveUnless(lowering: Lowering, condition: Expression): void {
+  lowering.emit({
+    kind: "if",
+    test: { kind: "unary", type: "bool", operator: "!", operand: condition },
+    yes: [{ kind: "break", label: lowering.leaving.at(-1)! }],
+    no: [],
+  });
+}
+
+function stepSize(lowering: Lowering, step: Source | null): number | undefined {
+  if (!step) return 1;
+  const value = expression(lowering, step);
+  const size = value.kind === "host" && typeof value.constant === "number" ? value.constant : 0;
+  return Number.isInteger(size) && size > 0 && size < 2 ** 31 ? size : undefined;
+}
+
+/** Both ends as integers. Nothing is emitted for them. */
+function endsOf(
+  lowering: Lowering,
+  counted: CountedLoop,
+): { readonly from: IntegerValue; readonly to: IntegerValue } | undefined {
+  let ends: (IntegerValue | undefined)[] = [];
+  lowering.collect(() => {
+    ends = [counted.from, counted.to].map((node) => asInteger(lowering, expression(lowering, node), node));
+  });
+  const [from, to] = ends;
+  return from && to && { from, to };
+}
+
+/** The values of the variable in the body, relative to the index where both ends are. */
+function valuesOf(
+  lowering: Lowering,
+  { operator, isDown }: CountedLoop,
+  from: IntegerValue,
+  to: IntegerValue,
+): IntegerValue | undefined {
+  const towards = isDown ? ">" : "<";
+  if (operator === "!=") {
+    // Counting that starts on the wrong side of its end never ends.
+    const apart = isDown ? subtract(to.high, from.low) : subtract(from.high, to.low);
+    if (difference(from.slope, to.slope) !== 0 || !lowering.guards.requireNotPositive(apart))
+      return undefined;
+  } else if (!operator.startsWith(towards)) return undefined;
+
+  const open = operator.endsWith("=") && operator !== "!=" ? 0 : 1;
+  const [least, greatest] = isDown ? [to, from] : [from, to];
+  const related = difference(from.slope, to.slope) === 0;
+  const low = (related ? least : rangeOfInteger(lowering, least)).low;
+  const high = (related ? greatest : rangeOfInteger(lowering, greatest)).high;
+  return {
+    kind: "integer",
+    ir: from.ir,
+    slope: related ? from.slope : constant(0),
+    low: isDown ? add(low, constant(open)) : low,
+    high: isDown ? high : add(high, constant(-open)),
+  };
+}
+
+function tripsOf({ low, high }: IntegerValue, size: number): Linear {
+  const count = add(subtract(high, low), constant(1));
+  const number = known(count);
+  return number === undefined ? count : constant(Math.max(0, Math.ceil(number / size)));
+}

@@ -1,0 +1,81 @@
+import type { Node, Expression as Source, VariableDeclaration } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { convertTo, note, withoutTypes } from "./assignments.ts";
+import { expression, held } from "./expressions.ts";
+import type { Lowering, Meaning } from "./lowering.ts";
+import { meaningOf } from "./names.ts";
+import { refuse } from "./refusal.ts";
+import { literal, type Value } from "./values.ts";
+import { typeOfVariable } from "./variables.ts";
+
+/** `const` and `let` in the loop. */
+export function declaration(lowering: Lowering, node: VariableDeclaration): void {
+  if (node.kind !== "const" && node.kind !== "let") {
+    refuse(
+      loopError.unsupported(
+        `\`${node.kind}\``,
+        node,
+        "declare it with `let` or `const`, so that each iteration has its own",
+      ),
+    );
+  }
+  for (const declarator of node.declarations) {
+    if (declarator.id.type !== "Identifier") {
+      refuse(loopError.unsupported("destructuring", declarator, "declare one variable at a time"));
+    }
+    const binding = lookUp(lowering.scope, declarator.id.name)!;
+    const isConstant = binding.assignments.length === 0;
+    const { init } = declarator;
+    if (isConstant && init && isFunction(init)) continue; // A helper, inlined where it is called.
+    const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
+    if (array) lowering.meanings.set(binding, array);
+    else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
+    else declareWithout(lowering, binding, declarator);
+  }
+}
+
+/** The array that an expression names, if it is no more than a name of one. */
+export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefined {
+  const name = withoutTypes(node);
+  if (name.type !== "Identifier" || name.name === "undefined" || !lookUp(lowering.scope, name.name))
+    return undefined;
+  const meaning = meaningOf(lowering, name.name, name);
+  return meaning.kind === "array" ? meaning : undefined;
+}
+
+/** Declares a variable with its value. One that is never assigned to is that value. */
+export function declareWith(lowering: Lowering, binding: Binding, value: Value, node: Node): void {
+  if (binding.assignments.length === 0) {
+    lowering.meanings.set(binding, { kind: "value", value: named(lowering, binding.name, value, node) });
+    return;
+  }
+  const variable = lowering.declare(binding.name, node);
+  note(lowering, variable, value, node);
+  lowering.assigned.add(variable);
+  lowering.emit({
+    kind: "declare",
+    name: variable.name,
+    type: typeOfVariable(variable),
+    value: convertTo(lowering, variable, value, node),
+  });
+  lowering.meanings.set(binding, { kind: "variable", variable });
+}
+
+function named(lowering: Lowering, name: string, value: Value, node: Node): Value {
+  if (value.kind === "host") return value;
+  if (value.kind === "pending") return held(lowering, value);
+  const unique = lowering.declare(name, node).name;
+  lowering.emit({ kind: "declare", name: unique, type: value.ir.type, value: value.ir });
+  return { ...value, ir: { kind: "local", type: value.ir.type, name: unique } };
+}
+
+/** Without a value it must be assigned to before it is read. */
+function declareWithout(lowering: Lowering, binding: Binding, node: Node): void {
+  const variable = lowering.declare(binding.name, node);
+  const type = typeOfVariable(variable);
+  const zero = type === "bool" ? ({ kind: "literal", type, value: 0 } as const) : literal(type, 0);
+  lowering.assigned.delete(variable);
+  lowering.emit({ kind: "declare", name: variable.name, type, value: zero });
+  lowering.meanings.set(binding, { kind: "variable", variable });
+}

@@ -1,0 +1,151 @@
+import type { ForStatement, Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import { countedLoop } from "../source/countedLoop.ts";
+import { lookUp } from "../source/scopes.ts";
+import { expression } from "./expressions.ts";
+import { add, codeOf, constant, type Linear, subtract } from "./linear.ts";
+import type { Lowering } from "./lowering.ts";
+import { refuse } from "./refusal.ts";
+import { type HostValue, hostConstant, hostNumber, int32, integer } from "./values.ts";
+
+/** How a loop counts, as JavaScript that the host evaluates before it. */
+export interface Header {
+  readonly name: string;
+  readonly first: string;
+  readonly step: string;
+  readonly count: string;
+  /** The step as a number, where it is one. */
+  readonly stepSize: number | null;
+  /** How many iterations there are at most. */
+  readonly iterations: Linear;
+}
+
+/** Translates the header of the speculated loop, and gives the index its meaning. */
+export function loopHeader(lowering: Lowering, node: ForStatement): Header {
+  const counted = countedLoop(node);
+  if (!counted) return refuse(loopError.notCounted("its header does not count", headerOf(node)));
+  const binding = lookUp(lowering.scope, counted.name)!;
+  if (binding.assignments.length > 1) {
+    const other = binding.assignments.find((one) => one !== node.update) ?? node;
+    return refuse(
+      loopError.notCounted(`\`${counted.name}\` changes in its body`, other, "let only the header change it"),
+    );
+  }
+  declareOthers(lowering, node, counted.declarator);
+
+  const first = onHost(lowering, counted.from, "where it starts");
+  const to = onHost(lowering, counted.to, "where it ends");
+  const size = counted.step ? onHost(lowering, counted.step, "its step") : hostConstant(1);
+  const { operator, isDown } = counted;
+  checkDirection(lowering, counted, size, node);
+  const ends = isDown ? { from: to, until: first } : { from: first, until: to };
+  if (
+    operator === "!=" &&
+    !lowering.guards.requireNotPositive(subtract(ends.from.linear, ends.until.linear))
+  ) {
+    return refuse(loopError.notCounted("it never ends", headerOf(node)));
+  }
+
+  // The first integer that is not reached, in the direction of counting.
+  const inclusive = operator.endsWith("=") && operator !== "!=" ? 1 : 0;
+  const end = to.integral || isPlain(to) ? to : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
+  requireInteger(lowering, first, node);
+  requireInteger(lowering, end, node);
+  const limit = add(end.linear, constant(isDown ? -inclusive : inclusive));
+  lowering.index = isDown
+    ? { low: add(limit, constant(1)), high: first.linear }
+    : { low: first.linear, high: add(limit, constant(-1)) };
+  if (!lowering.guards.requireWithin(lowering.index, int32)) {
+    return refuse(loopError.notCounted("its index may have more than 32 bits", headerOf(node)));
+  }
+  const index = integer({ kind: "index", type: "i32" }, { low: constant(0), high: constant(0) }, constant(1));
+  lowering.meanings.set(binding, { kind: "value", value: index });
+
+  const sizeNumber = typeof size.constant === "number" ? size.constant : null;
+  const iterations = isDown ? subtract(first.linear, limit) : subtract(limit, first.linear);
+  return {
+    name: counted.name,
+    first: first.code,
+    step: isDown ? negated(size) : size.code,
+    count: countOf(iterations, size),
+    stepSize: sizeNumber === null ? null : isDown ? -sizeNumber : sizeNumber,
+    iterations,
+  };
+}
+
+/** The header alone, for what is wrong with it. */
+const headerOf = ({ start, update, test, init, body }: ForStatement) => ({
+  start,
+  end: (update ?? test ?? init ?? body).end,
+});
+
+/** Further variables of the header are constants in the loop. */
+function declareOthers(lowering: Lowering, node: ForStatement, index: Node): void {
+  if (node.init?.type !== "VariableDeclaration") return;
+  for (const declarator of node.init.declarations) {
+    if (declarator === index) continue;
+    const { id, init } = declarator;
+    const binding = id.type === "Identifier" ? lookUp(lowering.scope, id.name) : undefined;
+    if (!binding || !init || binding.assignments.length > 0) {
+      return refuse(loopError.notCounted("its header declares a variable that changes", declarator));
+    }
+    lowering.meanings.set(binding, { kind: "value", value: onHost(lowering, init, "this") });
+  }
+}
+
+/** An expression of the header, which must be the same in all iterations. */
+function onHost(lowering: Lowering, node: Source, what: string): HostValue {
+  const value = expression(lowering, node);
+  if (value.kind === "host" && value.type === "number") return value;
+  return refuse(loopError.notCounted(`${what} may change while it runs`, node, "compute it before the loop"));
+}
+
+function checkDirection(
+  lowering: Lowering,
+  { operator, isDown }: { readonly operator: string; readonly isDown: boolean },
+  size: HostValue,
+  node: ForStatement,
+): void {
+  const step = size.constant;
+  if (operator === "!=" && step !== 1) {
+    refuse(loopError.notCounted("it may step over where it ends", headerOf(node)));
+  }
+  if (operator !== "!=" && operator.startsWith("<") === isDown) {
+    refuse(loopError.notCounted("it counts away from where it ends", headerOf(node)));
+  }
+  if (typeof step === "number") {
+    if (!Number.isInteger(step) || step <= 0) {
+      refuse(loopError.notCounted("its step is no positive integer", headerOf(node)));
+    }
+    return;
+  }
+  requireInteger(lowering, size, node);
+  lowering.guards.require(`${size.code} > 0`);
+}
+
+/** A variable, which is taken to be an integer; the host checks. */
+const isPlain = ({ code, constant }: HostValue) =>
+  constant === undefined && /^[\p{ID_Continue}$]+$/u.test(code);
+
+/** An end that is no integer is as good as the next one. */
+function rounded(value: HostValue, round: "floor" | "ceil"): HostValue {
+  if (typeof value.constant === "number") return hostConstant(Math[round](value.constant));
+  return hostNumber(`Math.${round}(${value.code})`, true);
+}
+
+function requireInteger(lowering: Lowering, value: HostValue, node: ForStatement): void {
+  if (value.constant === undefined) lowering.guards.require(`Number.isSafeInteger(${value.code})`);
+  else if (!Number.isSafeInteger(value.constant)) {
+    refuse(loopError.notCounted("it does not count from integer to integer", headerOf(node)));
+  }
+}
+
+const negated = ({ code, constant }: HostValue) =>
+  typeof constant === "number" ? String(-constant) : `(-${code})`;
+
+function countOf(iterations: Linear, size: HostValue): string {
+  const distance = codeOf(iterations);
+  return size.constant === 1
+    ? `Math.max(0, ${distance})`
+    : `Math.max(0, Math.ceil((${distance}) / ${size.code}))`;
+}

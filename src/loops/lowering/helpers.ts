@@ -1,0 +1,214 @@
+import type {
+  ArrowFunctionExpression,
+  Function as FunctionNode,
+  Node,
+  Expression as Source,
+  Statement as SourceStatement,
+} from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { convertTo, note } from "./assignments.ts";
+import { arrayNamed, declareWith } from "./declarations.ts";
+import { afterwards, expression, held } from "./expressions.ts";
+import type { Lowering, Meaning } from "./lowering.ts";
+import { read } from "./names.ts";
+import { refuse } from "./refusal.ts";
+import { list } from "./statements.ts";
+import { hostConstant, literal, type Value } from "./values.ts";
+import { typeOfVariable } from "./variables.ts";
+
+type Helper = FunctionNode | ArrowFunctionExpression;
+
+/** A call of a function of the file: its parameters become values or variables, and its body stands where the call stood. */
+export function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
+  const helper = findHelper(lowering, name, node);
+  if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
+  lowering.countInlined(node);
+
+  const given = args.map((): Meaning | undefined => undefined);
+  for (const [at, arg] of args.entries()) {
+    given[at] =
+      arrayNamed(lowering, arg) ??
+      afterwards(
+        lowering,
+        (): Meaning => ({ kind: "value", value: expression(lowering, arg) }),
+        () => {
+          for (const [place, earlier] of given.slice(0, at).entries()) {
+            if (earlier?.kind === "value")
+              given[place] = { kind: "value", value: held(lowering, earlier.value) };
+          }
+        },
+      );
+  }
+  lowering.calls.push({ callee: helper, at: node.start });
+  try {
+    return lowering.within(helper, () => {
+      bindParameters(lowering, helper, given as Meaning[], node);
+      return bodyOf(lowering, helper, name, node);
+    });
+  } finally {
+    lowering.calls.pop();
+  }
+}
+
+function findHelper(lowering: Lowering, name: string, node: Node): Helper {
+  const binding = lookUp(lowering.scope, name);
+  if (!binding) return refuse(loopError.unknownCall(name, "is not a function of this file", node));
+  if (binding.kind === "import") {
+    return refuse(
+      loopError.unknownCall(
+        name,
+        "is imported, so what it does is not known",
+        node,
+        "move the function into this file",
+      ),
+    );
+  }
+  const helper = functionOf(binding);
+  if (!helper || binding.assignments.length > 0) {
+    return refuse(
+      loopError.unknownCall(name, "may be any function", node, "declare it as a function of this file"),
+    );
+  }
+  if (helper.async || helper.generator || !helper.body) {
+    return refuse(loopError.unknownCall(name, "is no plain function", node));
+  }
+  return helper;
+}
+
+function functionOf({ declaration }: Binding): Helper | undefined {
+  const node = declaration.type === "VariableDeclarator" ? declaration.init : declaration;
+  return node && isFunction(node) ? (node as Helper) : undefined;
+}
+
+function bindParameters(lowering: Lowering, helper: Helper, given: readonly Meaning[], node: Node): void {
+  for (const [at, parameter] of helper.params.entries()) {
+    const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
+    if (target.type !== "Identifier") {
+      return refuse(loopError.unsupported("a parameter that is no plain name", parameter));
+    }
+    const binding = lookUp(lowering.scope, target.name)!;
+    let meaning = given[at];
+    if (!meaning && parameter.type === "AssignmentPattern") {
+      meaning = { kind: "value", value: expression(lowering, parameter.right) };
+    }
+    if (!meaning) return refuse(loopError.unsupported("a call without all arguments", node));
+    if (meaning.kind === "array") lowering.meanings.set(binding, meaning);
+    else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
+  }
+}
+
+function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): Value {
+  const body = helper.body!;
+  if (body.type !== "BlockStatement") return expression(lowering, body);
+  const statements = body.body as SourceStatement[];
+  const last = statements.at(-1);
+  const outer = lowering.returns;
+  try {
+    // One return at the end is the value of the call.
+    if (
+      last?.type === "ReturnStatement" &&
+      last.argument &&
+      !statements.slice(0, -1).some((one) => returns(one))
+    ) {
+      const { argument } = last;
+      return lowering.within(body, () => {
+        list(lowering, statements.slice(0, -1), { start: body.start, end: last.start });
+        return held(lowering, expression(lowering, argument));
+      });
+    }
+    const givesValue = statements.some((one) => returns(one, true));
+    if (givesValue && !statements.some(alwaysReturns)) {
+      return refuse(loopError.unknownCall(name, "does not return a value on each path", node));
+    }
+    return severalReturns(lowering, statements, name, node, givesValue, body);
+  } finally {
+    lowering.returns = outer;
+  }
+}
+
+/** Returns at several places assign to a variable; those that are not last jump out of a loop that runs once. */
+function severalReturns(
+  lowering: Lowering,
+  body: readonly SourceStatement[],
+  name: string,
+  node: Node,
+  givesValue: boolean,
+  block: Node,
+): Value {
+  const variable = givesValue ? lowering.declare(name, node) : undefined;
+  const label = lowering.label(name);
+  const returning = { variable, label, jumped: false, isLast: true };
+  lowering.returns = returning;
+  const statements = lowering.collect(() => lowering.within(block, () => list(lowering, body, block)));
+  if (variable) {
+    const type = typeOfVariable(variable);
+    const zero = type === "bool" ? ({ kind: "literal", type, value: 0 } as const) : literal(type, 0);
+    lowering.emit({ kind: "declare", name: variable.name, type, value: zero });
+  }
+  if (returning.jumped) {
+    statements.push({ kind: "break", label });
+    lowering.emit({ kind: "loop", label, most: 1, body: statements, update: [] });
+  } else {
+    lowering.block.push(...statements);
+  }
+  return variable ? read(variable) : hostConstant(Number.NaN);
+}
+
+/** `return value` of an inlined function. */
+export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
+  const { returns: returning } = lowering;
+  if (!returning) {
+    return refuse(loopError.unsupported("`return`", node, "leave the loop with `break`"));
+  }
+  if (returning.variable) {
+    if (!argument) return refuse(loopError.unsupported("a return without a value", node));
+    const value = expression(lowering, argument);
+    note(lowering, returning.variable, value, node);
+    lowering.emit({
+      kind: "assign",
+      name: returning.variable.name,
+      value: convertTo(lowering, returning.variable, value, node),
+    });
+  }
+  if (returning.isLast) return;
+  returning.jumped = true;
+  lowering.emit({ kind: "break", label: returning.label });
+}
+
+/** Whether a statement holds a return, or one with a value. */
+function returns(node: SourceStatement, withValue = false): boolean {
+  switch (node.type) {
+    case "ReturnStatement":
+      return !withValue || node.argument !== null;
+    case "BlockStatement":
+      return node.body.some((one) => returns(one, withValue));
+    case "IfStatement":
+      return (
+        returns(node.consequent, withValue) || (node.alternate !== null && returns(node.alternate, withValue))
+      );
+    case "ForStatement":
+    case "WhileStatement":
+    case "DoWhileStatement":
+    case "LabeledStatement":
+      return returns(node.body, withValue);
+    case "SwitchStatement":
+      return node.cases.some(({ consequent }) => consequent.some((one) => returns(one, withValue)));
+    default:
+      return false;
+  }
+}
+
+/** Whether nothing after the statement is reached, because it returns on each path. */
+export function alwaysReturns(node: SourceStatement): boolean {
+  switch (node.type) {
+    case "ReturnStatement":
+      return true;
+    case "BlockStatement":
+      return node.body.some(alwaysReturns);
+    case "IfStatement":
+      return node.alternate !== null && alwaysReturns(node.consequent) && alwaysReturns(node.alternate);
+    default:
+      return false;
+  }
+}

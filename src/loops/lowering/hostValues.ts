@@ -1,0 +1,85 @@
+/** Operations on values that the host computes: done now where they are constant, else left to the host as they stand. */
+import { add, multiply, scale, subtract } from "./linear.ts";
+import { type HostValue, hostBoolean, hostConstant, hostNumber } from "./values.ts";
+
+type Operation = (a: never, b: never) => number | boolean;
+
+const numeric: Readonly<Record<string, (a: number, b: number) => number>> = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => a * b,
+  "/": (a, b) => a / b,
+  "%": (a, b) => a % b,
+  "**": (a, b) => a ** b,
+  "&": (a, b) => a & b,
+  "|": (a, b) => a | b,
+  "^": (a, b) => a ^ b,
+  "<<": (a, b) => a << b,
+  ">>": (a, b) => a >> b,
+  ">>>": (a, b) => a >>> b,
+};
+
+const relational: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "==": (a, b) => a === b,
+  "===": (a, b) => a === b,
+  "!=": (a, b) => a !== b,
+  "!==": (a, b) => a !== b,
+};
+
+export const isBitwise = (operator: string) => ["&", "|", "^", "<<", ">>", ">>>"].includes(operator);
+export const isRelational = (operator: string) => Object.hasOwn(relational, operator);
+export const isArithmetic = (operator: string) => Object.hasOwn(numeric, operator);
+
+/** An operation on two host values, or undefined when JavaScript would do something else than arithmetic. */
+export function hostBinary(operator: string, left: HostValue, right: HostValue): HostValue | undefined {
+  if (left.type !== right.type) return undefined;
+  const operation = ((left.type === "number" && numeric[operator]) || relational[operator]) as
+    | Operation
+    | undefined;
+  if (!operation) return undefined;
+  if (left.constant !== undefined && right.constant !== undefined) {
+    return hostConstant(operation(left.constant as never, right.constant as never));
+  }
+  const code = `(${left.code} ${operator} ${right.code})`;
+  if (isRelational(operator)) return hostBoolean(code);
+  const integral = isBitwise(operator) || ("+-*".includes(operator) && left.integral && right.integral);
+  switch (operator) {
+    case "+":
+      return hostNumber(code, integral, add(left.linear, right.linear));
+    case "-":
+      return hostNumber(code, integral, subtract(left.linear, right.linear));
+    case "*":
+      return hostNumber(code, integral, multiply(left.linear, right.linear));
+    default:
+      return hostNumber(code, integral);
+  }
+}
+
+export function hostUnary(operator: "-" | "+" | "~" | "!", operand: HostValue): HostValue | undefined {
+  const { constant, code } = operand;
+  if (operator === "!") return constant === undefined ? hostBoolean(`(!${code})`) : hostConstant(!constant);
+  if (operand.type !== "number") return undefined;
+  if (typeof constant === "number") {
+    return hostConstant(operator === "-" ? -constant : operator === "~" ? ~constant : constant);
+  }
+  if (operator === "+") return operand;
+  if (operator === "~") return hostNumber(`(~${code})`, true);
+  return hostNumber(`(-${code})`, operand.integral, scale(operand.linear, -1));
+}
+
+const integralFunctions = new Set(["floor", "ceil", "round", "trunc", "sign", "imul", "clz32"]);
+
+export function hostCall(name: string, args: readonly HostValue[]): HostValue {
+  const integral =
+    integralFunctions.has(name) ||
+    (["min", "max", "abs"].includes(name) && args.every((arg) => arg.integral));
+  if (args.every(({ constant }) => typeof constant === "number")) {
+    const call = Math[name as "pow"] as (...values: number[]) => number;
+    return hostConstant(call(...args.map(({ constant }) => constant as number)));
+  }
+  return hostNumber(`Math.${name}(${args.map(({ code }) => code).join(", ")})`, integral);
+}

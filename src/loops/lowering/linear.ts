@@ -1,0 +1,89 @@
+/**
+ * Bounds of integers that are known in full only when the loop starts: a constant plus products of values that the host
+ * knows then, each with a coefficient. `n * width - 1` is `{ constant: -1, terms: { "n × width": 1 } }`.
+ */
+export interface Linear {
+  /** NaN, without terms, when nothing is known. */
+  readonly constant: number;
+  /** Coefficients by monomial: the JavaScript of its factors in order. */
+  readonly terms: ReadonlyMap<string, number>;
+}
+
+/** Stands between the factors of a monomial; no JavaScript expression without strings holds it. */
+const times = " × ";
+/** A bound with more code than this is not worth checking. */
+const longest = 400;
+
+export const constant = (value: number): Linear => ({ constant: value, terms: new Map() });
+export const zero = constant(0);
+export const unknown = constant(Number.NaN);
+
+/** A value that the host computes. The code must be a primary expression, so that it can be a factor. */
+export function hostValue(code: string): Linear {
+  return code.length > longest ? unknown : { constant: 0, terms: new Map([[code, 1]]) };
+}
+
+/** The number, where it does not depend on the host; NaN when nothing is known. */
+export const known = ({ constant, terms }: Linear) => (terms.size === 0 ? constant : undefined);
+export const isUnknown = ({ constant }: Linear) => Number.isNaN(constant);
+
+export function add(left: Linear, right: Linear): Linear {
+  const sum = left.constant + right.constant;
+  if (!Number.isFinite(sum)) return unknown;
+  const terms = new Map(left.terms);
+  for (const [monomial, coefficient] of right.terms) {
+    const total = (terms.get(monomial) ?? 0) + coefficient;
+    if (total === 0) terms.delete(monomial);
+    else terms.set(monomial, total);
+  }
+  return { constant: sum, terms };
+}
+
+export function scale(bound: Linear, factor: number): Linear {
+  if (factor === 0) return zero;
+  const terms = new Map([...bound.terms].map(([monomial, coefficient]) => [monomial, coefficient * factor]));
+  return { constant: bound.constant * factor, terms };
+}
+
+export const subtract = (left: Linear, right: Linear) => add(left, scale(right, -1));
+
+export function multiply(left: Linear, right: Linear): Linear {
+  if (left.terms.size === 0) return scale(right, left.constant);
+  if (right.terms.size === 0) return scale(left, right.constant);
+  let product = constant(left.constant * right.constant);
+  product = add(product, scale({ constant: 0, terms: left.terms }, right.constant));
+  product = add(product, scale({ constant: 0, terms: right.terms }, left.constant));
+  for (const [one, a] of left.terms) {
+    for (const [other, b] of right.terms) {
+      const monomial = [...one.split(times), ...other.split(times)].sort().join(times);
+      product = add(product, scale(hostValue(monomial), a * b));
+    }
+  }
+  return product;
+}
+
+/** How far apart two bounds are, where that does not depend on the host. */
+export const difference = (left: Linear, right: Linear) => {
+  const apart = known(subtract(left, right));
+  return Number.isNaN(apart) ? undefined : apart;
+};
+
+function extreme(name: "min" | "max", left: Linear, right: Linear): Linear {
+  if (isUnknown(left) || isUnknown(right)) return unknown;
+  const apart = difference(left, right);
+  if (apart !== undefined) return (name === "min" ? apart <= 0 : apart >= 0) ? left : right;
+  return hostValue(`Math.${name}(${codeOf(left)}, ${codeOf(right)})`);
+}
+
+export const minimum = (left: Linear, right: Linear) => extreme("min", left, right);
+export const maximum = (left: Linear, right: Linear) => extreme("max", left, right);
+
+/** JavaScript that computes the bound. */
+export function codeOf({ constant, terms }: Linear): string {
+  const products = [...terms].map(([monomial, coefficient]) => {
+    const product = monomial.replaceAll(times, " * ");
+    return coefficient === 1 ? product : `${coefficient} * ${product}`;
+  });
+  const parts = constant === 0 && products.length > 0 ? products : [...products, String(constant)];
+  return parts.join(" + ");
+}

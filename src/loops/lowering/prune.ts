@@ -1,0 +1,30 @@
+import type { Statement } from "../ir.ts";
+import { allStatements, expressionsOf, partsOf } from "../traverse.ts";
+
+/** Leaves out locals that nothing reads; their values have no effects. */
+export function prune(body: readonly Statement[]): readonly Statement[] {
+  const read = new Set<string>();
+  for (const statement of allStatements(body)) {
+    for (const expression of expressionsOf(statement)) {
+      for (const part of partsOf(expression)) if (part.kind === "local") read.add(part.name);
+    }
+  }
+  let isChanged = false;
+  const keep = (statements: readonly Statement[]): Statement[] =>
+    statements.flatMap((statement): Statement[] => {
+      switch (statement.kind) {
+        case "declare":
+        case "assign":
+          isChanged ||= !read.has(statement.name);
+          return read.has(statement.name) ? [statement] : [];
+        case "if":
+          return [{ ...statement, yes: keep(statement.yes), no: keep(statement.no) }];
+        case "loop":
+          return [{ ...statement, body: keep(statement.body), update: keep(statement.update) }];
+        default:
+          return [statement];
+      }
+    });
+  const kept = keep(body);
+  return isChanged ? prune(kept) : kept;
+}

@@ -1,0 +1,198 @@
+import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
+import type { Span } from "../../diagnostics/diagnostic.ts";
+import { loopError } from "../../diagnostics/loops.ts";
+import { type BranchDirective, parseBranchCall } from "../directives.ts";
+import type { Misspeculated, Statement } from "../ir.ts";
+import { lookUp } from "../source/scopes.ts";
+import { asInteger, exact, toBoolean } from "./conversions.ts";
+import { declaration } from "./declarations.ts";
+import { expression } from "./expressions.ts";
+import { alwaysReturns, returnFrom } from "./helpers.ts";
+import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
+import type { Lowering } from "./lowering.ts";
+import { Refusal, refuse } from "./refusal.ts";
+import { switchStatement } from "./switches.ts";
+
+/** Translates the statements between two places, with the directives among them. */
+export function list(lowering: Lowering, nodes: readonly SourceStatement[], { start, end }: Span): void {
+  let from = start;
+  const outer = lowering.returns?.isLast;
+  for (const [at, node] of nodes.entries()) {
+    directives(lowering, { start: from, end: node.start });
+    from = node.end;
+    const rest = nodes.slice(at + 1);
+    if (lowering.returns) lowering.returns.isLast = outer === true && rest.length === 0;
+    const returnsEarly = node.type === "IfStatement" && !node.alternate && alwaysReturns(node.consequent);
+    if (lowering.returns && outer && rest.length > 0 && returnsEarly) {
+      // What follows an early return is its other branch, so that nothing has to be jumped over.
+      lowering.returns.isLast = true;
+      attempt(lowering, () =>
+        branch(lowering, expression(lowering, node.test), node.test, node.consequent, () =>
+          list(lowering, rest, { start: from, end }),
+        ),
+      );
+      from = end;
+      break;
+    }
+    attempt(lowering, () => statement(lowering, node));
+    if (lowering.returns && outer && alwaysReturns(node)) break;
+  }
+  if (lowering.returns && outer !== undefined) lowering.returns.isLast = outer;
+  directives(lowering, { start: from, end });
+}
+
+/** Goes on after a statement that is refused, to find more. */
+function attempt(lowering: Lowering, make: () => void): void {
+  try {
+    make();
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal)) throw thrown;
+    lowering.diagnostics.push(thrown.diagnostic);
+  }
+}
+
+function statement(lowering: Lowering, node: SourceStatement, label?: string): void {
+  lowering.nested(node, () => translate(lowering, node, label));
+}
+
+function translate(lowering: Lowering, node: SourceStatement, label: string | undefined): void {
+  switch (node.type) {
+    case "EmptyStatement":
+    case "FunctionDeclaration":
+    case "TSTypeAliasDeclaration":
+    case "TSInterfaceDeclaration":
+      return;
+    case "BlockStatement":
+      return lowering.within(node, () => list(lowering, node.body, node));
+    case "VariableDeclaration":
+      return declaration(lowering, node);
+    case "ExpressionStatement":
+      return expressionStatement(lowering, node.expression);
+    case "IfStatement":
+      return branch(
+        lowering,
+        expression(lowering, node.test),
+        node.test,
+        node.consequent,
+        node.alternate ? () => body(lowering, node.alternate!, node.consequent.end) : undefined,
+      );
+    case "ForStatement":
+      return lowering.within(node, () => forLoop(lowering, node, label));
+    case "WhileStatement":
+      return whileLoop(lowering, node, label);
+    case "DoWhileStatement":
+      return doWhileLoop(lowering, node, label);
+    case "SwitchStatement":
+      return lowering.within(node, () => switchStatement(lowering, node, label));
+    case "LabeledStatement":
+      return statement(lowering, node.body, node.label.name);
+    case "BreakStatement":
+    case "ContinueStatement":
+      return jump(lowering, node);
+    case "ReturnStatement":
+      return returnFrom(lowering, node.argument, node);
+    case "ForOfStatement":
+    case "ForInStatement":
+      return refuse(
+        loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`"),
+      );
+    case "ThrowStatement":
+    case "TryStatement":
+      return refuse(loopError.unsupported("an exception", node));
+    default:
+      return refuse(loopError.unsupported("this statement", node));
+  }
+}
+
+/** A statement that stands alone, or a block, in a list of its own. */
+export function body(lowering: Lowering, node: SourceStatement, from: number): void {
+  if (node.type === "BlockStatement") statement(lowering, node);
+  else list(lowering, [node], { start: from, end: node.end });
+}
+
+type Value = ReturnType<typeof expression>;
+
+function branch(
+  lowering: Lowering,
+  test: Value,
+  testNode: Source,
+  consequent: SourceStatement,
+  alternate: (() => void) | undefined,
+): void {
+  const condition = toBoolean(lowering, test, testNode);
+  const [yes, no] = branches(lowering, [
+    () => body(lowering, consequent, testNode.end),
+    alternate ?? (() => {}),
+  ]);
+  lowering.emit({ kind: "if", test: condition, yes: yes!, no: no! });
+}
+
+/** Lists of statements of which one is executed. A variable has a value afterwards if it has one after each. */
+export function branches(lowering: Lowering, makers: readonly (() => void)[]): Statement[][] {
+  const before = lowering.assigned;
+  const after: ReadonlySet<unknown>[] = [];
+  lowering.branches++;
+  const lists = makers.map((make) => {
+    lowering.assigned = new Set(before);
+    const statements = lowering.collect(make);
+    if (!jumps(statements)) after.push(lowering.assigned);
+    return statements;
+  });
+  lowering.branches--;
+  const everywhere = (variable: unknown) => after.every((set) => set.has(variable));
+  const all = after.length === 0 ? before : (after[0] as Lowering["assigned"]);
+  lowering.assigned = new Set([...all].filter(everywhere));
+  return lists;
+}
+
+const jumps = (statements: readonly Statement[]) =>
+  ["break", "continue", "endIteration", "endLoop"].includes(statements.at(-1)?.kind ?? "");
+
+function jump(
+  lowering: Lowering,
+  node: Extract<SourceStatement, { label: unknown }> & { type: string },
+): void {
+  const isContinue = node.type === "ContinueStatement";
+  const label = (node.label as { name: string } | null)?.name;
+  const target = lowering.jumpTargets.findLast((one) =>
+    label === undefined ? !isContinue || one.goOn : one.label === label,
+  );
+  const make = isContinue ? target?.goOn : target?.leave;
+  if (!make) return refuse(loopError.unsupported("a jump out of a loop around this one", node as Node));
+  lowering.emit(make());
+}
+
+function expressionStatement(lowering: Lowering, node: Source): void {
+  if (node.type === "CallExpression" && node.callee.type === "Identifier") {
+    const { name } = node.callee;
+    const isDirective = lowering.directiveNames.get(name) === "misspeculate";
+    if (isDirective && lookUp(lowering.scope, name)?.kind === "import") {
+      const parsed = parseBranchCall(node, lowering.file.source);
+      if ("code" in parsed) return refuse(parsed);
+      return misspeculate(lowering, parsed);
+    }
+  }
+  expression(lowering, node);
+}
+
+/** The directives in a part of the source, which is between two statements. */
+function directives(lowering: Lowering, { start, end }: Span): void {
+  for (const directive of lowering.loop.branchDirectives) {
+    if (directive.span.start < start || directive.span.end > end) continue;
+    lowering.usedDirectives.add(directive);
+    attempt(lowering, () => misspeculate(lowering, directive));
+  }
+}
+
+function misspeculate(lowering: Lowering, { span, which }: BranchDirective): void {
+  if (lowering.branches === 0) refuse(loopError.misplacedBranchDirective(span));
+  lowering.emit({ kind: "misspeculate", which: misspeculated(lowering, which), span });
+}
+
+function misspeculated(lowering: Lowering, which: BranchDirective["which"]): Misspeculated {
+  if (which.kind !== "absolute") return which;
+  const value = expression(lowering, which.index);
+  const index = asInteger(lowering, value, which.index);
+  if (!index) return refuse(loopError.unsupported("an index that is no integer", which.index));
+  return { kind: "absolute", index: exact(lowering, index, which.index) };
+}

@@ -1,0 +1,131 @@
+import type { Span } from "../../diagnostics/diagnostic.ts";
+import { loopError } from "../../diagnostics/loops.ts";
+import type { ValueType } from "../ir.ts";
+import { difference, isUnknown, known } from "./linear.ts";
+import { refuse } from "./refusal.ts";
+import { between, hull, type Interval, numbers, open, sum } from "./values.ts";
+
+export type Kind = "integer" | "float" | "boolean";
+
+/** A local or carried variable, and what all its assignments together say about it. */
+export interface Variable {
+  readonly name: string;
+  /** How many inner loops are around its declaration. */
+  readonly depth: number;
+  kind: Kind | undefined;
+  /** What it is set to; what is added to it is kept apart, by place, and added up. */
+  base: Interval | undefined;
+  readonly added: Map<string, Interval>;
+}
+
+/** A pass may not change what is known more often than this before ranges are given up stepwise. */
+const patience = 3;
+/** Where a range that keeps growing is stopped, one after another. */
+const stops = [
+  between(0, 2 ** 31 - 1),
+  between(-(2 ** 31), 2 ** 31 - 1),
+  between(-(2 ** 31), 2 ** 32 - 1),
+  open,
+];
+
+/** Everything known about the variables of a loop, over all passes. */
+export class Variables {
+  readonly #byKey = new Map<string, Variable>();
+  readonly #names = new Set<string>();
+  #passes = 0;
+  changed = true;
+
+  startPass(): void {
+    this.#passes++;
+    this.changed = false;
+  }
+
+  /** The variable of a declaration; `name` is what it is called if it is new and that is not taken. */
+  get(key: string, name: string, depth: number): Variable {
+    const existing = this.#byKey.get(key);
+    if (existing) return existing;
+    let unique = name;
+    for (let count = 2; this.#names.has(unique); count++) unique = `${name}$${count}`;
+    this.#names.add(unique);
+    const variable: Variable = { name: unique, depth, kind: undefined, base: undefined, added: new Map() };
+    this.#byKey.set(key, variable);
+    return variable;
+  }
+
+  /** A variable from outside, with the value it has before the loop; its kind follows from what the loop does with it. */
+  getOutside(name: string, before: Interval): Variable {
+    const variable = this.get(`outside ${name}`, name, 0);
+    variable.base ??= before;
+    return variable;
+  }
+
+  /** Takes into account that the variable is set to a value of a kind, in an interval. */
+  set(variable: Variable, kind: Kind, interval: Interval, span: Span): void {
+    this.#join(variable, kind, span);
+    const base = variable.base ? hull(variable.base, interval) : interval;
+    if (variable.base && same(variable.base, base)) return;
+    variable.base = this.#passes > patience ? this.#widened(base) : base;
+    this.changed = true;
+  }
+
+  /** Takes into account that, at one place, values that sum up to something in the interval are added. */
+  add(variable: Variable, kind: Kind, place: string, interval: Interval, span: Span): void {
+    this.#join(variable, kind, span);
+    const existing = variable.added.get(place);
+    const joined = existing ? hull(existing, interval) : interval;
+    if (existing && same(existing, joined)) return;
+    variable.added.set(place, this.#passes > patience ? open : joined);
+    this.changed = true;
+  }
+
+  #join(variable: Variable, kind: Kind, span: Span): void {
+    const before = variable.kind;
+    if (before === kind || (before === "float" && kind === "integer")) return;
+    if (before === "boolean" || (before && kind === "boolean")) {
+      const [here, there] = [kind, before].map((one) => (one === "boolean" ? "boolean" : "number"));
+      refuse(loopError.mixedTypes(variable.name, here!, there!, span));
+    }
+    variable.kind = kind;
+    this.changed = true;
+  }
+
+  #widened(interval: Interval): Interval {
+    const range = numbers(interval);
+    if (!range) return this.#passes > patience * 3 ? open : interval;
+    const fitting = stops.find((stop) => {
+      const ends = numbers(stop)!;
+      return ends[0] <= range[0] && range[1] <= ends[1];
+    });
+    return fitting ?? open;
+  }
+}
+
+/** All values that the variable may have. */
+export function rangeOf({ base, added }: Variable): Interval {
+  return [...added.values()].reduce(sum, base ?? between(0, 0));
+}
+
+export const typeOfVariable = (variable: Variable): ValueType => {
+  switch (variable.kind) {
+    case "float":
+      return "f32";
+    case "boolean":
+      return "bool";
+    default:
+      return isUnsigned(rangeOf(variable)) ? "u32" : "i32";
+  }
+};
+
+/** Integers that an i32 does not hold and a u32 does. */
+export function isUnsigned({ low, high }: Interval): boolean {
+  const [first, last] = [known(low), known(high)];
+  return first !== undefined && first >= 0 && last !== undefined && last > 2 ** 31 - 1;
+}
+
+function same(one: Interval, other: Interval): boolean {
+  const ends = [
+    [one.low, other.low],
+    [one.high, other.high],
+  ] as const;
+  return ends.every(([a, b]) => (isUnknown(a) && isUnknown(b)) || difference(a, b) === 0);
+}
