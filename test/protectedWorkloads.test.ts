@@ -36,9 +36,12 @@ const flavors = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
   (["store", "signature"] as const).map((check) => ({ redundancy, check })),
 );
 
-const policies = flavors.flatMap((flavor) =>
-  (["subgroup", "workgroup"] as const).map((channel) => ({ ...flavor, channel })),
-);
+const policies = [
+  ...flavors.flatMap((flavor) =>
+    (["subgroup", "workgroup"] as const).map((channel) => ({ ...flavor, channel })),
+  ),
+  { redundancy: "inter", check: "signature", channel: "auto" } as const,
+];
 
 describe.each(policies)("$redundancy, $check, $channel", (policy) => {
   const size = (max: number) => fc.integer({ min: 1, max });
@@ -238,6 +241,24 @@ describe.each(flavors)("a fault under $redundancy, $check", ({ redundancy, check
     const [first, second] = [0, 1].map((replica) => [fault!.values[replica], fault!.wordOffsets[replica]]);
     expect(first).not.toEqual(second);
     expect(fault!.wordOffsets).not.toContain(null);
+  });
+});
+
+describe("a fault in a whole workgroup", () => {
+  const replicaOf = (name: string) => (Object.keys(struck).indexOf(name) % 2) as 0 | 1;
+
+  it.each(Object.entries(struck))("of %s is seen, and repaired", async (name, target) => {
+    const { program, kernel } = target;
+    const device = await harden(plain, { redundancy: "inter", injectFaults: true });
+    const result = await program.workload(device);
+    arm(device, target, replicaOf(name));
+    expect(await program.workload(device)).toEqual(result);
+    expect(await device.belay.strikes()).toBeGreaterThan(0);
+    const { faults, giveUps } = await device.belay.report();
+    expect(giveUps).toBe(0);
+    expect(faults).toContainEqual(
+      expect.objectContaining({ kernel, outcome: "recovered", workgroup: { index: 0, modulo: 4096 } }),
+    );
   });
 });
 

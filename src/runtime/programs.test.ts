@@ -172,19 +172,20 @@ const workloads: Record<string, Workload> = {
 
 describe.each(Object.entries(workloads))("%s", (_, workload) => {
   it.each([
-    ["a stand-in", standInProtect],
-    ["the compiler", protect],
-  ])("gives the same bytes hardened as plain, with %s", async (_, compiler) => {
+    ["a stand-in", standInProtect, "intra+lds"],
+    ["the compiler", protect, "intra+lds"],
+    ["whole workgroups as replicas", protect, "inter"],
+  ] as const)("gives the same bytes hardened as plain, with %s", async (_, compiler, redundancy) => {
     const plain = await newDevice();
     const expected = await workload(plain);
     expect(
       Object.values(expected).some((view) => new Uint32Array(view.buffer).some((word) => word !== 0)),
     ).toBe(true);
-    const device = hardenWith(compiler, await newDevice());
+    const device = hardenWith(compiler, await newDevice(), { redundancy });
     expect(await workload(device)).toEqual(expected);
     const { kernels, faults } = await device.belay.report();
     expect(faults).toEqual([]);
-    for (const kernel of kernels) expect(kernel).toMatchObject({ redundancy: "intra+lds", diagnostics: [] });
+    for (const kernel of kernels) expect(kernel).toMatchObject({ redundancy, diagnostics: [] });
     plain.destroy();
     device.destroy();
   });

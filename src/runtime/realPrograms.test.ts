@@ -155,10 +155,10 @@ const programs: Record<string, (device: GPUDevice) => Promise<Uint32Array>> = {
   },
 };
 
-describe("a program with", () => {
+describe.each(["intra+lds", "inter"] as const)("under %s, a program with", (redundancy) => {
   it.each(Object.entries(programs))("%s", async (_, program) => {
     const plain = await newDevice();
-    const device = await harden(await newDevice(), { injectFaults: true });
+    const device = await harden(await newDevice(), { redundancy, injectFaults: true });
     const expected = await program(plain);
     expect(await program(device)).toEqual(expected);
     const sites = device.belay.faultSites()[0];
@@ -175,7 +175,7 @@ describe("a program with", () => {
       expect(await program(device)).toEqual(expected);
     }
     const { kernels, giveUps } = await device.belay.report();
-    for (const { redundancy } of kernels) expect(redundancy).toBe("intra+lds");
+    for (const kernel of kernels) expect(kernel.redundancy).toBe(redundancy);
     expect(giveUps).toBe(0);
     plain.destroy();
     device.destroy();
