@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LoopData } from "../../src/loops/sequential.ts";
 import type { Argument } from "./loopProgram.ts";
 
 /** Beside this file, or in the repository that it was built from. */
@@ -66,7 +65,7 @@ function decode(file: Buffer, like: readonly Argument[]): Argument[] {
     const start = at + 8;
     at = start + (bytes === 0 ? 8 : bytes + (-bytes & 7));
     if (typeof parameter === "number") return file.readDoubleLE(start);
-    const Elements = parameter.constructor as new (from: ArrayBuffer) => LoopData;
+    const Elements = parameter.constructor as new (from: ArrayBuffer) => Exclude<Argument, number>;
     return new Elements(new Uint8Array(file.subarray(start, start + bytes)).buffer);
   });
 }

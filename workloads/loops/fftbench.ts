@@ -45,12 +45,16 @@ export async function fftbench(
     const high = low + span;
     const root = turn << (bits - 1 - stage);
 
-    const turnedRe = re[high]! * cosines[root]! - im[high]! * sines[root]!;
-    const turnedIm = re[high]! * sines[root]! + im[high]! * cosines[root]!;
-    re[high] = re[low]! - turnedRe;
-    im[high] = im[low]! - turnedIm;
-    re[low] = re[low]! + turnedRe;
-    im[low] = im[low]! + turnedIm;
+    const lowRe = re[low]!;
+    const lowIm = im[low]!;
+    const highRe = re[high]!;
+    const highIm = im[high]!;
+    const turnedRe = highRe * cosines[root]! - highIm * sines[root]!;
+    const turnedIm = highRe * sines[root]! + highIm * cosines[root]!;
+    re[high] = lowRe - turnedRe;
+    im[high] = lowIm - turnedIm;
+    re[low] = lowRe + turnedRe;
+    im[low] = lowIm + turnedIm;
   }
 }
 

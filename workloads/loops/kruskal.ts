@@ -7,15 +7,18 @@
 import { type Edges, randomEdges } from "./graph.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
 
-/** `parents` begins with each node as its own root. Roots join under the smaller one; nodes are numbered at random. */
+/**
+ * `parents` begins with each node as its own root. Roots join under the smaller one; as nodes are numbered at random, no tree is deep:
+ * with 2^20 nodes an iteration accesses 31 parents at most.
+ */
 export async function kruskal(parents: Uint32Array, taken: Uint8Array, from: Uint32Array, to: Uint32Array) {
   "use speculate";
-  //#pragma omp for target(webgpu) speculate(parents)
+  //#pragma omp for target(webgpu) speculate(parents) accesses(64)
   for (let edge = 0; edge < from.length; edge++) {
     let one = from[edge]!;
-    while (parents[one] !== one) one = parents[one]!;
+    for (let parent = parents[one]!; parent !== one; parent = parents[one]!) one = parent;
     let other = to[edge]!;
-    while (parents[other] !== other) other = parents[other]!;
+    for (let parent = parents[other]!; parent !== other; parent = parents[other]!) other = parent;
     if (one !== other) {
       parents[Math.max(one, other)] = Math.min(one, other);
       taken[edge] = 1;

@@ -1,8 +1,7 @@
-import type { LoopData } from "../../src/loops/sequential.ts";
 import type { Verdict } from "../program.ts";
 
 /** What a function with loops takes: arrays, some of which it changes in place, and numbers. */
-export type Argument = LoopData | number;
+export type Argument = Uint8Array | Uint16Array | Uint32Array | Float32Array | number;
 
 /** A function with loops that are to be speculated, at one size. */
 export interface LoopProgram<Arguments extends readonly Argument[] = readonly Argument[]> {

@@ -35,12 +35,18 @@ export async function ocean(
     const high = low + 2 * span * pointStride;
     const root = (2 * turn) << stage;
 
-    const re = data[low]! - data[high]!;
-    const im = data[low + 1]! - data[high + 1]!;
-    data[low] = data[low]! + data[high]!;
-    data[low + 1] = data[low + 1]! + data[high + 1]!;
-    data[high] = re * roots[root]! - im * roots[root + 1]!;
-    data[high + 1] = re * roots[root + 1]! + im * roots[root]!;
+    const cosine = roots[root]!;
+    const sine = roots[root + 1]!;
+    const lowRe = data[low]!;
+    const lowIm = data[low + 1]!;
+    const highRe = data[high]!;
+    const highIm = data[high + 1]!;
+    const re = lowRe - highRe;
+    const im = lowIm - highIm;
+    data[low] = lowRe + highRe;
+    data[low + 1] = lowIm + highIm;
+    data[high] = re * cosine - im * sine;
+    data[high + 1] = re * sine + im * cosine;
   }
 }
 
