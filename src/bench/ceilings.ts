@@ -42,12 +42,12 @@ fn copy(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   }
 }`;
 
+/** The chains are variables of their own: an array might not stay in registers. */
 const arithmetic = (type: "f32" | "u32") => {
-  const step = (chain: number) => {
-    const at = `chains[${chain}]`;
-    return type === "f32" ? `${at} = fma(${at}, factor, term);` : `${at} = ${at} * factor + term;`;
-  };
-  const chains = Array.from({ length: CHAINS }, (_, chain) => step(chain)).join(" ");
+  const chains = Array.from({ length: CHAINS }, (_, i) => `chain${i}`);
+  const step = chains.map((chain) =>
+    type === "f32" ? `${chain} = fma(${chain}, factor, term);` : `${chain} = ${chain} * factor + term;`,
+  );
   return /* wgsl */ `
 struct Numbers { factor: vec4<${type}>, term: vec4<${type}>, rounds: u32 }
 @group(0) @binding(0) var<uniform> numbers: Numbers;
@@ -57,14 +57,11 @@ struct Numbers { factor: vec4<${type}>, term: vec4<${type}>, rounds: u32 }
 fn compute(@builtin(global_invocation_id) id: vec3u) {
   let factor = numbers.factor;
   let term = numbers.term;
-  var chains: array<vec4<${type}>, ${CHAINS}>;
-  for (var i = 0u; i < ${CHAINS}u; i++) { chains[i] = vec4(${type}(id.x + i)); }
+  ${chains.map((chain, i) => `var ${chain} = vec4(${type}(id.x + ${i}u));`).join("\n  ")}
   for (var round = 0u; round < numbers.rounds; round++) {
-    ${Array.from({ length: UNROLLED }, () => chains).join("\n    ")}
+    ${Array.from({ length: UNROLLED }, () => step.join(" ")).join("\n    ")}
   }
-  var sum = chains[0];
-  for (var i = 1u; i < ${CHAINS}u; i++) { sum += chains[i]; }
-  results[id.x] = sum;
+  results[id.x] = ${chains.join(" + ")};
 }`;
 };
 

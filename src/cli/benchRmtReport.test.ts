@@ -75,7 +75,7 @@ it("shows every figure of the paper, and every problem", () => {
   ]) {
     expect(text).toContain(shown);
   }
-  expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 1 programs failed: sum" });
+  expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 1 programs failed" });
   expect(renderPage(report)).toContain("<svg");
 });
 

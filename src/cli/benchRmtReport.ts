@@ -18,7 +18,7 @@ export function describeRmt(run: RmtRun): Report {
       ok: run.ok,
       headline: run.ok
         ? `${programs.length} programs measured, every result right, no false alarm`
-        : `${bad.length} of ${programs.length} programs failed: ${bad.map(({ name }) => name).join(", ")}`,
+        : `${bad.length} of ${programs.length} programs failed`,
       detail: `Size ${size}, ${runs} runs each, on ${adapter.description}.${caveat(run)}`,
     },
     sections: [
@@ -67,7 +67,7 @@ export function summaryTable({ programs }: RmtRun): TableSection {
     ],
     rows: programs.map((program) => [
       { text: program.name },
-      { text: isSound(program) ? "right" : "WRONG", ok: isSound(program) },
+      { text: isSound(program) ? "right" : program.verdict.ok ? "FAILED" : "WRONG", ok: isSound(program) },
       { text: milliseconds(measured(program)[0]?.unprotected.median) },
       ...pairs.map(([flavor, check]) => ({ text: ratio(usual(program, flavor, check)?.ratio) })),
       { text: ratio(program.roofline?.limit) },

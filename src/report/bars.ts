@@ -5,6 +5,8 @@ import type { BarsSection } from "./report.ts";
 /** Height of one bar, and of the gap between groups, in pixels. */
 const barHeight = 16;
 const groupGap = 12;
+/** About what a letter of a group's name takes. */
+const letterWidth = 7.5;
 
 export interface Drawing {
   readonly markup: string;
@@ -15,6 +17,7 @@ export interface Drawing {
 /** Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n` variables. */
 export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
   const groups = [...new Set(bars.map(({ group }) => group))];
+  const longest = Math.max(...groups.map((group) => group.length));
   const groupHeight = series.length * barHeight + groupGap;
   const [width, height] = [840, groups.length * groupHeight + 56];
   const svg = Plot.plot({
@@ -24,7 +27,7 @@ export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
     ariaLabel: title,
     width,
     height,
-    marginLeft: 120,
+    marginLeft: Math.max(120, letterWidth * longest + 16),
     marginRight: 72,
     marginTop: 8,
     marginBottom: 40,

@@ -31,13 +31,13 @@ h3 { margin: 0 0 0.75rem; font-size: 1rem; }
 section > p { margin: 0 0 1rem; color: var(--muted); max-width: 45rem; }
 .ok { color: var(--ok); }
 .bad { color: var(--bad); }
-td .ok::before, th .ok::before { content: "✓ " / ""; }
-td .bad::before, th .bad::before { content: "✗ " / ""; }
+td .ok::before, th .ok::before { content: "✓\\a0" / ""; }
+td .bad::before, th .bad::before { content: "✗\\a0" / ""; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 th, td { padding: 0.5rem 0.75rem; border-bottom: 1px solid var(--line); text-align: start; }
-tbody th, .end { white-space: nowrap; }
+tbody th, td.end { white-space: nowrap; }
 thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 .end { text-align: end; }
 figure { margin: 0; }
