@@ -23,6 +23,8 @@ export interface RmtRun extends RmtResult {
   readonly adapter: AdapterChoice;
   readonly size: "small" | "full";
   readonly runs: number;
+  readonly measure: readonly Measurement[];
+  readonly flavors: readonly Flavor[];
 }
 
 interface Flags {
@@ -107,6 +109,8 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
       adapter: opened.choice,
       size,
       runs,
+      measure,
+      flavors,
     };
   } finally {
     progress.stop();

@@ -28,6 +28,8 @@ const run: RmtRun = {
   adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
   size: "full",
   runs: 7,
+  measure: ["overhead", "roofline", "components", "power"],
+  flavors: ["intra+lds", "intra-lds", "inter"],
   ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13 },
   powerSource: "a meter",
   programs: [
@@ -77,6 +79,12 @@ it("shows every figure of the paper, and every problem", () => {
   }
   expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 1 programs failed" });
   expect(renderPage(report)).toContain("<svg");
+});
+
+it("says where no power can be read", () => {
+  const facts = (powerSource: string | null) => JSON.stringify(describeRmt({ ...run, powerSource }).sections);
+  expect(facts(null)).toContain("no readings");
+  expect(facts("a meter")).not.toContain("no readings");
 });
 
 it("leaves out what was not measured", () => {
