@@ -38,11 +38,11 @@ export async function fftbench(
   //#pragma omp for target(webgpu) speculate(re, im)
   for (let i = 0; i < iterations; i++) {
     const stage = (i / half) | 0;
-    const butterfly = i % half;
+    const butterfly = (i % half) | 0;
     const span = 1 << stage;
     const turn = butterfly & (span - 1);
     const low = 2 * butterfly - turn;
-    const high = low + span;
+    const high = (low + span) | 0;
     const root = turn << (bits - 1 - stage);
 
     const lowRe = re[low]!;

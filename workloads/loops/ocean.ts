@@ -27,12 +27,12 @@ export async function ocean(
   for (let i = 0; i < iterations; i++) {
     const stage = (i / butterflies) | 0;
     const butterfly = ((i % butterflies) / transforms) | 0;
-    const transform = i % transforms;
+    const transform = (i % transforms) | 0;
     const span = half >> stage;
     const turn = butterfly & (span - 1);
     const point = 2 * butterfly - turn;
-    const low = 2 * (point * pointStride + transform * transformStride);
-    const high = low + 2 * span * pointStride;
+    const low = (Math.imul(point, pointStride) + Math.imul(transform, transformStride)) << 1;
+    const high = (low + (Math.imul(span, pointStride) << 1)) | 0;
     const root = (2 * turn) << stage;
 
     const cosine = roots[root]!;

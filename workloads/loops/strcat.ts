@@ -15,17 +15,21 @@ const WIDTH = 8;
 export async function strcat(buffer: Uint8Array, text: Uint8Array, firstCapacity: number) {
   "use speculate";
   const strings = (text.length / WIDTH) | 0;
-  let capacity = firstCapacity;
+  let capacity = firstCapacity | 0;
   let segments = 0;
   //#pragma omp for target(webgpu) speculate(buffer)
   for (let i = 0; i < strings; i++) {
-    if ((i + 1) * WIDTH > capacity) {
+    const start = Math.imul(i, WIDTH);
+    const before = segments | 0;
+    let place = (start + before) | 0;
+    if (((start + WIDTH) | 0) > (capacity | 0)) {
       //#pragma omp branch misspeculate(+1:)
-      segments = (segments + 1) | 0;
-      buffer[i * WIDTH + segments - 1] = segments;
+      segments = (before + 1) | 0;
       capacity = capacity << 1;
+      buffer[place] = segments;
+      place = (place + 1) | 0;
     }
-    for (let k = 0; k < WIDTH; k++) buffer[i * WIDTH + segments + k] = text[i * WIDTH + k]!;
+    for (let k = 0; k < WIDTH; k++) buffer[(place + k) | 0] = text[(start + k) | 0]!;
   }
 }
 
