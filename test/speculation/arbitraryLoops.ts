@@ -1,0 +1,205 @@
+/** Random loops whose addresses may depend on anything, and index patterns that are hostile to speculation. */
+import fc from "fast-check";
+import type { BinaryOperator, ElementType, Expression, Loop, Statement } from "../../src/loops/ir.ts";
+import type { LoopData } from "../../src/loops/sequential.ts";
+
+const span = { start: 0, end: 0 };
+const index: Expression = { kind: "index", type: "i32" };
+const int = (value: number): Expression => ({ kind: "literal", type: "i32", value });
+const binary = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
+  kind: "binary",
+  type: ["<", "==", "!="].includes(operator) ? "bool" : "i32",
+  operator,
+  left,
+  right,
+});
+const load = (array: string, at: Expression, type: "i32" | "f32" = "i32"): Expression => ({
+  kind: "load",
+  type,
+  array,
+  index: at,
+  span,
+});
+
+/** Elements of the array that loops change. */
+export const elements = 61;
+
+const { element, value, condition, statements } = fc.letrec<{
+  /** An expression that names an element, or none. */
+  element: Expression;
+  value: Expression;
+  condition: Expression;
+  statement: Statement;
+  statements: Statement[];
+}>((tie) => ({
+  element: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom("p", "q").map((array) => load(array, index)) },
+    { weight: 1, arbitrary: fc.constant(load("places", index, "f32")) },
+    { weight: 1, arbitrary: tie("value").map((v) => binary("&", v as Expression, int(63))) },
+  ),
+  value: fc.oneof(
+    { maxDepth: 3 },
+    { weight: 3, arbitrary: tie("element").map((e) => load("a", e as Expression)) },
+    { weight: 1, arbitrary: fc.constant(index) },
+    { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }).map(int) },
+    { weight: 1, arbitrary: fc.constant<Expression>({ kind: "carried", type: "i32", name: "last" }) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(fc.constantFrom<BinaryOperator>("+", "-", "^", "*", "%"), tie("value"), tie("value"))
+        .map(([operator, left, right]) => binary(operator, left as Expression, right as Expression)),
+    },
+  ),
+  condition: fc
+    .tuple(fc.constantFrom<BinaryOperator>("<", "==", "!="), tie("value"), tie("value"))
+    .map(([operator, left, right]) =>
+      binary(operator, binary("&", left as Expression, int(3)), binary("&", right as Expression, int(3))),
+    ),
+  statement: fc.oneof(
+    { maxDepth: 2 },
+    {
+      weight: 6,
+      arbitrary: fc
+        .tuple(tie("element"), tie("value"))
+        .map(
+          ([at, v]): Statement => ({
+            kind: "store",
+            array: "a",
+            index: at as Expression,
+            value: v as Expression,
+            span,
+          }),
+        ),
+    },
+    {
+      weight: 2,
+      arbitrary: tie("value").map(
+        (v): Statement => ({ kind: "reduce", name: "sum", value: v as Expression }),
+      ),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.tuple(tie("condition"), tie("statements"), tie("statements")).map(
+        ([test, yes, no]): Statement => ({
+          kind: "if",
+          test: test as Expression,
+          yes: yes as Statement[],
+          no: no as Statement[],
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: tie("condition").map(
+        (test): Statement => ({
+          kind: "if",
+          test: test as Expression,
+          yes: [{ kind: "assignCarried", name: "last", value: index }],
+          no: [],
+        }),
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc
+        .constantFrom<Extract<Statement, { kind: "misspeculate" }>["which"]>(
+          { kind: "relative", offsets: [1] },
+          { kind: "relative", offsets: [-1, 0, 1] },
+          { kind: "range", from: 0, to: 4 },
+          { kind: "range", from: 1, to: null },
+          { kind: "absolute", index: int(7) },
+        )
+        .map(
+          (which): Statement => ({
+            kind: "if",
+            test: binary("==", binary("&", load("p", index), int(7)), int(3)),
+            yes: [{ kind: "misspeculate", which, span }],
+            no: [],
+          }),
+        ),
+    },
+    {
+      weight: 1,
+      arbitrary: tie("value").map(
+        (v): Statement => ({
+          kind: "if",
+          test: binary("==", binary("&", v as Expression, int(127)), int(77)),
+          yes: [{ kind: "endLoop" }],
+          no: [],
+        }),
+      ),
+    },
+  ),
+  statements: fc.array(tie("statement") as fc.Arbitrary<Statement>, { minLength: 1, maxLength: 3 }),
+}));
+void [element, value, condition];
+
+export const arbitraryLoop: fc.Arbitrary<Loop> = fc
+  .tuple(statements, fc.constantFrom<ElementType>("i32", "u8", "i16"))
+  .map(([body, type]) => ({
+    name: "random",
+    span,
+    index: { name: "i", type: "i32" },
+    arrays: [
+      { name: "a", element: type, role: "tracked" },
+      { name: "p", element: "i32", role: "read" },
+      { name: "q", element: "i32", role: "read" },
+      { name: "places", element: "f32", role: "read" },
+    ],
+    inputs: [],
+    carried: [{ name: "last", type: "i32" }],
+    reductions: [{ name: "sum", type: "i32", operator: "+" }],
+    body,
+    addressesAreFixed: false,
+    mostLoads: null,
+    mostStores: null,
+    schedule: { iterationsPerRound: null },
+  }));
+
+/** Patterns of `count` indices; some name no element. */
+const patterns: Readonly<Record<string, (count: number) => number[]>> = {
+  equal: (count) => new Array(count).fill(5),
+  ascending: (count) => Array.from({ length: count }, (_, i) => i % elements),
+  reversed: (count) => Array.from({ length: count }, (_, i) => (count - 1 - i) % elements),
+  chain: (count) => Array.from({ length: count }, (_, i) => (i + elements - 1) % elements),
+  bitReversed: (count) =>
+    Array.from(
+      { length: count },
+      (_, i) => Number.parseInt(i.toString(2).padStart(8, "0").split("").reverse().join(""), 2) % elements,
+    ),
+  outOfRange: (count) =>
+    Array.from({ length: count }, (_, i) => (i % 50 === 13 ? [-1, elements, 2 ** 30][i % 3]! : i % elements)),
+};
+const noElements = [Number.NaN, 0.5, -1, Infinity, -0, elements - 1];
+
+export const arbitraryArrays: fc.Arbitrary<{ p: Int32Array; q: Int32Array; places: Float32Array }> = fc
+  .tuple(
+    fc.constantFrom(...Object.keys(patterns)),
+    fc.constantFrom(...Object.keys(patterns)),
+    fc.integer({ min: 1, max: 200 }),
+  )
+  .map(([p, q, count]) => ({
+    p: Int32Array.from(patterns[p]!(count)),
+    q: Int32Array.from(patterns[q]!(count)),
+    places: Float32Array.from({ length: count }, (_, i) =>
+      i % 40 === 7 ? noElements[i % 6]! : i % elements,
+    ),
+  }));
+
+const types: Readonly<Record<ElementType, new (length: number) => LoopData>> = {
+  i8: Int8Array,
+  u8: Uint8Array,
+  u8c: Uint8ClampedArray,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  f32: Float32Array,
+};
+
+/** The array that a loop changes, with values that differ. */
+export function initialValues(loop: Loop): LoopData {
+  const values = new types[loop.arrays[0]!.element](elements);
+  for (let i = 0; i < elements; i++) values[i] = (i * 7) % 101;
+  return values;
+}
