@@ -24,7 +24,7 @@ const load = (array: string, at: Expression, type: "i32" | "f32" = "i32"): Expre
 /** Elements of the array that loops change. */
 export const elements = 61;
 
-const { element, value, condition, statements } = fc.letrec<{
+const { statements } = fc.letrec<{
   /** An expression that names an element, or none. */
   element: Expression;
   value: Expression;
@@ -46,7 +46,7 @@ const { element, value, condition, statements } = fc.letrec<{
     {
       weight: 3,
       arbitrary: fc
-        .tuple(fc.constantFrom<BinaryOperator>("+", "-", "^", "*", "%"), tie("value"), tie("value"))
+        .tuple(fc.constantFrom<BinaryOperator>("+", "-", "^", "&"), tie("value"), tie("value"))
         .map(([operator, left, right]) => binary(operator, left as Expression, right as Expression)),
     },
   ),
@@ -59,17 +59,15 @@ const { element, value, condition, statements } = fc.letrec<{
     { maxDepth: 2 },
     {
       weight: 6,
-      arbitrary: fc
-        .tuple(tie("element"), tie("value"))
-        .map(
-          ([at, v]): Statement => ({
-            kind: "store",
-            array: "a",
-            index: at as Expression,
-            value: v as Expression,
-            span,
-          }),
-        ),
+      arbitrary: fc.tuple(tie("element"), tie("value")).map(
+        ([at, v]): Statement => ({
+          kind: "store",
+          array: "a",
+          index: at as Expression,
+          value: v as Expression,
+          span,
+        }),
+      ),
     },
     {
       weight: 2,
@@ -132,10 +130,15 @@ const { element, value, condition, statements } = fc.letrec<{
   ),
   statements: fc.array(tie("statement") as fc.Arbitrary<Statement>, { minLength: 1, maxLength: 3 }),
 }));
-void [element, value, condition];
+
+/** Few enough accesses for a software adapter, which takes seconds to compile many; and at least one store. */
+function isShort(body: readonly Statement[]): boolean {
+  const text = JSON.stringify(body);
+  return text.includes('"store"') && (text.match(/"array"/g)?.length ?? 0) <= 9;
+}
 
 export const arbitraryLoop: fc.Arbitrary<Loop> = fc
-  .tuple(statements, fc.constantFrom<ElementType>("i32", "u8", "i16"))
+  .tuple(statements.filter(isShort), fc.constantFrom<ElementType>("i32", "u8", "i16"))
   .map(([body, type]) => ({
     name: "random",
     span,
