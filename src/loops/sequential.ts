@@ -12,6 +12,7 @@
  * coerces is coerced.
  */
 import type { Expression, Loop, Reduction, Statement } from "./ir.ts";
+import { allStatements } from "./traverse.ts";
 
 /** Any array that a loop may access. */
 export type LoopData =
@@ -88,6 +89,11 @@ class Writer {
     this.#depth--;
     this.line(text);
   }
+
+  reopen(text: string): void {
+    this.close(text);
+    this.#depth++;
+  }
 }
 
 function writeStatement(writer: Writer, statement: Statement, loop: Loop): void {
@@ -96,40 +102,32 @@ function writeStatement(writer: Writer, statement: Statement, loop: Loop): void 
   };
   switch (statement.kind) {
     case "declare":
-      return writer.line(`let v_${statement.name} = ${expression(statement.value)};`);
+      return writer.line(`let v_${statement.name} = ${whole(statement.value)};`);
     case "assign":
-      return writer.line(`v_${statement.name} = ${expression(statement.value)};`);
+      return writer.line(`${assignment(statement)};`);
     case "assignCarried":
-      return writer.line(`c_${statement.name} = ${expression(statement.value)};`);
+      return writer.line(`c_${statement.name} = ${whole(statement.value)};`);
     case "store":
-      return writer.line(
-        `a_${statement.array}[${expression(statement.index)}] = ${expression(statement.value)};`,
-      );
+      return writer.line(`a_${statement.array}[${whole(statement.index)}] = ${whole(statement.value)};`);
     case "reduce": {
       const reduction = loop.reductions.find(({ name }) => name === statement.name)!;
       const result = reduced(reduction, `r_${statement.name}`, expression(statement.value));
       return writer.line(`r_${statement.name} = ${result};`);
     }
     case "if":
-      writer.open(`if (${expression(statement.test)}) {`);
+      writer.open(`if (${whole(statement.test)}) {`);
       list(statement.yes);
       if (statement.no.length > 0) {
-        writer.close("} else {");
-        writer.open("");
+        writer.reopen("} else {");
         list(statement.no);
       }
       return writer.close("}");
     case "loop":
-      writer.open(`${statement.label}: for (;;) {`);
-      writer.open(`${statement.label}$body: {`);
-      list(statement.body);
-      writer.close("}");
-      list(statement.update);
-      return writer.close("}");
+      return writeLoop(writer, statement, list);
     case "break":
       return writer.line(`break ${statement.label};`);
     case "continue":
-      return writer.line(`break ${statement.label}$body;`);
+      return writer.line(`continue ${statement.label};`);
     case "endIteration":
       return writer.line("continue iterations;");
     case "endLoop":
@@ -139,6 +137,49 @@ function writeStatement(writer: Writer, statement: Statement, loop: Loop): void 
       return; // In order, nothing is ever wrong.
   }
 }
+
+/** As a `for`, which tests first and updates last. An update that is more than assignments stands in a block after the body. */
+function writeLoop(
+  writer: Writer,
+  { label, body, update }: Extract<Statement, { kind: "loop" }>,
+  list: (statements: readonly Statement[]) => void,
+): void {
+  const [first, ...others] = body;
+  const test =
+    first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label) ? first.test : undefined;
+  const assignments = update.flatMap((one) => (one.kind === "assign" ? [assignment(one)] : []));
+  const isSimple = assignments.length === update.length;
+  const tested = test ? ` ${whole(negated(test))}` : "";
+  if (isSimple) {
+    writer.open(`${label}: for (;${tested};${assignments.map((one) => ` ${one}`).join(",")}) {`);
+    list(test ? others : body);
+    return writer.close("}");
+  }
+  const jumps = [...allStatements(body)].some((one) => one.kind === "continue" && one.label === label);
+  if (!jumps) {
+    writer.open(`${label}: for (;${tested};) {`);
+    list(test ? others : body);
+    list(update);
+    return writer.close("}");
+  }
+  // The first turn has no update before it; all others begin with it.
+  writer.open(`${label}: for (let first = true; ; first = false) {`);
+  writer.open("if (!first) {");
+  list(update);
+  writer.close("}");
+  list(body);
+  writer.close("}");
+}
+
+const isBreak = (statements: readonly Statement[], label: string) =>
+  statements.length === 1 && statements[0]!.kind === "break" && statements[0]!.label === label;
+
+const negated = (test: Expression): Expression =>
+  test.kind === "unary" && test.operator === "!"
+    ? test.operand
+    : { kind: "unary", type: "bool", operator: "!", operand: test };
+
+const assignment = ({ name, value }: Extract<Statement, { kind: "assign" }>) => `v_${name} = ${whole(value)}`;
 
 function reduced({ operator, type }: Reduction, before: string, value: string): string {
   switch (operator) {
@@ -162,7 +203,15 @@ function coerced(type: string, value: string): string {
 
 const operators: Readonly<Record<string, string>> = { "==": "===", "!=": "!==" };
 
-/** An expression, in parentheses where it needs them. */
+/** An expression where none can follow, without parentheses around all of it. */
+function whole(node: Expression): string {
+  const text = expression(node);
+  const isEnclosed =
+    ["unary", "binary", "conditional", "convert"].includes(node.kind) && text.startsWith("(");
+  return isEnclosed && text.endsWith(")") ? text.slice(1, -1) : text;
+}
+
+/** An expression as an operand, in parentheses where it needs them. */
 function expression(node: Expression): string {
   switch (node.kind) {
     case "literal":
@@ -178,7 +227,7 @@ function expression(node: Expression): string {
     case "length":
       return `a_${node.array}.length`;
     case "load":
-      return `a_${node.array}[${expression(node.index)}]`;
+      return `a_${node.array}[${whole(node.index)}]`;
     case "unary":
       return `(${node.operator}${expression(node.operand)})`;
     case "binary": {

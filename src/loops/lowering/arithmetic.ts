@@ -139,8 +139,7 @@ function divide(
   node: Node,
 ): IntegerValue | PendingValue {
   const ranges = [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)] as const;
-  const type = commonType(lowering, ranges);
-  if (!type) return refuseWide(node);
+  const type = typeForBoth(lowering, ...ranges, node);
   const [left, right] = [exact(lowering, a, node, type), exact(lowering, b, node, type)];
   const ir: Expression = { kind: "binary", type, operator, left, right };
   const coerced =
@@ -153,6 +152,20 @@ function divide(
     coerced,
     operands: [a, b],
   };
+}
+
+/** An integer type that holds both operands exactly. */
+function typeForBoth(lowering: Lowering, one: Interval, other: Interval, node: Node): "i32" | "u32" {
+  const type = commonType(lowering, [one, other]);
+  if (type) return type;
+  if (!commonType(lowering, [one]) || !commonType(lowering, [other])) return refuseWide(node);
+  return refuse(
+    loopError.inexactInteger(
+      "no type of 32 bits holds both the signed and the unsigned integer",
+      node,
+      "coerce one of them, as in `(a >>> 0) < b`",
+    ),
+  );
 }
 
 /** Whether a divisor is never zero; a divisor that only the host knows is taken to be positive, which it checks. */
@@ -208,16 +221,7 @@ function compare(lowering: Lowering, operator: string, left: Value, right: Value
   if (typeof a === "boolean" || typeof b === "boolean") {
     return { kind: "boolean", ir: boolean(a === true || b === true) };
   }
-  const type = commonType(lowering, [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)]);
-  if (!type) {
-    refuse(
-      loopError.inexactInteger(
-        "this compares a signed with an unsigned integer",
-        node,
-        "coerce one of them, as in `(a >>> 0) < b`",
-      ),
-    );
-  }
+  const type = typeForBoth(lowering, rangeOfInteger(lowering, a), rangeOfInteger(lowering, b), node);
   return result(exact(lowering, a, node, type), exact(lowering, b, node, type));
 }
 

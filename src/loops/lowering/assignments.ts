@@ -14,7 +14,7 @@ import {
   toFloat,
 } from "./conversions.ts";
 import { afterwards, element, expression, held, inOrder, loadOf, type Place, spanOf } from "./expressions.ts";
-import { constant, maximum, minimum, multiply, zero } from "./linear.ts";
+import { constant, maximum, minimum, multiply, scale, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";
 import { reduce } from "./reductions.ts";
@@ -22,8 +22,8 @@ import { refuse } from "./refusal.ts";
 import { hostConstant, type Interval, negated, type Value } from "./values.ts";
 import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
 
-/** `target = value`, `target += value`: emits the store, and gives the value that was stored. */
-export function assign(lowering: Lowering, node: AssignmentExpression): Value {
+/** `target = value`, `target += value`: emits the store, and gives the value that was stored, if it is used. */
+export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
   const target = withoutTypes(node.left as Source);
   const { operator, right } = asCompound(node, target);
   if (["&&", "||", "??"].includes(operator)) {
@@ -52,7 +52,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression): Value {
         index = lowering.hold(index);
       },
     );
-    return storeElement(lowering, { ...place, ir: index }, value, node);
+    return storeElement(lowering, { ...place, ir: index }, isUsed ? held(lowering, value) : value, node);
   }
   const once = { ...place, ir: lowering.hold(place.ir) };
   let before = loadOf(once);
@@ -63,18 +63,20 @@ export function assign(lowering: Lowering, node: AssignmentExpression): Value {
       before = held(lowering, before);
     },
   );
-  return storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
+  const total = binary(lowering, operator, before, change, node);
+  return storeElement(lowering, once, isUsed ? held(lowering, total) : total, node);
 }
 
 /** `x++` and its like. */
-export function update(lowering: Lowering, node: UpdateExpression): Value {
+export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): Value {
   const operator = node.operator === "++" ? "+" : "-";
   const target = withoutTypes(node.argument as Source);
   const change = hostConstant(1);
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
-    const before = held(lowering, expression(lowering, target));
+    const read = expression(lowering, target);
+    const before = isUsed ? held(lowering, read) : read;
     const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
       operator,
       change,
@@ -84,7 +86,7 @@ export function update(lowering: Lowering, node: UpdateExpression): Value {
   if (target.type !== "MemberExpression") return refuse(loopError.unsupported("this target", node));
   const place = element(lowering, target);
   const once = { ...place, ir: lowering.hold(place.ir) };
-  const before = held(lowering, loadOf(once));
+  const before = isUsed ? held(lowering, loadOf(once)) : loadOf(once);
   const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
   return node.prefix ? after : before;
 }
@@ -186,16 +188,16 @@ export function note(
     return;
   }
   const once = change.operator === "+" ? range(change.change) : negated(range(change.change));
-  const trips = lowering.repetitions
-    .slice(variable.depth)
-    .reduce((total, repetition) => multiply(total, repetition.trips), constant(1));
+  const around = lowering.repetitions.slice(variable.depth);
+  for (const { trips } of around) lowering.guards.requireNotPositive(scale(trips, -1));
+  const trips = around.reduce((total, repetition) => multiply(total, repetition.trips), constant(1));
   lowering.variables.add(
     variable,
     kind,
     `${lowering.path}@${node.start}`,
     {
-      low: minimum(zero, multiply(trips, once.low)),
-      high: maximum(zero, multiply(trips, once.high)),
+      low: multiply(trips, minimum(zero, once.low)),
+      high: multiply(trips, maximum(zero, once.high)),
     },
     node,
   );
@@ -216,15 +218,14 @@ export function convertTo(lowering: Lowering, variable: Variable, value: Value, 
 /** Stores a value into an element. */
 function storeElement(lowering: Lowering, { array, ir, index }: Place, value: Value, node: Node): Value {
   array.accesses.push({ kind: "store", span: spanOf(node), index });
-  const kept = value.kind === "pending" ? value : held(lowering, value);
   lowering.emit({
     kind: "store",
     array: array.name,
     index: ir,
-    value: elementValue(lowering, array.element, kept, node),
+    value: elementValue(lowering, array.element, value, node),
     span: spanOf(node),
   });
-  return kept;
+  return value;
 }
 
 /** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */

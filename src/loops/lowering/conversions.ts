@@ -1,13 +1,14 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, NumberType, ValueType } from "../ir.ts";
-import { multiply } from "./linear.ts";
+import { known, multiply } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import {
   between,
   boolean,
   type HostValue,
+  hostBoolean,
   hull,
   type IntegerValue,
   type Interval,
@@ -36,6 +37,12 @@ export function as(type: ValueType, ir: Expression): Expression {
 /** All values that the integer has over the iterations. */
 export function rangeOfInteger(lowering: Lowering, { slope, low, high }: IntegerValue): Interval {
   const ends = [multiply(slope, lowering.index.low), multiply(slope, lowering.index.high)];
+  // There is a first and a last index: without iterations nothing is said about any.
+  const factor = known(slope);
+  if (factor !== undefined) {
+    const [first, last] = factor >= 0 ? ends : ends.reverse();
+    return sum({ low: first!, high: last! }, { low, high });
+  }
   const moved = hull({ low: ends[0]!, high: ends[0]! }, { low: ends[1]!, high: ends[1]! });
   return sum(moved, { low, high });
 }
@@ -53,22 +60,27 @@ export function asInteger(lowering: Lowering, value: Value, node: Node): Integer
 }
 
 function integerOfHost(lowering: Lowering, value: HostValue, node: Node): IntegerValue {
-  const { constant: known, linear, code } = value;
-  if (typeof known === "number") {
-    if (!Number.isSafeInteger(known)) {
+  const { constant, linear, code } = value;
+  if (typeof constant === "number") {
+    if (!Number.isSafeInteger(constant)) {
       refuse(
         loopError.inexactInteger(
-          `${known} is no integer`,
+          `${constant} is no integer`,
           node,
           "use it with numbers of a Float32Array only",
         ),
       );
     }
-    const ir = known > 2 ** 31 - 1 ? literal("u32", known) : literal("i32", known);
-    return integer(ir, between(known, known));
+    const ir = constant > 2 ** 31 - 1 ? literal("u32", constant) : literal("i32", constant);
+    return integer(ir, between(constant, constant));
   }
-  lowering.guards.require(`Number.isSafeInteger(${code})`);
+  requireInteger(lowering, code);
   return integer(lowering.input(value, "i32"), { low: linear, high: linear });
+}
+
+/** The host checks what is not an integer by its nature. */
+export function requireInteger({ guards }: Lowering, code: string): void {
+  if (!/^[\p{ID_Continue}$]+\.length$/u.test(code)) guards.require(`Number.isSafeInteger(${code})`);
 }
 
 export function isNumber(value: Value): boolean {
@@ -130,9 +142,7 @@ export function toBoolean(lowering: Lowering, value: Value, node: Node): Express
       return { kind: "convert", type: "bool", operand: exact(lowering, value, node) };
     case "host":
       if (value.constant !== undefined) return boolean(Boolean(value.constant));
-      if (value.type === "boolean")
-        return { kind: "convert", type: "bool", operand: lowering.input(value, "i32") };
-      return { kind: "convert", type: "bool", operand: lowering.input(value, "f32") };
+      return { kind: "convert", type: "bool", operand: lowering.input(hostBoolean(value.code), "i32") };
     case "pending":
       return refusePending(node);
   }

@@ -9,6 +9,7 @@ import { hostValue } from "./linear.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
 import { refuse } from "./refusal.ts";
+import { effects } from "./statements.ts";
 import {
   between,
   hostBoolean,
@@ -77,8 +78,8 @@ function translate(lowering: Lowering, node: Source): Value {
     case "CallExpression":
       return call(lowering, node);
     case "SequenceExpression": {
-      const values = node.expressions.map((one) => expression(lowering, one));
-      return values.at(-1)!;
+      for (const one of node.expressions.slice(0, -1)) effects(lowering, one);
+      return expression(lowering, node.expressions.at(-1)!);
     }
     default:
       return refuse(loopError.unsupported(describe(node), node));

@@ -1,14 +1,25 @@
-import { codeOf, difference, type Linear, subtract } from "./linear.ts";
+import { add, codeOf, difference, isUnknown, type Linear, scale, subtract } from "./linear.ts";
 import type { Interval } from "./values.ts";
+
+/** Whether a value of two or three would already make the bound positive: a check that no real program passes. */
+const isHopeless = ({ constant, terms }: Linear) =>
+  [...terms.values()].every((coefficient) => coefficient > 0) &&
+  [...terms.values()].some((coefficient) => 2 * coefficient > -constant);
 
 /**
  * What must be true when the loop starts for its translation to be exact. The host checks it, and runs the loop as it was
  * written otherwise.
  */
 export class Guards {
+  readonly #types = new Set<string>();
   readonly #conditions = new Set<string>();
   /** Each says that a bound is at most zero. */
   readonly #facts: Linear[] = [];
+
+  /** A JavaScript condition that the others presuppose. */
+  requireType(condition: string): void {
+    this.#types.add(condition);
+  }
 
   /** A JavaScript condition. */
   require(condition: string): void {
@@ -26,7 +37,7 @@ export class Guards {
   state(bound: Linear): "known" | "open" | "never" {
     const itself = difference(bound, { constant: 0, terms: new Map() });
     if (itself !== undefined) return itself <= 0 ? "known" : "never";
-    if (Number.isNaN(bound.constant)) return "never";
+    if (isUnknown(bound) || isHopeless(bound)) return "never";
     const implied = this.#facts.some((fact) => (difference(bound, fact) ?? 1) <= 0);
     return implied ? "known" : "open";
   }
@@ -46,15 +57,28 @@ export class Guards {
     );
   }
 
-  /** All conditions as JavaScript, those that others imply left out. */
+  /** All conditions as JavaScript, the types first; bounds that others imply are left out. */
   get conditions(): readonly string[] {
-    const needed = this.#facts.filter(
-      (fact, at) =>
-        !this.#facts.some((other, place) => {
-          const apart = difference(fact, other);
-          return place !== at && apart !== undefined && (apart < 0 || (apart === 0 && place < at));
-        }),
-    );
-    return [...this.#conditions, ...needed.map((fact) => `${codeOf(fact)} <= 0`)];
+    let needed = [...this.#facts];
+    for (const fact of this.#facts) {
+      const others = needed.filter((other) => other !== fact);
+      if (isImplied(fact, others)) needed = others;
+    }
+    return [...this.#types, ...this.#conditions, ...needed.map(comparison)];
   }
+}
+
+/** Whether a bound is at most zero if others are: because it is below one of them, or below the sum of two. */
+function isImplied(bound: Linear, others: readonly Linear[]): boolean {
+  const isBelow = (other: Linear) => (difference(bound, other) ?? 1) <= 0;
+  return others.some(
+    (one, at) => isBelow(one) || others.slice(at + 1).some((other) => isBelow(add(one, other))),
+  );
+}
+
+/** `bound <= 0`, written as people would. */
+function comparison(bound: Linear): string {
+  const isNegative = [...bound.terms.values()].every((coefficient) => coefficient < 0);
+  const terms = { constant: 0, terms: isNegative ? scale(bound, -1).terms : bound.terms };
+  return isNegative ? `${codeOf(terms)} >= ${bound.constant}` : `${codeOf(terms)} <= ${-bound.constant}`;
 }

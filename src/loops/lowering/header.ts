@@ -2,6 +2,7 @@ import type { ForStatement, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { countedLoop } from "../source/countedLoop.ts";
 import { lookUp } from "../source/scopes.ts";
+import { requireInteger } from "./conversions.ts";
 import { expression } from "./expressions.ts";
 import { add, codeOf, constant, type Linear, subtract } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
@@ -49,8 +50,8 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
   // The first integer that is not reached, in the direction of counting.
   const inclusive = operator.endsWith("=") && operator !== "!=" ? 1 : 0;
   const end = to.integral || isPlain(to) ? to : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
-  requireInteger(lowering, first, node);
-  requireInteger(lowering, end, node);
+  requireWhole(lowering, first, node);
+  requireWhole(lowering, end, node);
   const limit = add(end.linear, constant(isDown ? -inclusive : inclusive));
   lowering.index = isDown
     ? { low: add(limit, constant(1)), high: first.linear }
@@ -87,7 +88,7 @@ function declareOthers(lowering: Lowering, node: ForStatement, index: Node): voi
     const { id, init } = declarator;
     const binding = id.type === "Identifier" ? lookUp(lowering.scope, id.name) : undefined;
     if (!binding || !init || binding.assignments.length > 0) {
-      return refuse(loopError.notCounted("its header declares a variable that changes", declarator));
+      refuse(loopError.notCounted("its header declares a variable that changes", declarator));
     }
     lowering.meanings.set(binding, { kind: "value", value: onHost(lowering, init, "this") });
   }
@@ -119,7 +120,7 @@ function checkDirection(
     }
     return;
   }
-  requireInteger(lowering, size, node);
+  requireWhole(lowering, size, node);
   lowering.guards.require(`${size.code} > 0`);
 }
 
@@ -133,8 +134,8 @@ function rounded(value: HostValue, round: "floor" | "ceil"): HostValue {
   return hostNumber(`Math.${round}(${value.code})`, true);
 }
 
-function requireInteger(lowering: Lowering, value: HostValue, node: ForStatement): void {
-  if (value.constant === undefined) lowering.guards.require(`Number.isSafeInteger(${value.code})`);
+function requireWhole(lowering: Lowering, value: HostValue, node: ForStatement): void {
+  if (value.constant === undefined) requireInteger(lowering, value.code);
   else if (!Number.isSafeInteger(value.constant)) {
     refuse(loopError.notCounted("it does not count from integer to integer", headerOf(node)));
   }

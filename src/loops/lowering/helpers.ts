@@ -85,14 +85,14 @@ function bindParameters(lowering: Lowering, helper: Helper, given: readonly Mean
   for (const [at, parameter] of helper.params.entries()) {
     const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
     if (target.type !== "Identifier") {
-      return refuse(loopError.unsupported("a parameter that is no plain name", parameter));
+      refuse(loopError.unsupported("a parameter that is no plain name", parameter));
     }
     const binding = lookUp(lowering.scope, target.name)!;
     let meaning = given[at];
     if (!meaning && parameter.type === "AssignmentPattern") {
       meaning = { kind: "value", value: expression(lowering, parameter.right) };
     }
-    if (!meaning) return refuse(loopError.unsupported("a call without all arguments", node));
+    if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
     if (meaning.kind === "array") lowering.meanings.set(binding, meaning);
     else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
   }
@@ -159,10 +159,10 @@ function severalReturns(
 export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
   const { returns: returning } = lowering;
   if (!returning) {
-    return refuse(loopError.unsupported("`return`", node, "leave the loop with `break`"));
+    refuse(loopError.unsupported("`return`", node, "leave the loop with `break`"));
   }
   if (returning.variable) {
-    if (!argument) return refuse(loopError.unsupported("a return without a value", node));
+    if (!argument) refuse(loopError.unsupported("a return without a value", node));
     const value = expression(lowering, argument);
     note(lowering, returning.variable, value, node);
     lowering.emit({

@@ -6,7 +6,7 @@ import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import { known, type Linear, unknown } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
-import { body } from "./statements.ts";
+import { body, effects } from "./statements.ts";
 
 interface Parts {
   readonly label: string | undefined;
@@ -23,7 +23,7 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
   const counting = countingOf(lowering, node);
   if (!counting && node.init) {
     if (node.init.type === "VariableDeclaration") declaration(lowering, node.init);
-    else expression(lowering, node.init);
+    else effects(lowering, node.init);
   }
   const parts: Parts = {
     label,
@@ -31,7 +31,7 @@ export function forLoop(lowering: Lowering, node: ForStatement, label: string | 
     body: () => body(lowering, node.body, (node.update ?? node.test ?? node).end),
     update: () => {
       if (counting) counting.update();
-      else if (node.update) expression(lowering, node.update);
+      else if (node.update) effects(lowering, node.update);
     },
     trips: counting?.trips ?? unknown,
   };

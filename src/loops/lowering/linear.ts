@@ -85,5 +85,5 @@ export function codeOf({ constant, terms }: Linear): string {
     return coefficient === 1 ? product : `${coefficient} * ${product}`;
   });
   const parts = constant === 0 && products.length > 0 ? products : [...products, String(constant)];
-  return parts.join(" + ");
+  return parts.join(" + ").replaceAll(" + -", " - ");
 }

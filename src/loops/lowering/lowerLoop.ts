@@ -11,7 +11,6 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { type Header, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { prune } from "./prune.ts";
-import { Refusal } from "./refusal.ts";
 import { body } from "./statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
@@ -62,8 +61,9 @@ interface Translated {
 
 function translateOnce(lowering: Lowering): Translated | undefined {
   const { node, label } = lowering.loop;
-  try {
-    return lowering.within(node, () => {
+  let translated: Translated | undefined;
+  lowering.attempt(() =>
+    lowering.within(node, () => {
       const header = loopHeader(lowering, node);
       lowering.repetitions.push({ trips: header.iterations });
       lowering.jumpTargets.push({
@@ -72,13 +72,10 @@ function translateOnce(lowering: Lowering): Translated | undefined {
         goOn: () => ({ kind: "endIteration" }),
       });
       const statements = lowering.collect(() => body(lowering, node.body, (node.update ?? node).end));
-      return { header, statements };
-    });
-  } catch (thrown) {
-    if (!(thrown instanceof Refusal)) throw thrown;
-    lowering.diagnostics.push(thrown.diagnostic);
-    return undefined;
-  }
+      translated = { header, statements };
+    }),
+  );
+  return translated;
 }
 
 function finish(lowering: Lowering, translated: Translated | undefined): LoweredLoop {
@@ -164,7 +161,7 @@ function guardOutside(
   written: readonly { readonly name: string; readonly variable: Variable }[],
 ): void {
   const { guards } = lowering;
-  for (const { name, element } of arrays) guards.require(`${name} instanceof ${classOf(element)}`);
+  for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
     const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };
     guards.require(`Object.is(${converted[typeOfVariable(variable) as NumberType]}, ${name})`);

@@ -8,7 +8,7 @@ import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { Guards } from "./guards.ts";
 import type { Linear } from "./linear.ts";
-import { refuse } from "./refusal.ts";
+import { Refusal, refuse } from "./refusal.ts";
 import type { HostValue, Interval, Value } from "./values.ts";
 import type { Variable, Variables } from "./variables.ts";
 
@@ -121,6 +121,18 @@ export class Lowering {
     this.scope = loop.scope;
     this.directiveNames = directiveNames;
     this.variables = variables;
+  }
+
+  /** Makes a part of the translation; false when it is refused, for a reason that is kept. */
+  attempt(make: () => void): boolean {
+    try {
+      make();
+      return true;
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+      if (thrown.diagnostic) this.diagnostics.push(thrown.diagnostic);
+      return false;
+    }
   }
 
   emit(statement: Statement): void {

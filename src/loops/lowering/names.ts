@@ -24,6 +24,9 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   const { name, kind } = binding;
   const constant = literalOf(binding);
   if (constant !== undefined) return { kind: "value", value: hostConstant(constant) };
+  const { start, end } = lowering.loop.node;
+  // A variable of the loop that has no meaning is one whose declaration was refused.
+  if (start <= binding.declaration.start && binding.declaration.end <= end) return refuse(null);
   if (lookUp(lowering.loop.scope, name) !== binding) {
     return refuse(
       loopError.unsupported(
@@ -48,10 +51,10 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
     case "other":
       return refuse(loopError.unsupportedType(name, type.name, node));
     case "boolean":
-      lowering.guards.require(`typeof ${name} === "boolean"`);
+      lowering.guards.requireType(`typeof ${name} === "boolean"`);
       return { kind: "value", value: hostBoolean(name) };
     default:
-      lowering.guards.require(`typeof ${name} === "number"`);
+      lowering.guards.requireType(`typeof ${name} === "number"`);
       return scalar(lowering, binding);
   }
 }

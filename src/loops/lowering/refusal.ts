@@ -2,14 +2,15 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 
 /** Ends the translation of one statement; what catches it goes on with the next, so that several findings come at once. */
 export class Refusal extends Error {
-  readonly diagnostic: Diagnostic;
+  /** Null where the reason has been told before. */
+  readonly diagnostic: Diagnostic | null;
 
-  constructor(diagnostic: Diagnostic) {
-    super(diagnostic.message);
+  constructor(diagnostic: Diagnostic | null) {
+    super(diagnostic?.message);
     this.diagnostic = diagnostic;
   }
 }
 
-export function refuse(diagnostic: Diagnostic): never {
+export function refuse(diagnostic: Diagnostic | null): never {
   throw new Refusal(diagnostic);
 }

@@ -4,13 +4,14 @@ import { loopError } from "../../diagnostics/loops.ts";
 import { type BranchDirective, parseBranchCall } from "../directives.ts";
 import type { Misspeculated, Statement } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
+import { assign, update } from "./assignments.ts";
 import { asInteger, exact, toBoolean } from "./conversions.ts";
 import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import { alwaysReturns, returnFrom } from "./helpers.ts";
 import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
 import type { Lowering } from "./lowering.ts";
-import { Refusal, refuse } from "./refusal.ts";
+import { refuse } from "./refusal.ts";
 import { switchStatement } from "./switches.ts";
 
 /** Translates the statements between two places, with the directives among them. */
@@ -26,7 +27,7 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
     if (lowering.returns && outer && rest.length > 0 && returnsEarly) {
       // What follows an early return is its other branch, so that nothing has to be jumped over.
       lowering.returns.isLast = true;
-      attempt(lowering, () =>
+      lowering.attempt(() =>
         branch(lowering, expression(lowering, node.test), node.test, node.consequent, () =>
           list(lowering, rest, { start: from, end }),
         ),
@@ -34,21 +35,11 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
       from = end;
       break;
     }
-    attempt(lowering, () => statement(lowering, node));
+    lowering.attempt(() => statement(lowering, node));
     if (lowering.returns && outer && alwaysReturns(node)) break;
   }
   if (lowering.returns && outer !== undefined) lowering.returns.isLast = outer;
   directives(lowering, { start: from, end });
-}
-
-/** Goes on after a statement that is refused, to find more. */
-function attempt(lowering: Lowering, make: () => void): void {
-  try {
-    make();
-  } catch (thrown) {
-    if (!(thrown instanceof Refusal)) throw thrown;
-    lowering.diagnostics.push(thrown.diagnostic);
-  }
 }
 
 function statement(lowering: Lowering, node: SourceStatement, label?: string): void {
@@ -61,46 +52,55 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
     case "FunctionDeclaration":
     case "TSTypeAliasDeclaration":
     case "TSInterfaceDeclaration":
-      return;
+      break;
     case "BlockStatement":
-      return lowering.within(node, () => list(lowering, node.body, node));
+      lowering.within(node, () => list(lowering, node.body, node));
+      break;
     case "VariableDeclaration":
-      return declaration(lowering, node);
+      declaration(lowering, node);
+      break;
     case "ExpressionStatement":
-      return expressionStatement(lowering, node.expression);
+      expressionStatement(lowering, node.expression);
+      break;
     case "IfStatement":
-      return branch(
+      branch(
         lowering,
         expression(lowering, node.test),
         node.test,
         node.consequent,
         node.alternate ? () => body(lowering, node.alternate!, node.consequent.end) : undefined,
       );
+      break;
     case "ForStatement":
-      return lowering.within(node, () => forLoop(lowering, node, label));
+      lowering.within(node, () => forLoop(lowering, node, label));
+      break;
     case "WhileStatement":
-      return whileLoop(lowering, node, label);
+      whileLoop(lowering, node, label);
+      break;
     case "DoWhileStatement":
-      return doWhileLoop(lowering, node, label);
+      doWhileLoop(lowering, node, label);
+      break;
     case "SwitchStatement":
-      return lowering.within(node, () => switchStatement(lowering, node, label));
+      lowering.within(node, () => switchStatement(lowering, node, label));
+      break;
     case "LabeledStatement":
-      return statement(lowering, node.body, node.label.name);
+      statement(lowering, node.body, node.label.name);
+      break;
     case "BreakStatement":
     case "ContinueStatement":
-      return jump(lowering, node);
+      jump(lowering, node);
+      break;
     case "ReturnStatement":
-      return returnFrom(lowering, node.argument, node);
+      returnFrom(lowering, node.argument, node);
+      break;
     case "ForOfStatement":
     case "ForInStatement":
-      return refuse(
-        loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`"),
-      );
+      refuse(loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`"));
     case "ThrowStatement":
     case "TryStatement":
-      return refuse(loopError.unsupported("an exception", node));
+      refuse(loopError.unsupported("an exception", node));
     default:
-      return refuse(loopError.unsupported("this statement", node));
+      refuse(loopError.unsupported("this statement", node));
   }
 }
 
@@ -158,7 +158,7 @@ function jump(
     label === undefined ? !isContinue || one.goOn : one.label === label,
   );
   const make = isContinue ? target?.goOn : target?.leave;
-  if (!make) return refuse(loopError.unsupported("a jump out of a loop around this one", node as Node));
+  if (!make) refuse(loopError.unsupported("a jump out of a loop around this one", node as Node));
   lowering.emit(make());
 }
 
@@ -168,11 +168,20 @@ function expressionStatement(lowering: Lowering, node: Source): void {
     const isDirective = lowering.directiveNames.get(name) === "misspeculate";
     if (isDirective && lookUp(lowering.scope, name)?.kind === "import") {
       const parsed = parseBranchCall(node, lowering.file.source);
-      if ("code" in parsed) return refuse(parsed);
-      return misspeculate(lowering, parsed);
+      if ("code" in parsed) refuse(parsed);
+      misspeculate(lowering, parsed);
+      return;
     }
   }
-  expression(lowering, node);
+  effects(lowering, node);
+}
+
+/** An expression whose value is not used. */
+export function effects(lowering: Lowering, node: Source): void {
+  if (node.type === "AssignmentExpression") assign(lowering, node, false);
+  else if (node.type === "UpdateExpression") update(lowering, node, false);
+  else if (node.type === "SequenceExpression") for (const one of node.expressions) effects(lowering, one);
+  else expression(lowering, node);
 }
 
 /** The directives in a part of the source, which is between two statements. */
@@ -180,7 +189,7 @@ function directives(lowering: Lowering, { start, end }: Span): void {
   for (const directive of lowering.loop.branchDirectives) {
     if (directive.span.start < start || directive.span.end > end) continue;
     lowering.usedDirectives.add(directive);
-    attempt(lowering, () => misspeculate(lowering, directive));
+    lowering.attempt(() => misspeculate(lowering, directive));
   }
 }
 

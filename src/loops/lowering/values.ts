@@ -132,7 +132,8 @@ export const negated = ({ low, high }: Interval): Interval => ({
 
 export function product(one: Interval, other: Interval): Interval {
   const ends = [one.low, one.high].flatMap((a) => [other.low, other.high].map((b) => multiply(a, b)));
-  return { low: ends.reduce(minimum), high: ends.reduce(maximum) };
+  const distinct = ends.filter((end, at) => !ends.slice(0, at).some((other) => difference(end, other) === 0));
+  return { low: distinct.reduce(minimum), high: distinct.reduce(maximum) };
 }
 
 /** The interval as numbers, where it does not depend on the host; open ends are infinite. */
