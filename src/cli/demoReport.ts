@@ -8,6 +8,7 @@ import type {
   Section,
   TableSection,
 } from "../report/report.ts";
+import type { Fault } from "../runtime/fault.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
 
 /** Puts a demo's result into a report's terms. */
@@ -148,9 +149,14 @@ function describeInjection({ name, injection }: Demonstration): ReportedFault | 
       ["Outcome", outcomes[outcome]],
       ["Tried before, without effect", harmless === 1 ? "1 fault" : `${harmless} faults`],
       ...(site ? [["Noticed at", `${site.kind} of ${site.name}, line ${site.line}`] as const] : []),
-      ...(fault?.values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"] as const) ?? []),
+      ...(fault ? describeReplicas(fault) : []),
     ],
   };
+}
+
+function describeReplicas({ values, difference }: Fault): (readonly [string, string])[] {
+  if (difference !== null) return [["Hashes differ by", difference]];
+  return values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"]);
 }
 
 /** What stayed outside the protection; no section when nothing did. */

@@ -26,6 +26,14 @@ export interface AddedBindingsDescriptor {
   readonly accepts: (layout: GPUBindGroupLayout) => boolean;
 }
 
+/** What a dispatch of a protected pipeline takes, as the program has set its bind groups. */
+export interface Bound {
+  /** The bind groups to set in place of the program's. */
+  readonly groups: SetGroups;
+  /** The parts of the program's buffers that the kernel changes in place. */
+  readonly shadowed: readonly BufferRange[];
+}
+
 /** What Belay binds for a protected pipeline. */
 export class AddedBindings {
   readonly #bindGroups: BindGroups;
@@ -36,7 +44,7 @@ export class AddedBindings {
   readonly #pairs: InterGroup["shadows"];
   readonly #made = new BindGroupCache();
   /** What is set whatever the program sets. */
-  #fixed: SetGroups | undefined;
+  #fixed: Bound | undefined;
 
   constructor(
     device: GPUDevice,
@@ -57,41 +65,47 @@ export class AddedBindings {
     this.#layouts = new Map(made);
   }
 
-  /** The bind groups to set in place of the program's. Leaves out what the program has not provided for. */
-  groupsFor(own: SetGroups): SetGroups {
+  /** Leaves out what the program has not provided for. */
+  bindFor(own: SetGroups): Bound {
     if (this.#fixed) return this.#fixed;
+    const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
     const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
-      const group = this.#groupAt(index, layout, own);
+      const group = this.#groupAt(index, layout, own, ranges);
       if (group) groups.set(index, group);
     }
-    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0) this.#fixed = groups;
-    return groups;
+    const bound = { groups, shadowed: ranges.filter((range) => range !== undefined) };
+    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0) this.#fixed = bound;
+    return bound;
   }
 
-  /** The parts of the program's buffers that the kernel changes in place. */
-  shadowed(own: SetGroups): readonly BufferRange[] {
-    return this.#pairs.flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
-  }
-
-  #groupAt(index: number, layout: GPUBindGroupLayout, own: SetGroups): SetGroup | undefined {
+  /** `known`: what the program has bound where shadows are to stand in. */
+  #groupAt(
+    index: number,
+    layout: GPUBindGroupLayout,
+    own: SetGroups,
+    known: readonly (BufferRange | undefined)[],
+  ): SetGroup | undefined {
     const { replaced, accepts } = this.#descriptor;
     const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
     if (program !== undefined) {
       const programsLayout = program?.group && this.#bindGroups.layoutOf(program.group);
       if (!programsLayout || !accepts(programsLayout)) return undefined;
     }
-    const shadows = this.#pairs.filter(({ at }) => at.group === index);
-    const ranges = shadows.flatMap(({ of }) => this.#rangeAt(of, own) ?? []);
-    if (ranges.length < shadows.length) return undefined;
+    const shadows: { readonly binding: number; readonly range: BufferRange }[] = [];
+    for (const [i, { at }] of this.#pairs.entries()) {
+      const range = known[i];
+      if (at.group !== index) continue;
+      if (!range) return undefined;
+      shadows.push({ binding: at.binding, range });
+    }
     const group = this.#made.get(
-      [...(program?.group ? [program.group] : []), ...ranges.map(({ buffer }) => buffer)],
-      ranges.flatMap(({ offset, size }) => [offset, size]),
+      [...(program?.group ? [program.group] : []), ...shadows.map(({ range }) => range.buffer)],
+      shadows.flatMap(({ range: { offset, size } }) => [offset, size]),
       () => {
-        const entries = ranges.map((range, i) => ({
-          binding: shadows[i]!.at.binding,
-          resource: { ...range, buffer: this.#shadowOf(range.buffer) },
-        }));
+        const entries = shadows.map(({ binding, range }) => {
+          return { binding, resource: { ...range, buffer: this.#shadowOf(range.buffer) } };
+        });
         return this.#bindGroups.extend(program?.group ?? null, layout, [...this.#report(index), ...entries]);
       },
     );

@@ -90,6 +90,7 @@ export class BindGroups {
     const entry = record?.entries.find((each) => each.binding === binding);
     const range = entry && boundRange(entry.resource);
     if (!record || !range) return undefined;
+    if (offsets.length === 0) return range;
     const dynamic = (record.declared ?? [])
       .filter(({ buffer }) => buffer?.hasDynamicOffset)
       .map((each) => each.binding)

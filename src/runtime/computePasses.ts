@@ -1,4 +1,5 @@
-import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
+import type { Bound } from "./addedBindings.ts";
+import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { IndirectDispatch } from "./indirectDispatch.ts";
@@ -54,15 +55,10 @@ export class ComputePasses {
 /** What dispatches take until the program sets something else. */
 interface Prepared {
   readonly variant: Variant;
-  /** What is set in place of the program's bind groups. */
-  readonly groups: SetGroups | undefined;
-  /** What the kernel changes in place. */
-  readonly shadowed: readonly BufferRange[];
-  /** What it writes without a shadow, once that matters. */
+  readonly bound: Bound | undefined;
+  /** What the kernel writes without a shadow, once that matters. */
   written?: readonly BufferRange[];
 }
-
-const nothing: readonly BufferRange[] = [];
 
 /** One compute pass. */
 class ComputePass {
@@ -139,16 +135,12 @@ class ComputePass {
       const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
       if (access) this.#record.add(access);
     }
-    this.#prepared = {
-      variant,
-      groups: variant.added?.groupsFor(this.#groups),
-      shadowed: kernel?.interGroup ? (variant.added?.shadowed(this.#groups) ?? nothing) : nothing,
-    };
+    this.#prepared = { variant, bound: variant.added?.bindFor(this.#groups) };
     return this.#prepared;
   }
 
-  #use({ variant, groups }: Prepared): void {
-    this.#commands.use(variant.pipeline, this.#groups, groups);
+  #use({ variant, bound }: Prepared): void {
+    this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
   }
 
   /** Whether the kernel may write a buffer. */
@@ -159,9 +151,9 @@ class ComputePass {
     });
   }
 
-  #bringShadowsUpToDate({ shadowed }: Prepared): void {
+  #bringShadowsUpToDate({ bound }: Prepared): void {
     const { shadowSync } = this.#record;
-    for (const range of shadowed) {
+    for (const range of bound?.shadowed ?? []) {
       if (shadowSync.has(range)) continue;
       this.#parts.shadows.bringUpToDate(this.#commands, range);
       shadowSync.add(range);

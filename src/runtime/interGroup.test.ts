@@ -143,6 +143,26 @@ describe("a fault in one replica", () => {
   });
 });
 
+describe("the published protocol, which compares before every store", () => {
+  it("names the invocation of a fault, and both values", async () => {
+    const { device, done } = await hardened({ check: "store", injectFaults: true });
+    const plain = await newDevice();
+    const expected = await number(plain, [3, 2, 1]);
+    expect(await number(device, [3, 2, 1])).toEqual(expected);
+    arm(device, 1);
+    expect(await number(device, [3, 2, 1])).toEqual(expected);
+    const { faults } = await device.belay.report();
+    expect(faults.map(describeFault)).toEqual([
+      expect.stringMatching(
+        /line 7, column 3: workgroup \(2, 1, 0\), local index 1 computed 1020305 and \d+$/,
+      ),
+    ]);
+    expect(faults).toMatchObject([{ outcome: "recovered" }]);
+    plain.destroy();
+    done();
+  });
+});
+
 describe("a twin that does not come in time", () => {
   /**
    * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each other, which makes

@@ -31,35 +31,58 @@ type EntryPoint = "advance" | "swap" | "fill" | "count";
 const workgroups: Record<EntryPoint, number> = { advance: 4, swap: 2, fill: 4, count: 4 };
 const start = [5, 1, 4, 1, 3, 9, 2, 6];
 
+/** The kernels of a device, each made when it is first needed. */
+class Kernels {
+  static readonly #all = new WeakMap<GPUDevice, Kernels>();
+  readonly layout: GPUBindGroupLayout;
+  readonly #device: GPUDevice;
+  readonly #module: GPUShaderModule;
+  readonly #pipelines = new Map<EntryPoint, GPUComputePipeline>();
+
+  static of(device: GPUDevice): Kernels {
+    const known = Kernels.#all.get(device) ?? new Kernels(device);
+    Kernels.#all.set(device, known);
+    return known;
+  }
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    const buffer = { type: "storage", hasDynamicOffset: true } as const;
+    this.layout = device.createBindGroupLayout({
+      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer }],
+    });
+    this.#module = device.createShaderModule({ code: CODE });
+  }
+
+  pipeline(entryPoint: EntryPoint): GPUComputePipeline {
+    const layout = this.#device.createPipelineLayout({ bindGroupLayouts: [this.layout] });
+    const compute = { module: this.#module, entryPoint };
+    const made = this.#pipelines.get(entryPoint) ?? this.#device.createComputePipeline({ layout, compute });
+    this.#pipelines.set(entryPoint, made);
+    return made;
+  }
+}
+
 /** Records the commands of one command buffer. */
 class Recording {
   readonly #device: GPUDevice;
   readonly #encoder: GPUCommandEncoder;
-  readonly #layout: GPUBindGroupLayout;
-  readonly #pipelines = new Map<EntryPoint, GPUComputePipeline>();
+  readonly #kernels: Kernels;
   #pass: GPUComputePassEncoder | undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
     this.#encoder = device.createCommandEncoder();
-    const buffer = { type: "storage", hasDynamicOffset: true } as const;
-    this.#layout = device.createBindGroupLayout({
-      entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer }],
-    });
-    const layout = device.createPipelineLayout({ bindGroupLayouts: [this.#layout] });
-    const module = device.createShaderModule({ code: CODE });
-    for (const entryPoint of ["advance", "swap", "fill", "count"] as const) {
-      const pipeline = device.createComputePipeline({ layout, compute: { module, entryPoint } });
-      this.#pipelines.set(entryPoint, pipeline);
-    }
+    this.#kernels = Kernels.of(device);
   }
 
   /** Dispatches on the 8 words at an offset in bytes, in the pass that is open. */
   run(entryPoint: EntryPoint, buffer: GPUBuffer, offset = 0): this {
     this.#pass ??= this.#encoder.beginComputePass();
-    this.#pass.setPipeline(this.#pipelines.get(entryPoint)!);
+    this.#pass.setPipeline(this.#kernels.pipeline(entryPoint));
+    const { layout } = this.#kernels;
     const entries = [{ binding: 0, resource: { buffer, size: 4 * start.length } }];
-    this.#pass.setBindGroup(0, this.#device.createBindGroup({ layout: this.#layout, entries }), [offset]);
+    this.#pass.setBindGroup(0, this.#device.createBindGroup({ layout, entries }), [offset]);
     this.#pass.dispatchWorkgroups(workgroups[entryPoint]);
     return this;
   }
@@ -197,7 +220,7 @@ describe.each(Object.entries(programs))("%s", (_, { run, copies }) => {
     run(device, fresh);
     const expected = await download(device, fresh);
     const { kernels } = await device.belay.report();
-    expect(kernels.map(({ redundancy }) => redundancy)).toEqual(new Array(4).fill("inter"));
+    for (const { redundancy } of kernels) expect(redundancy).toBe("inter");
     for (const replica of [0, 1] as const) {
       arm(device, replica);
       const buffer = upload(device, padded);
