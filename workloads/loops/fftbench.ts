@@ -38,10 +38,10 @@ export async function fftbench(
   //#pragma omp for target(webgpu) speculate(re, im)
   for (let i = 0; i < iterations; i++) {
     const stage = (i / half) | 0;
-    const butterfly = (i % half) | 0;
+    const butterfly = i & (half - 1);
     const span = 1 << stage;
     const turn = butterfly & (span - 1);
-    const low = 2 * butterfly - turn;
+    const low = (butterfly + (butterfly & -span)) | 0;
     const high = (low + span) | 0;
     const root = turn << (bits - 1 - stage);
 

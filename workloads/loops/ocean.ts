@@ -30,7 +30,7 @@ export async function ocean(
     const transform = (i % transforms) | 0;
     const span = half >> stage;
     const turn = butterfly & (span - 1);
-    const point = 2 * butterfly - turn;
+    const point = butterfly + (butterfly & -span);
     const low = (Math.imul(point, pointStride) + Math.imul(transform, transformStride)) << 1;
     const high = (low + (Math.imul(span, pointStride) << 1)) | 0;
     const root = (2 * turn) << stage;
