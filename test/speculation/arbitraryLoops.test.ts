@@ -1,10 +1,10 @@
 /** Random loops on hostile indices: what speculation leaves is what the loop in order leaves. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { sequentialLoop } from "../../src/loops/sequential.ts";
 import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
-import { sequentialOf } from "./sequentialReference.ts";
 
 const devices = testDevices();
 /** `ARBITRARY_LOOPS=1000` for a long search. */
@@ -20,7 +20,7 @@ describe("random loops", () => {
   it("run as in sequence in every engine", async () => {
     const device = await devices.newDevice();
     const property = fc.asyncProperty(arbitraryLoop, arbitraryArrays, async (loop, indices) => {
-      const sequential = sequentialOf(loop);
+      const sequential = sequentialLoop(loop);
       const count = indices.p.length;
       const given = () => ({ a: initialValues(loop), carried: { last: 3 }, reductions: { sum: 10 } });
       const { a, carried, reductions } = given();
