@@ -37,7 +37,7 @@ async function read(device: GPUDevice, buffer: GPUBuffer): Promise<number[]> {
 }
 
 interface Setup {
-  readonly pipeline: (entryPoint: string) => GPUComputePipeline;
+  readonly pipeline: (entryPoint: string) => Promise<GPUComputePipeline>;
   readonly groupsFor: (
     pipeline: GPUComputePipeline,
     buffers: readonly GPUBuffer[],
@@ -45,29 +45,35 @@ interface Setup {
   readonly offsets: readonly number[];
 }
 
+type Create = (device: GPUDevice, descriptor: GPUComputePipelineDescriptor) => Promise<GPUComputePipeline>;
+const createNow: Create = async (device, descriptor) => device.createComputePipeline(descriptor);
+const createLater: Create = (device, descriptor) => device.createComputePipelineAsync(descriptor);
+
 /** Default layouts: bind groups belong to their pipeline, and hold what its entry point uses. */
-function withDefaultLayouts(device: GPUDevice): Setup {
-  const module = device.createShaderModule({ code: CODE });
-  const used: Record<string, readonly number[]> = { add: [0, 1, 2, 3], raise: [3], first: [0] };
-  const entryPoints = new Map<GPUComputePipeline, string>();
-  return {
-    offsets: [],
-    pipeline: (entryPoint) => {
-      const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
-      entryPoints.set(pipeline, entryPoint);
-      return pipeline;
-    },
-    groupsFor: (pipeline, buffers) =>
-      buffers.map((buffer, index) =>
-        used[entryPoints.get(pipeline)!]!.includes(index)
-          ? device.createBindGroup({
-              layout: pipeline.getBindGroupLayout(index),
-              entries: [{ binding: index % 2, resource: { buffer } }],
-            })
-          : null,
-      ),
+const withDefaultLayouts =
+  (create: Create) =>
+  (device: GPUDevice): Setup => {
+    const module = device.createShaderModule({ code: CODE });
+    const used: Record<string, readonly number[]> = { add: [0, 1, 2, 3], raise: [3], first: [0] };
+    const entryPoints = new Map<GPUComputePipeline, string>();
+    return {
+      offsets: [],
+      pipeline: async (entryPoint) => {
+        const pipeline = await create(device, { layout: "auto", compute: { module, entryPoint } });
+        entryPoints.set(pipeline, entryPoint);
+        return pipeline;
+      },
+      groupsFor: (pipeline, buffers) =>
+        buffers.map((buffer, index) =>
+          used[entryPoints.get(pipeline)!]!.includes(index)
+            ? device.createBindGroup({
+                layout: pipeline.getBindGroupLayout(index),
+                entries: [{ binding: index % 2, resource: { buffer } }],
+              })
+            : null,
+        ),
+    };
   };
-}
 
 /** One explicit layout for all pipelines, whose bind groups are shared and take dynamic offsets. */
 function withSharedLayout(device: GPUDevice): Setup {
@@ -81,7 +87,7 @@ function withSharedLayout(device: GPUDevice): Setup {
   const layout = device.createPipelineLayout({ bindGroupLayouts });
   return {
     offsets: [256],
-    pipeline: (entryPoint) => device.createComputePipeline({ layout, compute: { module, entryPoint } }),
+    pipeline: (entryPoint) => createNow(device, { layout, compute: { module, entryPoint } }),
     groupsFor: (pipeline, buffers) =>
       buffers.map((buffer, index) =>
         device.createBindGroup({
@@ -99,7 +105,7 @@ async function run(device: GPUDevice, setup: (device: GPUDevice) => Setup): Prom
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   for (const entryPoint of ["add", "raise", "first", "add"]) {
-    const each = pipeline(entryPoint);
+    const each = await pipeline(entryPoint);
     pass.setPipeline(each);
     groupsFor(each, buffers).forEach((group, index) => {
       if (group) pass.setBindGroup(index, group, offsets);
@@ -111,7 +117,11 @@ async function run(device: GPUDevice, setup: (device: GPUDevice) => Setup): Prom
   return Promise.all(buffers.map((buffer) => read(device, buffer)));
 }
 
-const setups = { "default layouts": withDefaultLayouts, "a shared layout": withSharedLayout };
+const setups = {
+  "default layouts": withDefaultLayouts(createNow),
+  "default layouts of pipelines made meanwhile": withDefaultLayouts(createLater),
+  "a shared layout": withSharedLayout,
+};
 
 describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) => {
   it.each([
