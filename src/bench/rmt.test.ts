@@ -9,7 +9,7 @@ import { measureCeilings } from "./ceilings.ts";
 import { measureComponents } from "./components.ts";
 import { configurationsFor, usualOf } from "./configurations.ts";
 import { idleReplicaFlags, withIdleReplicas } from "./idleReplicas.ts";
-import { isSound, measureRmt, type RmtOptions } from "./rmt.ts";
+import { isSound, measureRmt, type ProgramResult, type RmtOptions } from "./rmt.ts";
 import { TimedProgram } from "./timing.ts";
 
 let opened: OpenedGpu;
@@ -91,6 +91,7 @@ const options = (changes: Partial<RmtOptions>): RmtOptions => ({
   faultFree: 0,
   powerTime: 10,
   progress: () => {},
+  save: async () => {},
   ...changes,
 });
 
@@ -174,32 +175,49 @@ describe("the whole", () => {
     expect({ ok, verdict: programs[0]!.verdict.ok }).toEqual({ ok: false, verdict: false });
   });
 
-  it.each([
-    ["a false alarm", { detections: 1 }],
-    ["other bits", { identical: false }],
-    ["a failure", { failed: "the device is lost", ratio: undefined }],
-  ])("does not pass %s", async (_, change) => {
+  it("tells of a program that fails, and goes on", async () => {
+    const broken = {
+      name: "broken",
+      create: () => {
+        throw new Error("too large");
+      },
+    };
+    const sum = { name: "sum", create: program };
+    const saved: string[][] = [];
+    const save: RmtOptions["save"] = async ({ programs }) => {
+      saved.push(programs.map(({ name }) => name));
+    };
+    const { ok, programs } = await measureRmt(options({ programs: [broken, sum], save }));
+    expect(ok).toBe(false);
+    expect(programs.map(({ failures }) => failures)).toEqual([["unprotected: too large"], []]);
+    expect(programs.map(isSound)).toEqual([false, true]);
+    expect(saved).toEqual([["broken"], ["broken", "sum"]]);
+  });
+
+  it("does not pass a false alarm, other bits or a failure", () => {
     const times = { median: 1, lower: 1, upper: 1 };
     const [configuration] = configurationsFor(new Set() as GPUSupportedFeatures);
-    const good = {
-      ...configuration!,
-      unprotected: times,
-      protected: times,
-      ratio: 1,
-      detections: 0,
-      identical: true,
-    };
-    const { ratio, ...bad } = { ...good, ...change };
-    const result = (overhead: object) => ({
+    const overhead = { ...configuration!, unprotected: times, protected: times, ratio: 1 };
+    const faultFree = { ...configuration!, runs: 1, detections: 0, different: 0 };
+    const sound: ProgramResult = {
       name: "sum",
-      work: { bytes: 0, flops: 0 },
       verdict: { ok: true, message: "" },
-      overheads: [overhead as typeof good],
+      overheads: [{ ...overhead, detections: 0, identical: true }],
       components: [],
       power: [],
-      faultFree: [],
-    });
-    expect(isSound(result(good))).toBe(true);
-    expect(isSound(result(ratio === undefined ? bad : { ...bad, ratio }))).toBe(false);
+      faultFree: [faultFree],
+      failures: [],
+    };
+    expect(isSound(sound)).toBe(true);
+    for (const change of [
+      { verdict: { ok: false, message: "" } },
+      { overheads: [{ ...overhead, detections: 1, identical: true }] },
+      { overheads: [{ ...overhead, detections: 0, identical: false }] },
+      { faultFree: [{ ...faultFree, detections: 1 }] },
+      { faultFree: [{ ...faultFree, different: 1 }] },
+      { failures: ["the device is lost"] },
+    ]) {
+      expect(isSound({ ...sound, ...change })).toBe(false);
+    }
   });
 });

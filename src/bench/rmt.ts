@@ -2,7 +2,7 @@
  * The measurements of Wadden et al., "Real-world design and evaluation of compiler-managed GPU redundant multithreading",
  * ISCA 2014, sections 6 to 8: figures 2 to 7 and 9.
  */
-import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
+import type { Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { type Components, measureComponents } from "./components.ts";
 import { type Configuration, configurationsFor, type Flavor, nameOf, usualOf } from "./configurations.ts";
@@ -30,23 +30,21 @@ export interface RmtOptions {
   /** How long a program runs for its power, in milliseconds. */
   readonly powerTime: number;
   readonly progress: (doing: string) => void;
-}
-
-/** A configuration in which a program failed. */
-export interface Failure extends Configuration {
-  readonly failed: string;
+  /** Called after each program with all that is there, so that a run that is cut short leaves something. */
+  readonly save: (sofar: RmtResult) => Promise<void>;
 }
 
 export interface ProgramResult {
   readonly name: string;
-  readonly work: Program["work"];
   /** Of the unprotected program, against the CPU. */
   readonly verdict: Verdict;
-  readonly overheads: readonly (Overhead | Refusal | Failure)[];
+  readonly overheads: readonly (Overhead | Refusal)[];
   readonly roofline?: Roofline;
   readonly components: readonly Components[];
   readonly power: readonly Power[];
-  readonly faultFree: readonly (FaultFree | Failure)[];
+  readonly faultFree: readonly FaultFree[];
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[];
 }
 
 export interface RmtResult {
@@ -57,28 +55,29 @@ export interface RmtResult {
   readonly programs: readonly ProgramResult[];
 }
 
-/** Measures every program. Rejects only when an unprotected program cannot be run. */
+/** Measures every program. A step that fails is in the result; only without a device does it reject. */
 export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
-  const { newDevice, size, measure, runs, progress } = options;
+  const { newDevice, size, measure, flavors, runs, progress } = options;
   progress("ceilings");
   const probe = await newDevice();
-  const configurations = configurationsFor(probe.features).filter(({ redundancy }) =>
-    options.flavors.includes(redundancy),
-  );
-  const ceilings = measure.includes("roofline") ? await measureCeilings(probe, size, runs) : undefined;
-  probe.destroy();
-  const meter = measure.includes("power") ? await findPowerMeter() : undefined;
-  const programs: ProgramResult[] = [];
-  for (const { name, create } of options.programs) {
-    progress(name);
-    programs.push(await measureProgram(name, create(), options, { configurations, ceilings, meter }));
-  }
-  return {
-    ok: programs.every(isSound),
-    ...(ceilings && { ceilings }),
-    powerSource: meter?.source ?? null,
-    programs,
+  const conditions: Conditions = {
+    configurations: configurationsFor(probe.features).filter((each) => flavors.includes(each.redundancy)),
+    ceilings: measure.includes("roofline") ? await measureCeilings(probe, size, runs) : undefined,
+    meter: measure.includes("power") ? await findPowerMeter() : undefined,
   };
+  probe.destroy();
+  const programs: ProgramResult[] = [];
+  const result = (): RmtResult => ({
+    ok: programs.every(isSound),
+    ...(conditions.ceilings && { ceilings: conditions.ceilings }),
+    powerSource: conditions.meter?.source ?? null,
+    programs,
+  });
+  for (const { name, create } of options.programs) {
+    programs.push(await measureProgram(name, create, options, conditions));
+    await options.save(result());
+  }
+  return result();
 }
 
 interface Conditions {
@@ -89,80 +88,79 @@ interface Conditions {
 
 async function measureProgram(
   name: string,
-  program: Program,
+  create: () => Program,
   { newDevice, measure, flavors, runs, faultFree, powerTime, progress }: RmtOptions,
   { configurations, ceilings, meter }: Conditions,
 ): Promise<ProgramResult> {
-  using unprotected = new TimedProgram(program, await newDevice());
-  await unprotected.run();
-  const expected: Outputs = await unprotected.read();
-  const verdict = program.verify(expected);
-
-  const attempt = async <T>(
-    what: string,
-    configuration: Configuration,
-    work: () => Promise<T>,
-  ): Promise<T | Failure> => {
-    progress(`${name}: ${what}, ${nameOf(configuration)}`);
+  const failures: string[] = [];
+  const attempt = async <T>(step: string, work: () => Promise<T>): Promise<T | undefined> => {
+    progress(`${name}: ${step}`);
     try {
       return await work();
     } catch (error) {
-      return { ...configuration, failed: (error as { message?: string }).message ?? String(error) };
+      failures.push(`${step}: ${(error as { message?: string }).message ?? error}`);
+      return undefined;
     }
   };
+  const overheads: (Overhead | Refusal)[] = [];
+  const components: Components[] = [];
+  const power: Power[] = [];
+  const alarms: FaultFree[] = [];
+  let verdict: Verdict = { ok: false, message: "the unprotected program failed" };
+  let roofline: Roofline | undefined;
 
-  const overheads: ProgramResult["overheads"][number][] = [];
-  const alarms: ProgramResult["faultFree"][number][] = [];
-  for (const configuration of configurations) {
-    const isUsual = usualOf(configurations, configuration.redundancy, configuration.check) === configuration;
-    if (measure.includes("overhead") || (measure.includes("components") && isUsual)) {
-      const run = async () =>
-        measureOverhead(program, await newDevice(), { unprotected, expected }, configuration, runs);
-      overheads.push(await attempt("overhead", configuration, run));
-    }
-    if (faultFree > 0) {
-      const run = async () =>
-        countFalseAlarms(program, await newDevice(), expected, configuration, faultFree);
-      const counted = await attempt("false alarms", configuration, run);
+  await attempt("unprotected", async () => {
+    const program = create();
+    using unprotected = new TimedProgram(program, await newDevice());
+    await unprotected.run();
+    const expected = await unprotected.read();
+    verdict = program.verify(expected);
+
+    for (const configuration of configurations) {
+      const { redundancy, check } = configuration;
+      const stands = usualOf(configurations, redundancy, check) === configuration;
+      if (measure.includes("overhead") || (measure.includes("components") && stands)) {
+        const overhead = await attempt(`overhead, ${nameOf(configuration)}`, async () =>
+          measureOverhead(program, await newDevice(), { unprotected, expected }, configuration, runs),
+        );
+        if (overhead) overheads.push(overhead);
+      }
+      if (faultFree === 0) continue;
+      const counted = await attempt(`false alarms, ${nameOf(configuration)}`, async () =>
+        countFalseAlarms(program, await newDevice(), expected, configuration, faultFree),
+      );
       if (counted) alarms.push(counted);
     }
-  }
-
-  const components: Components[] = [];
-  for (const flavor of measure.includes("components") ? flavors : []) {
-    progress(`${name}: components, ${flavor}`);
-    const configuration = usualOf(configurations, flavor, "signature")!;
-    components.push(await measureComponents(program, newDevice, unprotected, configuration, runs));
-  }
-  const power: Power[] = [];
-  for (const flavor of meter ? (["none", ...flavors] as const) : []) {
-    progress(`${name}: power, ${flavor}`);
-    const configuration = flavor === "none" ? undefined : usualOf(configurations, flavor, "signature");
-    const measured = await measurePower(program, await newDevice(), configuration, meter!, powerTime);
-    if (measured) power.push(measured);
-  }
-  progress(`${name}: memory and arithmetic`);
-  const roofline =
-    ceilings && (await measureRoofline(program, unprotected, await newDevice(), ceilings, runs));
-  return {
-    name,
-    work: program.work,
-    verdict,
-    overheads,
-    ...(roofline && { roofline }),
-    components,
-    power,
-    faultFree: alarms,
-  };
+    for (const flavor of measure.includes("components") ? flavors : []) {
+      const configuration = usualOf(configurations, flavor, "signature")!;
+      const parts = await attempt(`components, ${flavor}`, () =>
+        measureComponents(program, newDevice, unprotected, configuration, runs),
+      );
+      if (parts) components.push(parts);
+    }
+    for (const flavor of meter ? (["none", ...flavors] as const) : []) {
+      const configuration = flavor === "none" ? undefined : usualOf(configurations, flavor, "signature");
+      const watts = await attempt(`power, ${flavor}`, async () =>
+        measurePower(program, await newDevice(), configuration, meter!, powerTime),
+      );
+      if (watts) power.push(watts);
+    }
+    if (ceilings) {
+      roofline = await attempt("memory and arithmetic", async () =>
+        measureRoofline(program, unprotected, await newDevice(), ceilings, runs),
+      );
+    }
+  });
+  const measured = { overheads, ...(roofline && { roofline }), components, power, faultFree: alarms };
+  return { name, verdict, ...measured, failures };
 }
 
-/** Whether the program was right, and protected without a false alarm, a failure or another result. */
-export function isSound({ verdict, overheads, faultFree }: ProgramResult): boolean {
+/** Whether the program was right, and protected without a false alarm, another result, or a failure. */
+export function isSound({ verdict, overheads, faultFree, failures }: ProgramResult): boolean {
   return (
     verdict.ok &&
-    overheads.every(
-      (each) => "refused" in each || ("ratio" in each && each.identical && each.detections === 0),
-    ) &&
-    faultFree.every((each) => "runs" in each && each.detections === 0 && each.different === 0)
+    failures.length === 0 &&
+    overheads.every((each) => "refused" in each || (each.identical && each.detections === 0)) &&
+    faultFree.every(({ detections, different }) => detections === 0 && different === 0)
   );
 }

@@ -64,34 +64,49 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     .option("--json [file]", "print the result as JSON, or write it there")
     .action(async (flags: Flags) => {
       const run = await runRmt(flags, io);
-      const json = `${JSON.stringify(run, null, 2)}\n`;
       const page = join(flags.out, "rmt.html");
       await writeAtomically(page, renderPage(describeRmt(run)));
-      await writeAtomically(join(flags.out, "rmt.json"), json);
-      if (typeof flags.json === "string") await writeAtomically(flags.json, json);
-      io.stdout.write(flags.json === true ? json : `${renderText(run, io)}\nReport: ${resolve(page)}\n`);
+      if (typeof flags.json === "string") await writeAtomically(flags.json, toJson(run));
+      io.stdout.write(
+        flags.json === true ? toJson(run) : `${renderText(run, io)}\nReport: ${resolve(page)}\n`,
+      );
       finish(run.ok ? exitStatus.ok : exitStatus.failed);
     });
 }
 
+const toJson = (run: RmtRun) => `${JSON.stringify(run, null, 2)}\n`;
+
+/** Measures what the flags say; the result so far is always in the output directory. */
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
-  const { size, runs, only, measure, flavors, faultFree } = flags;
+  const { size, runs, only, measure, flavors, faultFree, out } = flags;
   using opened = await openGpu({ dawnFlags: idleReplicaFlags });
   const progress = ora({
     stream: io.stderr as NodeJS.WriteStream,
     isSilent: !isTerminal(io.stderr),
     discardStdin: false,
   });
+  const describeRun = (result: RmtResult): RmtRun => ({
+    ...result,
+    date: new Date().toISOString(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    adapter: opened.choice,
+    size,
+    runs,
+    measure,
+    flavors,
+  });
   const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
+  const programs = chosen.map(({ name, small }) => ({
+    name,
+    create: size === "full" ? benchmarkSizes[name]! : small,
+  }));
   try {
     progress.start();
     const result = await measureRmt({
       newDevice: () => newDevice(opened),
       size,
-      programs: chosen.map(({ name, small }) => ({
-        name,
-        create: size === "full" ? benchmarkSizes[name]! : small,
-      })),
+      programs,
       measure,
       flavors,
       runs,
@@ -100,18 +115,9 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
       progress: (doing) => {
         progress.text = doing;
       },
+      save: (sofar) => writeAtomically(join(out, "rmt.json"), toJson(describeRun(sofar))),
     });
-    return {
-      ...result,
-      date: new Date().toISOString(),
-      node: process.version,
-      platform: `${process.platform} ${process.arch}`,
-      adapter: opened.choice,
-      size,
-      runs,
-      measure,
-      flavors,
-    };
+    return describeRun(result);
   } finally {
     progress.stop();
   }

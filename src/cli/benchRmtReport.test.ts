@@ -35,13 +35,11 @@ const run: RmtRun = {
   programs: [
     {
       name: "sum",
-      work: { bytes: 4e9, flops: 0 },
       verdict: { ok: true, message: "" },
       overheads: [
         overhead,
         { ...overhead, channel: "workgroup", ratio: 1.75 },
         { ...configuration, redundancy: "intra-lds", refused: "its workgroups are too large" },
-        { ...configuration, redundancy: "inter", failed: "the device is lost" },
       ],
       roofline: {
         bytesPerSecond: 2e12,
@@ -54,6 +52,7 @@ const run: RmtRun = {
       components: [{ redundancy: "intra+lds", reserved: 1.125, computed: 1.375 }],
       power: [{ redundancy: "none", average: 321, peak: 432, readings: 50 }],
       faultFree: [{ ...configuration, runs: 20, detections: 0, different: 3 }],
+      failures: ["overhead, inter store: the device is lost"],
     },
   ],
 };
@@ -91,7 +90,9 @@ it("leaves out what was not measured", () => {
   const { ceilings: _, ...rest } = run;
   const bare = {
     ...rest,
-    programs: [{ ...run.programs[0]!, overheads: [], components: [], power: [], faultFree: [] }],
+    programs: [
+      { ...run.programs[0]!, overheads: [], components: [], power: [], faultFree: [], failures: [] },
+    ],
   };
   const titles = describeRmt(bare).sections.map(({ title }) => title);
   expect(titles).toEqual(["Programs", "Machine", "Reproduce"]);

@@ -79,14 +79,13 @@ export function summaryTable({ programs }: RmtRun): TableSection {
 function faultFreeSection({ programs }: RmtRun): Section[] {
   const rows = programs.flatMap(({ name, faultFree }): Cell[][] => {
     if (faultFree.length === 0) return [];
-    const counted = faultFree.filter((each) => "runs" in each);
-    const sum = (count: (each: (typeof counted)[number]) => number) =>
-      counted.reduce((total, each) => total + count(each), 0);
+    const sum = (count: (each: (typeof faultFree)[number]) => number) =>
+      faultFree.reduce((total, each) => total + count(each), 0);
     const [detections, different] = [sum((each) => each.detections), sum((each) => each.different)];
     return [
       [
         { text: name },
-        { text: String(counted.length) },
+        { text: String(faultFree.length) },
         { text: String(sum((each) => each.runs)) },
         { text: String(detections), ok: detections === 0 },
         { text: String(different), ok: different === 0 },
@@ -132,31 +131,26 @@ function everyRatioSection({ programs }: RmtRun): Section[] {
   ];
 }
 
-/** What was wrong, or stayed unprotected. */
+/** What was wrong, could not be measured, or stayed unprotected. */
 function problemsSection({ programs }: RmtRun): Section[] {
-  const rows = programs.flatMap(({ name, verdict, overheads, faultFree }) => {
-    const found: Cell[][] = verdict.ok
-      ? []
-      : [[{ text: name }, { text: "" }, { text: verdict.message, ok: false }]];
-    for (const each of [...overheads, ...faultFree]) {
-      const problem = problemOf(each);
-      if (problem) found.push([{ text: name }, { text: nameOf(each) }, problem]);
-    }
-    return found;
+  const rows = programs.flatMap(({ name, verdict, overheads, faultFree, failures }) => {
+    const wrong = verdict.ok ? [] : [verdict.message];
+    const bad = [...wrong, ...failures].map((text): Cell => ({ text, ok: false }));
+    const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);
+    return [...bad, ...found].map((cell): Cell[] => [{ text: name }, cell]);
   });
   if (rows.length === 0) return [];
-  const columns = [{ label: "Program" }, { label: "Configuration" }, { label: "What" }];
-  return [{ kind: "table", title: "Problems and kernels left unprotected", columns, rows }];
+  const columns = [{ label: "Program" }, { label: "What" }];
+  return [{ kind: "table", title: "Problems, and kernels left unprotected", columns, rows }];
 }
 
-type Measured = ProgramResult["overheads"][number] | ProgramResult["faultFree"][number];
-
-function problemOf(each: Measured): Cell | undefined {
-  if ("refused" in each) return { text: each.refused };
-  if ("failed" in each) return { text: each.failed, ok: false };
-  if (each.detections > 0) return { text: `${each.detections} false alarms`, ok: false };
+function problemOf(
+  each: ProgramResult["overheads"][number] | ProgramResult["faultFree"][number],
+): Cell | undefined {
+  if ("refused" in each) return { text: `${nameOf(each)}: ${each.refused}` };
+  if (each.detections > 0) return { text: `${nameOf(each)}: ${each.detections} false alarms`, ok: false };
   const differs = "identical" in each ? !each.identical : each.different > 0;
-  return differs ? { text: "other bits than unprotected", ok: false } : undefined;
+  return differs ? { text: `${nameOf(each)}: other bits than unprotected`, ok: false } : undefined;
 }
 
 const powerFact = ({ powerSource }: RmtRun) =>
