@@ -26,3 +26,11 @@ export const subgroups: readonly Configuration[] = (["intra+lds", "intra-lds"] a
     channel: "workgroup",
   }),
 );
+
+/** One after the other. Kernels whose first replica the second would have to wait for are left alone. */
+export const passes: readonly Configuration[] = channels.map((channel) => ({
+  redundancy: "intra+lds",
+  check: "signature",
+  pairing: "passes",
+  channel,
+}));

@@ -49,22 +49,24 @@ export function obstacles(
       );
     }
     const invocations = invocationCount(sized, functionNamed(sized, name));
-    const most = mostInvocations(limits);
-    if (invocations !== undefined && 2 * invocations > most) {
-      const help = `use at most ${Math.floor(most / 2)} invocations, or request a device with higher limits`;
+    const most = mostInvocations(limits, options.pairing);
+    if (invocations !== undefined && invocations > most) {
+      const help = `use at most ${most} invocations, the pairing passes, or a device with higher limits`;
       obstacle(
         "BELAY204",
         nameSpan,
-        `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${most}`,
+        `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${2 * most}`,
         help,
       );
     }
     const bytes = workgroupBytes(program, sized, name, options);
     if (bytes !== undefined && bytes > limits.maxComputeWorkgroupStorageSize) {
       const help =
-        options.redundancy === "intra+lds"
-          ? "use intra-lds, which keeps one copy of workgroup memory"
-          : undefined;
+        options.pairing === "passes"
+          ? undefined
+          : options.redundancy === "intra+lds"
+            ? "use intra-lds or the pairing passes, which keep one copy of workgroup memory"
+            : "use the pairing passes, whose replicas need no memory to talk";
       obstacle(
         "BELAY205",
         nameSpan,
@@ -125,7 +127,7 @@ function workgroupBytes(
     if (addressSpaceOf(variable) !== "workgroup") continue;
     const type = sized.declaredTypeOf(variable);
     if (!hasKnownSize(type)) return undefined;
-    const isCopied = redundancy === "intra+lds" && !containsAtomic(type);
+    const isCopied = redundancy === "intra+lds" && pairing !== "passes" && !containsAtomic(type);
     bytes += Math.ceil((isCopied ? bytesOfCopies(type, pairing) : sizeOf(type)) / 16) * 16;
   }
   if (channel === "subgroup") return bytes;
@@ -134,9 +136,9 @@ function workgroupBytes(
   const invocations =
     kernels.length === 1
       ? invocationCount(sized, functionNamed(sized, name))
-      : largestWorkgroup(program, kernels, limits);
+      : largestWorkgroup(program, kernels, limits, pairing);
   // Replicas that meet only at the end need no slots.
-  const each = finalBytes + (pairing === "subgroups" ? 0 : slotBytes);
+  const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
   return invocations && bytes + each * invocations;
 }
 

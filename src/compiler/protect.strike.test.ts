@@ -39,14 +39,18 @@ const fault = { armedWorkgroupX: 1, armedLocalIndex: 5, armedMask: 1 << 20 };
 
 const flavors = ["intra+lds", "intra-lds"] as const;
 const channels = ["subgroup", "workgroup"] as const;
-const configurations: ProtectOptions[] = flavors.flatMap((redundancy) =>
+const adjacent = flavors.flatMap((redundancy) =>
   (["store", "signature"] as const).flatMap((check) =>
-    channels.map((channel) => ({ redundancy, check, channel, features: ["subgroups"], injectFaults: true })),
+    channels.map((channel) => ({ redundancy, check, channel })),
   ),
 );
+const configurations: ProtectOptions[] = [
+  ...adjacent.map((each) => ({ ...each, pairing: "adjacent" as const })),
+  ...channels.map((channel) => ({ check: "signature" as const, channel, pairing: "passes" as const })),
+];
 
-describe.each(configurations)("$redundancy, $check, $channel", (options) => {
-  const guarded = protect(code, options);
+describe.each(configurations)("$redundancy, $check, $channel, $pairing", (options) => {
+  const guarded = protect(code, { ...options, features: ["subgroups"], injectFaults: true });
   const siteOf = (text: string) =>
     guarded.faultSites.find(({ span }) => code.slice(span.start, span.end) === text)!;
 
@@ -104,14 +108,22 @@ describe("what the protection is worth", () => {
   });
 
   it.each([
-    ["store", "subgroup", "all(value == their_value)", "true"],
-    ["store", "workgroup", "value.x), value.y)", "0u), 0u)"],
-    ["signature", "subgroup", "all(value == their_value)", "true"],
-    ["signature", "workgroup", ", value)", ", 0u)"],
+    ["store", "subgroup", "adjacent", "all(value == their_value)", "true"],
+    ["store", "workgroup", "adjacent", "value.x), value.y)", "0u), 0u)"],
+    [
+      "signature",
+      "subgroup",
+      "adjacent",
+      "subgroupShuffleXor(belay_signature, 1u) != belay_signature",
+      "false",
+    ],
+    ["signature", "workgroup", "adjacent", "theirs != belay_signature", "false"],
+    ["signature", "subgroup", "passes", "theirs != belay_signature", "false"],
+    ["signature", "workgroup", "passes", "theirs != belay_signature", "false"],
   ] as const)(
-    "misses the fault when the comparison is broken: %s, %s",
-    async (check, channel, comparison, broken) => {
-      const guarded = protect(code, { check, channel, features: ["subgroups"], injectFaults: true });
+    "misses the fault when the comparison is broken: %s, %s, %s",
+    async (check, channel, pairing, comparison, broken) => {
+      const guarded = protect(code, { check, channel, pairing, features: ["subgroups"], injectFaults: true });
       const site = guarded.faultSites.find(({ span }) =>
         code.slice(span.start, span.end).startsWith("vec2u(tile"),
       )!;

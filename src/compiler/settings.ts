@@ -33,7 +33,9 @@ export interface Settings {
 }
 
 export function settingsOf(source: Program, options: ProtectOptions): Settings {
-  const { redundancy = "intra+lds", check = "signature", pairing = "adjacent", channel = "auto" } = options;
+  const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
+  // Only Intra-Group replicas have a place in a workgroup.
+  const pairing = (redundancy.startsWith("intra") && options.pairing) || "adjacent";
   const limits = { ...defaultLimits, ...options.limits };
   // Replicas in different subgroups have no registers in common.
   const exchanges = new Set(options.features).has("subgroups") && pairing !== "subgroups";
@@ -52,13 +54,26 @@ export function settingsOf(source: Program, options: ProtectOptions): Settings {
 export function conflictIn(settings: Settings, options: ProtectOptions): Diagnostic | undefined {
   const hasSubgroups = new Set(options.features).has("subgroups");
   if (settings.channel === "subgroup" && !hasSubgroups) return subgroupsMissing("the subgroup channel");
-  if (!settings.redundancy.startsWith("intra")) return undefined;
   if (settings.pairing === "half-subgroup" && !hasSubgroups)
     return subgroupsMissing("the pairing half-subgroup");
   if (settings.pairing === "subgroups" && settings.channel === "subgroup")
-    return pairingConflict("channel", "replicas in different subgroups can't exchange registers");
+    return pairingConflict(
+      "subgroups",
+      "channel",
+      "replicas in different subgroups can't exchange registers",
+    );
   if (settings.pairing === "subgroups" && settings.check === "store")
-    return pairingConflict("check", "replicas in different subgroups meet only at the end of a kernel");
+    return pairingConflict(
+      "subgroups",
+      "check",
+      "replicas in different subgroups meet only at the end of a kernel",
+    );
+  if (settings.pairing === "passes" && settings.check !== "signature")
+    return pairingConflict(
+      "passes",
+      "check",
+      "of replicas that run one after the other, one can leave no more than a signature",
+    );
   return undefined;
 }
 

@@ -45,12 +45,12 @@ export const subgroupsMissing = (what: string): Diagnostic =>
     help: "name the feature among the device's, or let the channel be auto or workgroup, and the pairing adjacent",
   });
 
-export const pairingConflict = (option: string, why: string): Diagnostic =>
+export const pairingConflict = (pairing: string, option: string, why: string): Diagnostic =>
   finding(
     "BELAY213",
     "error",
     { start: 0, end: 0 },
-    `the pairing subgroups excludes this ${option}: ${why}`,
+    `the pairing ${pairing} excludes this ${option}: ${why}`,
     {
       help: "use the pairing adjacent or half-subgroup, or the check signature and the channel auto or workgroup",
     },

@@ -11,7 +11,7 @@ export interface KernelPolicy {
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
-  /** Where the replicas of an invocation stand in a doubled workgroup. Default `"adjacent"`. */
+  /** Where and when the replicas of an invocation run. Default `"adjacent"`. */
   readonly pairing?: Pairing;
   /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
   readonly strict?: boolean;
@@ -40,7 +40,7 @@ const kernelChoices: { readonly [K in keyof KernelPolicy]-?: readonly Required<K
   redundancy: ["none", "intra+lds", "intra-lds", "inter"],
   check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
-  pairing: ["adjacent", "half-subgroup", "subgroups"],
+  pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
   strict: [true, false],
 };
 

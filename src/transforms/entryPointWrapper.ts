@@ -15,6 +15,8 @@ export interface EntryPointWrapper {
   /** What runs before the body, and after it, however the body returns. */
   readonly before: readonly Statement[];
   readonly after?: readonly Statement[];
+  /** What makes statements of the call of the body. Default: the call alone. */
+  readonly around?: (call: Statement[]) => Statement[];
   readonly attributes: readonly Attribute[];
 }
 
@@ -67,9 +69,10 @@ export function wrapEntryPoint(
   const parameters = [...inputs]
     .map(([name, type]) => `@builtin(${name}) ${names.the(`in_${name}`)}: ${type}`)
     .join(", ");
-  const { declarations } = quote(fn.nameSpan);
+  const { declarations, statements } = quote(fn.nameSpan);
+  const call = statements`${body.name}(${args});`;
   const [made] = declarations`
-    fn ${fn.name}(${parameters}) { ${wrapper.before} ${body.name}(${args}); ${wrapper.after ?? []} }`;
+    fn ${fn.name}(${parameters}) { ${wrapper.before} ${wrapper.around?.(call) ?? call} ${wrapper.after ?? []} }`;
   if (made?.kind !== "function") throw new Error("the wrapper is a function");
   const used = new Set<string>();
   walk(made.body, (node) => {

@@ -1,12 +1,19 @@
-/** Where the two replicas of an invocation stand in the doubled workgroup. */
+/** Where and when the two replicas of an invocation run. */
 import type { Names } from "./names.ts";
 
 /**
- * `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a subgroup apart, so that each replica keeps runs of
- * neighbours. `"subgroups"`: different subgroups, half a workgroup apart, so that each replica keeps whole subgroups, and
- * what a subgroup shares is replicated too.
+ * In a doubled workgroup: `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a subgroup apart, so that each
+ * replica keeps runs of neighbours. `"subgroups"`: different subgroups, half a workgroup apart, so that each replica keeps
+ * whole subgroups, and what a subgroup shares is replicated too.
  */
-export type Pairing = "adjacent" | "half-subgroup" | "subgroups";
+export type DoubledPairing = "adjacent" | "half-subgroup" | "subgroups";
+
+/**
+ * A pairing of the doubled workgroup, or `"passes"`: one after the other, on lanes that swap. The workgroup keeps its size,
+ * and its memory serves each pass in turn, so what shows there are transient faults. The second pass finds in the
+ * caches what the first has loaded, so memory-bound kernels run about as fast as unprotected.
+ */
+export type Pairing = DoubledPairing | "passes";
 
 /** How far apart the lanes of the two replicas are in their subgroup: their numbers differ by this one bit. */
 export function distanceOf(pairing: Pairing, names: Names): string {
@@ -32,7 +39,7 @@ const maxDepth = 64;
 
 /** How a workgroup of `size` is doubled. Sizes are WGSL expressions of type u32: literals where they are constant. */
 export function doubledWorkgroup(
-  pairing: Pairing,
+  pairing: DoubledPairing,
   names: Names,
   size: readonly [string, string, string],
 ): DoubledWorkgroup {
@@ -46,6 +53,34 @@ export function doubledWorkgroup(
       return 2 * Number.parseInt(size[2], 10) <= maxDepth ? wholeSubgroups(names, size) : halves(names, size);
   }
 }
+
+/** What an invocation is whose lane runs its neighbour's second replica, as WGSL. */
+export type SwappedWorkgroup = Pick<DoubledWorkgroup, "local" | "derived">;
+
+/** How the lanes of a workgroup of `size` swap while `replica` is 1. The last of an odd number has nobody to swap with. */
+export function swappedWorkgroup(names: Names, size: readonly [string, string, string]): SwappedWorkgroup {
+  const [replica, index] = [names.the("replica"), names.the("in_local_invocation_index")];
+  const local = `${index} ^ ${replica}`;
+  if (isEven(size[0])) {
+    const swapped = (id: string) => `vec3<u32>(${id}.x ^ ${replica}, ${id}.yz)`;
+    return {
+      local,
+      derived: {
+        local_invocation_index: names.the("local"),
+        local_invocation_id: swapped(names.the("in_local_invocation_id")),
+        global_invocation_id: swapped(names.the("in_global_invocation_id")),
+      },
+    };
+  }
+  const last = `${product(size)} - 1u`;
+  return {
+    local: size.some(isEven) ? local : `min(${local}, ${last})`,
+    derived: flatIds(names, size),
+  };
+}
+
+/** True for a constant even size. */
+const isEven = (size: string) => /^\d*[02468]u$/.test(size);
 
 /** Twice as wide: all ids are halved along x. */
 function adjacent(names: Names, [x, y, z]: readonly [string, string, string]): DoubledWorkgroup {

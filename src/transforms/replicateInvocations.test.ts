@@ -4,7 +4,7 @@ import { functionsOf } from "../analysis/callGraph.ts";
 import { declareReport } from "./declareReport.ts";
 import { enableSubgroups } from "./enableSubgroups.ts";
 import { invocationsOf, workgroupSizeOf } from "./entryPointWrapper.ts";
-import type { Pairing } from "./pairing.ts";
+import type { DoubledPairing } from "./pairing.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
 import { reportWords } from "./reportBuffer.ts";
 
@@ -12,7 +12,7 @@ const golden = goldens("replicateInvocations");
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
-  (options: { replicas?: 1 | 2; pairing?: Pairing; subgroups?: boolean } = {}): Step =>
+  (options: { replicas?: 1 | 2; pairing?: DoubledPairing; subgroups?: boolean } = {}): Step =>
   (program, names) => {
     const { replicas = 2, pairing = "adjacent", subgroups = false } = options;
     const kernels = functionsOf(program).filter(({ name }) => name.startsWith("main"));

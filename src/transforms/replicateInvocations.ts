@@ -19,11 +19,11 @@ import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { workgroupSizeOf, wrapEntryPoint } from "./entryPointWrapper.ts";
 import type { Names } from "./names.ts";
-import { distanceOf, doubledWorkgroup, type Pairing } from "./pairing.ts";
+import { type DoubledPairing, distanceOf, doubledWorkgroup } from "./pairing.ts";
 
 export interface ReplicateInvocationsOptions {
   readonly replicas: 1 | 2;
-  readonly pairing: Pairing;
+  readonly pairing: DoubledPairing;
   /** Names of the entry points to wrap. */
   readonly entryPoints: ReadonlySet<string>;
   /** Sets `partner`, the ballot bit of the other replica; needs `enable subgroups`. */

@@ -7,7 +7,7 @@ import { f32Type, type Type, u32Type } from "../../wgsl/types.ts";
 import { declareReport } from "../declareReport.ts";
 import { enableSubgroups } from "../enableSubgroups.ts";
 import { Names } from "../names.ts";
-import type { Pairing } from "../pairing.ts";
+import type { DoubledPairing } from "../pairing.ts";
 import { replicateInvocations } from "../replicateInvocations.ts";
 import { reportWords } from "../reportBuffer.ts";
 import { Comparison } from "./comparison.ts";
@@ -17,7 +17,7 @@ const kernel = "@compute @workgroup_size(32) fn main(@builtin(local_invocation_i
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const replicate =
-  (pairing: Pairing): Step =>
+  (pairing: DoubledPairing): Step =>
   (program, names) =>
     replicateInvocations(program, names, {
       replicas: 2,
@@ -41,7 +41,7 @@ const at = (text: string) => ({ expression: expression`${text}`, dynamic: true }
 
 /** Every way of comparing and sharing, in a function of its own. */
 const usesOf =
-  (channel: "subgroup" | "workgroup", pairing: Pairing): Step =>
+  (channel: "subgroup" | "workgroup", pairing: DoubledPairing): Step =>
   (program, names) => {
     const comparison = new Comparison(names, { channel, pairing, lanes: "64u" });
     const uses = quote().declarations`
