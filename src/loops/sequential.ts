@@ -102,17 +102,22 @@ function writeStatement(writer: Writer, statement: Statement, loop: Loop): void 
   };
   switch (statement.kind) {
     case "declare":
-      return writer.line(`let v_${statement.name} = ${whole(statement.value)};`);
+      writer.line(`let v_${statement.name} = ${whole(statement.value)};`);
+      break;
     case "assign":
-      return writer.line(`${assignment(statement)};`);
+      writer.line(`${assignment(statement)};`);
+      break;
     case "assignCarried":
-      return writer.line(`c_${statement.name} = ${whole(statement.value)};`);
+      writer.line(`c_${statement.name} = ${whole(statement.value)};`);
+      break;
     case "store":
-      return writer.line(`a_${statement.array}[${whole(statement.index)}] = ${whole(statement.value)};`);
+      writer.line(`a_${statement.array}[${whole(statement.index)}] = ${whole(statement.value)};`);
+      break;
     case "reduce": {
       const reduction = loop.reductions.find(({ name }) => name === statement.name)!;
       const result = reduced(reduction, `r_${statement.name}`, expression(statement.value));
-      return writer.line(`r_${statement.name} = ${result};`);
+      writer.line(`r_${statement.name} = ${result};`);
+      break;
     }
     case "if":
       writer.open(`if (${whole(statement.test)}) {`);
@@ -121,53 +126,55 @@ function writeStatement(writer: Writer, statement: Statement, loop: Loop): void 
         writer.reopen("} else {");
         list(statement.no);
       }
-      return writer.close("}");
+      writer.close("}");
+      break;
     case "loop":
-      return writeLoop(writer, statement, list);
+      writeLoop(writer, statement, list);
+      break;
     case "break":
-      return writer.line(`break ${statement.label};`);
+      writer.line(`break ${statement.label};`);
+      break;
     case "continue":
-      return writer.line(`continue ${statement.label};`);
+      writer.line(`continue ${statement.label};`);
+      break;
     case "endIteration":
-      return writer.line("continue iterations;");
+      writer.line("continue iterations;");
+      break;
     case "endLoop":
       writer.line("ended = true;");
-      return writer.line("break iterations;");
+      writer.line("break iterations;");
+      break;
     case "misspeculate":
-      return; // In order, nothing is ever wrong.
+      break; // In order, nothing is ever wrong.
   }
 }
 
-/** As a `for`, which tests first and updates last. An update that is more than assignments stands in a block after the body. */
+/** As a `for`, which tests first. An update that is more than assignments follows the body, or starts all turns but the first. */
 function writeLoop(
   writer: Writer,
   { label, body, update }: Extract<Statement, { kind: "loop" }>,
   list: (statements: readonly Statement[]) => void,
 ): void {
   const [first, ...others] = body;
-  const test =
-    first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label) ? first.test : undefined;
-  const assignments = update.flatMap((one) => (one.kind === "assign" ? [assignment(one)] : []));
-  const isSimple = assignments.length === update.length;
-  const tested = test ? ` ${whole(negated(test))}` : "";
-  if (isSimple) {
-    writer.open(`${label}: for (;${tested};${assignments.map((one) => ` ${one}`).join(",")}) {`);
-    list(test ? others : body);
-    return writer.close("}");
-  }
+  const isTested = first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label);
+  const test = isTested ? ` ${whole(negated(first.test))}` : "";
+  const rest = isTested ? others : body;
+  const assignments = update.flatMap((one) => (one.kind === "assign" ? [` ${assignment(one)}`] : []));
   const jumps = [...allStatements(body)].some((one) => one.kind === "continue" && one.label === label);
-  if (!jumps) {
-    writer.open(`${label}: for (;${tested};) {`);
-    list(test ? others : body);
+  if (assignments.length === update.length) {
+    writer.open(`${label}: for (;${test};${assignments.join()}) {`);
+    list(rest);
+  } else if (!jumps) {
+    writer.open(`${label}: for (;${test};) {`);
+    list(rest);
     list(update);
-    return writer.close("}");
+  } else {
+    writer.open(`${label}: for (let first = true; ; first = false) {`);
+    writer.open("if (!first) {");
+    list(update);
+    writer.close("}");
+    list(body);
   }
-  // The first turn has no update before it; all others begin with it.
-  writer.open(`${label}: for (let first = true; ; first = false) {`);
-  writer.open("if (!first) {");
-  list(update);
-  writer.close("}");
-  list(body);
   writer.close("}");
 }
 

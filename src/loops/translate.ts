@@ -1,4 +1,5 @@
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import { loopError } from "../diagnostics/loops.ts";
 import type { Loop } from "./ir.ts";
 import { type HostCode, lowerLoop } from "./lowering/lowerLoop.ts";
 import { sequentialSource } from "./sequential.ts";
@@ -13,6 +14,8 @@ export interface TranslatedLoop {
   readonly host: HostCode;
   /** What a call of the engine replaces: the loop with its label, and the calls that are its directive. */
   readonly span: Span;
+  /** Where the loop, or its label, starts. */
+  readonly start: number;
   /** Whether the function around the loop is async, or there is none. */
   readonly mayAwait: boolean;
 }
@@ -37,9 +40,16 @@ export function translate(source: string, filename: string): Translation {
     const lowered = lowerLoop(file, scopes, one, found.directiveNames);
     all.push(...lowered.diagnostics);
     if (!lowered.result) continue;
-    const { container, span } = one;
+    const { container, span, start } = one;
     const mayAwait = container.type === "Program" || ("async" in container && container.async === true);
-    loops.push({ ...lowered.result, sequential: sequentialSource(lowered.result.loop), span, mayAwait });
+    if (!mayAwait) all.push(loopError.notAsync(one.directive.span));
+    loops.push({
+      ...lowered.result,
+      sequential: sequentialSource(lowered.result.loop),
+      span,
+      start,
+      mayAwait,
+    });
   }
   return { loops, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
 }

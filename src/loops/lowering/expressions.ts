@@ -4,7 +4,7 @@ import type { Expression, Span, Statement } from "../ir.ts";
 import { binary, choose, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
-import { as, exact, toBoolean, toIndex } from "./conversions.ts";
+import { as, toBoolean, toIndex } from "./conversions.ts";
 import { hostValue } from "./linear.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";

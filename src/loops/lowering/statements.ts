@@ -93,14 +93,21 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
     case "ReturnStatement":
       returnFrom(lowering, node.argument, node);
       break;
+    default:
+      refuse(unsupported(node));
+  }
+}
+
+function unsupported(node: SourceStatement) {
+  switch (node.type) {
     case "ForOfStatement":
     case "ForInStatement":
-      refuse(loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`"));
+      return loopError.unsupported("a loop over a collection", node, "count: `for (let j = 0; j < n; j++)`");
     case "ThrowStatement":
     case "TryStatement":
-      refuse(loopError.unsupported("an exception", node));
+      return loopError.unsupported("an exception", node);
     default:
-      refuse(loopError.unsupported("this statement", node));
+      return loopError.unsupported("this statement", node);
   }
 }
 

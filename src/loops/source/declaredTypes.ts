@@ -33,7 +33,7 @@ const farthest = 20;
 
 /** The type of a binding: from its annotation, its JSDoc comment, or its initializer. */
 export function declaredType(binding: Binding, file: ParsedFile, distance = 0): DeclaredType {
-  const { declaration, name, scope } = binding;
+  const { declaration, scope } = binding;
   if (binding.kind === "import" || binding.kind === "type" || distance > farthest) return unknown;
   if (binding.kind === "class" || binding.kind === "function") return { kind: "other", name: binding.kind };
 

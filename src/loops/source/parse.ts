@@ -35,7 +35,7 @@ export function parse(
  */
 function findExcessiveNesting(source: string): number | undefined {
   const token =
-    /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*[^]*?\*\/|[([{]|[)\]}]|[;,]|[-+*/%&|^!~<>=?:.]+|\b(?:if|else|for|while|do|new|await|typeof|void|delete|keyof|yield|as|in|of|async)\b/g;
+    /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*[\s\S]*?\*\/|[([{]|[)\]}]|[;,]|[-+*/%&|^!~<>=?:.]+|\b(?:if|else|for|while|do|new|await|typeof|void|delete|keyof|yield|as|in|of|async)\b/g;
   let brackets = 0;
   let operators = 0;
   let nestedStatements = 0;

@@ -17,6 +17,8 @@ export interface SpeculatedLoop {
   readonly label: string | undefined;
   /** From the directive's first call, or the loop or its label, to the end of the loop. */
   readonly span: Span;
+  /** Where the loop, or its label, starts. */
+  readonly start: number;
   readonly directive: LoopDirective;
   readonly branchDirectives: readonly BranchDirective[];
   /** The scope around the loop. */
@@ -107,6 +109,7 @@ function loopAt(place: Place, directive: LoopDirective, start: number): Speculat
     node,
     label,
     span: { start, end: node.end },
+    start: place.start,
     directive,
     branchDirectives: [],
     scope,
