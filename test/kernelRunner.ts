@@ -1,5 +1,5 @@
 /** Runs one compute kernel on plain buffers, protected or not, without the hardened device. */
-import { type InterGroup, type ProtectResult, reportWords } from "../src/compiler/contract.ts";
+import { type InterGroup, type ProtectResult, recordCause, reportWords } from "../src/compiler/contract.ts";
 
 export interface KernelInput {
   /** Contents of the storage buffers of group 0, by binding; each must have a multiple of four bytes. */
@@ -30,6 +30,8 @@ export interface Host {
   readonly missing?: number;
   /** Dispatches, one after the other. */
   readonly times?: number;
+  /** How often twins look for each other, if not as often as the kernel says. */
+  readonly patience?: number;
 }
 
 /** A fault to arm: `reportWords` names to values. */
@@ -44,15 +46,16 @@ export async function runKernel(
   host: Host = {},
 ): Promise<KernelOutput> {
   const { code, layout, interGroup } = partsOf(kernel, input.entryPoint);
-  const { dimension = 0, byReport = false } = host;
+  const { dimension = 0, byReport = false, patience } = host;
   const module = device.createShaderModule({ code });
   const doubling = interGroup && { [interGroup.doubling]: byReport ? 3 : dimension };
+  const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
   const { entryPoint } = input;
   const pipeline = await device.createComputePipelineAsync({
     layout: "auto",
     compute: {
       module,
-      constants: { ...input.constants, ...doubling },
+      constants: { ...input.constants, ...doubling, ...waiting },
       ...(entryPoint && { entryPoint }),
     },
   });
@@ -118,6 +121,24 @@ export async function runKernel(
   };
   for (const buffer of made) buffer.destroy();
   return output;
+}
+
+/**
+ * The same for an Inter-Group kernel whose twins must run at once, which the software adapter does not always let them: its
+ * threads may all be busy with one twin each. Then it is run again.
+ */
+export async function runTwins(...args: Parameters<typeof runKernel>): Promise<KernelOutput> {
+  let output = await runKernel(...args);
+  for (let attempts = 1; hasWaitedTooLong(output) && attempts < 20; attempts++)
+    output = await runKernel(...args);
+  return output;
+}
+
+/** Whether a twin has not run in time, so that nothing is known. */
+export function hasWaitedTooLong({ report }: KernelOutput): boolean {
+  const records = Math.min(report[reportWords.detections] ?? 0, reportWords.recordCapacity);
+  const causeAt = (record: number) => report[reportWords.records + record * reportWords.recordStride + 6];
+  return Array.from({ length: records }, (_, i) => causeAt(i)).includes(recordCause.waitedTooLong);
 }
 
 interface Parts {

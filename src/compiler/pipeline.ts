@@ -7,7 +7,9 @@ import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
 import { injectFaults } from "../transforms/injectFaults.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
+import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
 import type { Names } from "../transforms/names.ts";
+import { repeatInvocations } from "../transforms/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
 import { replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
 import { doublingOf, replicateWorkgroups } from "../transforms/replicateWorkgroups.ts";
@@ -18,13 +20,15 @@ import {
   type ReportLayout,
   reportWords,
 } from "../transforms/reportBuffer.ts";
+import { shadowBuffers } from "../transforms/shadowBuffers.ts";
 import type { GlobalVariable, Module } from "../wgsl/ast.ts";
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { EntryPointSummary, ProtectResult, Redundancy } from "./contract.ts";
-import { checked, isInside, type Prepared } from "./prepare.ts";
+import { shadowBindings, shadowsOf } from "./interGroupPlan.ts";
+import { checked, type Prepared } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
-import { lanesOf } from "./workgroupSize.ts";
+import { invocationCount, lanesOf } from "./workgroupSize.ts";
 
 export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints"> {
   readonly entryPoints: readonly ProtectedEntryPoint[];
@@ -34,73 +38,121 @@ type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 
 /** The pipeline: each step takes a typed program and leaves a valid module, which is typed again for the next. */
 export function transform(
-  { program: normal, unique, entryPoints }: Prepared,
+  { program: normal, unique, entryPoints, plans, replicated }: Prepared,
   names: Names,
   { redundancy, check, pairing, channel, limits, report, injectFaults: inject }: Settings,
 ): Transformed {
-  const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
-  const layout: ReportLayout = { ...report, bytes: 4 * (reportWords.total + cells), cells };
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
   let program = normal;
   const step = (module: Module) => {
     program = checked(module);
   };
-  const kernels = () => functionsOf(program).filter((fn) => entryPoints.has(fn.name));
+  const kernels = (named: ReadonlySet<string> = entryPoints) =>
+    functionsOf(program).filter((fn) => named.has(fn.name));
   /** The functions that run protected, as the program now has them. */
-  const functions = () => reachableFrom(program, kernels());
-  const lanes = lanesOf(program, kernels(), limits);
+  const functions = (named?: ReadonlySet<string>) => reachableFrom(program, kernels(named));
+  const lanes = lanesOf(program, kernels(), limits, pairing);
+  const blocking = new Set([...plans].flatMap(([name, plan]) => (plan.blocking ? [name] : [])));
+  const mail = mailWords(kernels(blocking).map((kernel) => invocationCount(program, kernel)));
+  const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
+  const bytes = 4 * (reportWords.total + cells) + mailboxBytes(mail);
+  const layout: ReportLayout = { ...report, bytes, cells };
 
   // The report, and faults at the values of the source.
-  step(declareReport(program, names, layout));
+  step(declareReport(program, names, { ...layout, mail }));
   if (inject) {
     const injected = injectFaults(program, names, { functions: functions() });
     faultSites = injected.faultSites;
     step(injected.module);
   }
 
-  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of workgroup memory.
+  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
   const replicas = redundancy === "none" ? 1 : 2;
   const subgroups = replicas === 2 && channel === "subgroup";
   const intra = redundancy.startsWith("intra");
   if (subgroups || (intra && pairing === "half-subgroup")) step(enableSubgroups(program));
-  if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints }));
+  const comparison = new Comparison(names, {
+    channel: redundancy === "inter" ? "mailbox" : channel,
+    pairing,
+    lanes,
+    ...(cells > 0 && { cells: { count: cells, subgroups } }),
+  });
+  if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints, blocking, mail }));
+  else if (pairing === "passes") step(repeatInvocations(program, names, { entryPoints, comparison }));
   else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups }));
   if (replicas === 2) {
-    const comparison = new Comparison(names, {
-      channel,
-      pairing,
-      lanes,
-      ...(cells > 0 && { cells: { count: cells, subgroups } }),
-    });
-    const isReplicated = (variable: GlobalVariable) => isInside(program, names, redundancy, variable);
-    step(
-      executeAtomicsOnce(program, names, {
-        check,
-        comparison,
-        sites,
-        functions: functions(),
-        isReplicated,
-      }),
-    );
-    step(
-      compareStores(program, names, {
-        check,
-        comparison,
-        sites,
-        functions: functions(),
-        entryPoints,
-        isReplicated,
-      }),
-    );
-    if (redundancy === "intra+lds")
-      step(replicateWorkgroupMemory(program, names, { pairing, comparison, sites, functions: functions() }));
+    const isReplicated = ({ name }: GlobalVariable) => replicated.has(name);
+    // A kernel with a plan has functions of its own; those without are treated alike.
+    const parts =
+      plans.size === 0
+        ? [[entryPoints, null] as const]
+        : [...plans].map(([name, plan]) => [new Set([name]), plan] as const);
+    for (const [part, plan] of parts) {
+      step(
+        executeAtomicsOnce(program, names, {
+          check,
+          comparison,
+          sites,
+          functions: functions(part),
+          isReplicated: plan ? ({ name }) => !plan.once.has(name) : isReplicated,
+          mayWait: plan?.blocking ?? true,
+        }),
+      );
+      step(
+        compareStores(program, names, {
+          check,
+          comparison,
+          sites,
+          functions: functions(part),
+          entryPoints: part,
+          isReplicated,
+          isShadowed: ({ name }) => plan?.shadowed.has(name) ?? false,
+          mayWait: plan?.blocking ?? true,
+        }),
+      );
+    }
+    if (redundancy === "intra+lds" && pairing !== "passes")
+      step(
+        replicateWorkgroupMemory(program, names, {
+          pairing,
+          comparison,
+          sites,
+          functions: functions(),
+          isReplicated,
+        }),
+      );
   }
+  const shadows = shadowBindings(unique, report, plans.values());
+  if (shadows.size > 0)
+    step(
+      shadowBuffers(program, names, {
+        shadows,
+        kernels: [...plans].map(([name, { shadowed }]) => ({
+          functions: functions(new Set([name])),
+          shadowed,
+        })),
+      }),
+    );
   step(keepBindings(program, unique, { entryPoints }));
+  const summary = (name: string): ProtectedEntryPoint => {
+    const plan = plans.get(name);
+    const interGroup = redundancy === "inter" &&
+      plan && {
+        doubling: doublingOf(names),
+        shadows: shadowsOf(program, plan, shadows),
+        blocking: plan.blocking,
+        ...(plan.blocking && { patience: patienceOf(names) }),
+      };
+    return {
+      ...protectedEntryPoint(name, redundancy, program, names, sites),
+      ...(interGroup && { interGroup }),
+    };
+  };
   return {
     code: print(program.module),
     layout,
-    entryPoints: [...entryPoints].map((name) => protectedEntryPoint(name, redundancy, program, names, sites)),
+    entryPoints: [...entryPoints].map(summary),
     checks: sites.all,
     faultSites,
   };
@@ -121,8 +173,5 @@ function protectedEntryPoint(
   const checks = sites.all.filter((site) => functions.has(site.functionName)).map((site) => site.id);
   const report = names.the("report");
   const usesReport = [...variablesOf(program, reached)].some((variable) => variable.name === report);
-  const interGroup = redundancy === "inter" && {
-    interGroup: { doubling: doublingOf(names), shadows: [], blocking: false },
-  };
-  return { name, redundancy, ...interGroup, checks, usesReport };
+  return { name, redundancy, checks, usesReport };
 }

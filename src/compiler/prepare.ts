@@ -1,21 +1,22 @@
 /** What comes before protection: access normal form, and what can be told about a kernel only then. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { meetings } from "../analysis/meetings.ts";
-import { addressSpaceOf } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import { desugarLoops } from "../transforms/desugarLoops.ts";
 import { expandSwizzles } from "../transforms/expandSwizzles.ts";
 import type { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
-import { isReplicated } from "../transforms/replicateWorkgroupMemory.ts";
 import { resolvePointers } from "../transforms/resolvePointers.ts";
 import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
-import type { GlobalVariable, Module } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts";
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import type { Pairing, Redundancy } from "./contract.ts";
+import { type InterGroupPlan, interGroupPlan, namesOf } from "./interGroupPlan.ts";
+import { passesPlan } from "./passesPlan.ts";
+import type { Settings } from "./settings.ts";
+import { replicatedVariables } from "./workgroupMemory.ts";
 
 export interface Prepared {
   /** In access normal form. */
@@ -26,55 +27,85 @@ export interface Prepared {
   readonly entryPoints: ReadonlySet<string>;
   /** Why others can't. */
   readonly diagnostics: readonly Diagnostic[];
+  /** What a kernel needs, by entry point, that is Inter-Group or runs in passes; empty for others. */
+  readonly plans: ReadonlyMap<string, InterGroupPlan>;
+  /** The workgroup variables of which each replica has a copy, by name: what is stored there is not compared. */
+  readonly replicated: ReadonlySet<string>;
 }
 
+type PreparationSettings = Pick<Settings, "redundancy" | "pairing" | "check" | "channel" | "limits">;
+
 /**
- * Prepares a program, whose names mean one thing each, for the protection of those of its `entryPoints` that fit the
- * pairing. Throws `SpecializationLimit` where pointers have too many shapes.
+ * Prepares a program, whose names mean one thing each, for the protection of those of its `entryPoints` that fit what
+ * is asked for. Throws `SpecializationLimit` where pointers have too many shapes.
  */
 export function prepare(
   unique: Program,
   names: Names,
-  { redundancy, pairing }: { readonly redundancy: Redundancy; readonly pairing: Pairing },
+  settings: PreparationSettings,
   entryPoints: ReadonlySet<string>,
 ): Prepared {
-  if (entryPoints.size === 0) return { program: unique, unique, entryPoints, diagnostics: [] };
-  const program = normalized(unique, names, entryPoints);
-  if (!redundancy.startsWith("intra") || pairing !== "subgroups")
-    return { program, unique, entryPoints, diagnostics: [] };
+  if (entryPoints.size === 0)
+    return {
+      program: unique,
+      unique,
+      entryPoints,
+      diagnostics: [],
+      plans: new Map(),
+      replicated: new Set(),
+    };
+  const inTurn = settings.pairing === "passes";
+  const apart = settings.redundancy === "inter" || inTurn;
+  const program = normalized(unique, names, entryPoints, apart);
+  const kernels = functionsOf(program).filter(({ name }) => entryPoints.has(name));
+  const replicated = namesOf(replicatedVariables(program, kernels, settings));
   const fit = new Set(entryPoints);
-  const diagnostics = functionsOf(program).flatMap((kernel) => {
-    if (!entryPoints.has(kernel.name)) return [];
-    const found = meetings(program, kernel, (v) => isInside(program, names, redundancy, v));
-    if (found.length > 0) fit.delete(kernel.name);
-    const help = "use the pairing adjacent or half-subgroup";
-    return found.map(({ span, why }) =>
-      leftAlone("BELAY212", span, kernel.name, `${why}, and its replicas meet only at the end`, help),
-    );
-  });
-  const isLess = fit.size < entryPoints.size;
-  return {
-    program: isLess ? normalized(unique, names, fit) : program,
-    unique,
-    entryPoints: fit,
-    diagnostics,
-  };
+  const plans = new Map<string, InterGroupPlan>();
+  const diagnostics: Diagnostic[] = [];
+  for (const kernel of kernels) {
+    const plan = inTurn
+      ? passesPlan(program, kernel)
+      : apart
+        ? interGroupPlan(program, kernel, settings)
+        : undefined;
+    const obstacles = plan ? plan.obstacles : tooManyMeetings(program, kernel, settings, replicated);
+    if (obstacles.length > 0) fit.delete(kernel.name);
+    else if (plan) plans.set(kernel.name, plan);
+    diagnostics.push(...obstacles);
+  }
+  if (fit.size === entryPoints.size) return { program, unique, entryPoints, diagnostics, plans, replicated };
+  const others = prepare(unique, names, settings, fit);
+  return { ...others, diagnostics: [...diagnostics, ...others.diagnostics] };
 }
 
-/** True for a variable of which each replica has a copy: what is stored there stays inside the sphere of replication. */
-export function isInside(
+/** Where replicas in different subgroups would have to meet before the end. */
+function tooManyMeetings(
   program: Program,
-  names: Names,
-  redundancy: Redundancy,
-  variable: GlobalVariable,
-): boolean {
-  if (redundancy === "inter") return addressSpaceOf(variable) === "workgroup";
-  return redundancy === "intra+lds" && isReplicated(program, names, variable);
+  kernel: FunctionDeclaration,
+  { pairing, check }: PreparationSettings,
+  replicated: ReadonlySet<string>,
+): Diagnostic[] {
+  if (pairing !== "subgroups") return [];
+  const help = "use the pairing adjacent or half-subgroup";
+  // Where nothing is compared, stores need no meeting.
+  const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
+  return meetings(program, kernel, isFree).map(({ span, why }) =>
+    leftAlone("BELAY212", span, kernel.name, `${why}, and its replicas meet only at the end`, help),
+  );
 }
 
-/** Accesses stand alone and name their variable, in what the entry points reach and nothing else does. */
-function normalized(unique: Program, names: Names, entryPoints: ReadonlySet<string>): Program {
-  let program = checked(splitSharedFunctions(unique, names, [entryPoints]));
+/**
+ * Accesses stand alone and name their variable, in what the entry points reach and nothing else does; with `apart`, no
+ * two of them reach the same function.
+ */
+function normalized(
+  unique: Program,
+  names: Names,
+  entryPoints: ReadonlySet<string>,
+  apart: boolean,
+): Program {
+  const groups = apart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
+  let program = checked(splitSharedFunctions(unique, names, groups));
   program = checked(desugarLoops(program));
   program = checked(resolvePointers(program, names));
   program = checked(normalizeAccesses(program, names));

@@ -15,7 +15,7 @@
  * Source:   Wadden et al. 2014, sections 6.2 (output comparison) and 6.3.
  */
 import { type Address, addressOf } from "../analysis/addresses.ts";
-import { isTextureStore } from "../analysis/effects.ts";
+import { isTextureInPlace, isTextureStore, textureLoadsInPlace } from "../analysis/effects.ts";
 import { hazardousVariables } from "../analysis/hazards.ts";
 import { isShared, placeOf, rootVariable } from "../analysis/places.ts";
 import type {
@@ -45,6 +45,10 @@ export interface CompareStoresOptions {
   readonly entryPoints: ReadonlySet<string>;
   /** True for workgroup variables that get a copy per replica: stores to them stay inside. */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
+  /** True for buffers of which the second replica gets a copy that is compared all the same. Default: for none. */
+  readonly isShadowed?: (variable: GlobalVariable) => boolean;
+  /** Whether replicas may wait for each other, as they must where one changes in place what both load. Default true. */
+  readonly mayWait?: boolean;
 }
 
 export function compareStores(program: Program, names: Names, options: CompareStoresOptions): Module {
@@ -60,8 +64,8 @@ interface Output {
   readonly kind: "store" | "textureStore";
   /** The variable or parameter that is written. */
   readonly name: string;
-  /** True when the kernel loads what it stores, with no barrier between. */
-  readonly inPlace: boolean;
+  /** One replica stores it, or both must, and where they have one copy, neither before the other is ready. */
+  readonly stored: "once" | "twice" | "twice, together";
   readonly address: Address | null;
   readonly words: Words | null;
 }
@@ -71,13 +75,17 @@ class StoreComparison {
   readonly #names: Names;
   readonly #options: CompareStoresOptions;
   readonly #hazards: ReadonlySet<GlobalVariable>;
+  /** True when textures that can be stored are loaded. */
+  readonly #loadsInPlace: boolean;
 
   constructor(program: Program, names: Names, options: CompareStoresOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
     const entryPoints = [...options.functions].filter((fn) => options.entryPoints.has(fn.name));
-    this.#hazards = hazardousVariables(program, entryPoints);
+    this.#hazards = options.mayWait === false ? new Set() : hazardousVariables(program, entryPoints);
+    const loads = [...options.functions].flatMap((fn) => textureLoadsInPlace(program, fn.body));
+    this.#loadsInPlace = loads.length > 0;
   }
 
   function(fn: FunctionDeclaration): FunctionDeclaration {
@@ -85,9 +93,17 @@ class StoreComparison {
       const output = this.#output(statement);
       return output ? this.#compared(statement, output, fn.name) : statement;
     });
-    if (this.#options.check !== "signature" || !this.#options.entryPoints.has(fn.name))
-      return { ...fn, body };
-    const site = this.#options.sites.add({
+    const last = this.#options.entryPoints.has(fn.name) ? this.#last(fn) : [];
+    return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
+  }
+
+  /** What ends an entry point. */
+  #last(fn: FunctionDeclaration): Statement[] {
+    const { check, comparison, sites } = this.#options;
+    if (check === "store") return [];
+    // Without a comparison the report is bound all the same: whoever dispatches the kernel relies on it.
+    if (check === "none") return quote(fn.nameSpan).statements`_ = &${this.#names.the("report")};`;
+    const site = sites.add({
       kind: "signature",
       span: fn.nameSpan,
       functionName: fn.name,
@@ -95,8 +111,7 @@ class StoreComparison {
       scalar: "hash",
       components: 1,
     });
-    const last = this.#options.comparison.conclude(site, fn.nameSpan);
-    return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
+    return comparison.conclude(site, fn.nameSpan);
   }
 
   #output(statement: Statement): Output | undefined {
@@ -113,7 +128,11 @@ class StoreComparison {
     return {
       kind: "store",
       name: variable.name,
-      inPlace: this.#hazards.has(variable),
+      stored: this.#options.isShadowed?.(variable)
+        ? "twice"
+        : this.#hazards.has(variable)
+          ? "twice, together"
+          : "once",
       address: addressOf(this.#program, place),
       words: this.#wordsOf(value),
     };
@@ -129,11 +148,10 @@ class StoreComparison {
       const words = this.#wordsOf(coordinate);
       if (words) hash = this.#options.comparison.fold(hash ?? quote().expression`0u`, words);
     }
-    const type = this.#program.typeOf(texture);
     return {
       kind: "textureStore",
       name: texture.name,
-      inPlace: type.kind === "texture" && type.access === "read_write",
+      stored: this.#loadsInPlace && isTextureInPlace(this.#program, call) ? "twice, together" : "once",
       address: hash ? { expression: hash, dynamic: true } : null,
       words: this.#wordsOf(value),
     };
@@ -150,7 +168,7 @@ class StoreComparison {
   }
 
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
-    const { kind, name, inPlace, address, words } = output;
+    const { kind, name, stored, address, words } = output;
     const { check, comparison, sites } = this.#options;
     // Both replicas store: what one of them computes for nothing, a compiler would leave out.
     if (check === "none") return [statement];
@@ -166,14 +184,13 @@ class StoreComparison {
     const { statements, expression } = quote(statement.span);
     const first = expression`${this.#names.the("replica")} == 0u`;
     if (bySignature) {
-      const guard = inPlace ? comparison.signaturesAgree(site) : first;
-      return [
-        ...comparison.foldIntoSignature({ site, address, words }),
-        ...statements`if (${guard}) { ${statement} }`,
-      ];
+      const folded = comparison.foldIntoSignature({ site, address, words });
+      if (stored === "twice") return [...folded, statement];
+      const guard = stored === "once" ? first : comparison.signaturesAgree(site);
+      return [...folded, ...statements`if (${guard}) { ${statement} }`];
     }
     const agree = comparison.agree({ site, address, words });
-    const guard = inPlace ? agree : expression`${agree} && ${first}`;
+    const guard = stored === "once" ? expression`${agree} && ${first}` : agree;
     return statements`if (${guard}) { ${statement} }`;
   }
 }

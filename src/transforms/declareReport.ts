@@ -12,10 +12,20 @@
 import type { Module } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
+import { mailboxMembers } from "./mailbox.ts";
 import type { Names } from "./names.ts";
 import { type ReportLayout, reportWords } from "./reportBuffer.ts";
 
-export function declareReport(program: Program, names: Names, layout: ReportLayout): Module {
+export interface DeclareReportOptions extends ReportLayout {
+  /** Words of mail behind the cells (see mailbox.ts). */
+  readonly mail?: number;
+}
+
+export function declareReport(
+  program: Program,
+  names: Names,
+  { group, binding, cells, mail = 0 }: DeclareReportOptions,
+): Module {
   const n = (thing: string) => names.the(thing);
   const headerPadding = 4 * (reportWords.records - reportWords.grid);
   const { declarations } = quote();
@@ -45,9 +55,10 @@ export function declareReport(program: Program, names: Names, layout: ReportLayo
       armed_occurrence: u32,
       @size(${String(headerPadding)}) grid: u32,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
-      ${layout.cells > 0 ? `cells: array<atomic<u32>, ${layout.cells}>,` : ""}
+      ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}
+      ${mail > 0 ? mailboxMembers(mail) : ""}
     }
-    @group(${String(layout.group)}) @binding(${String(layout.binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
+    @group(${String(group)}) @binding(${String(binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
     var<private> ${n("replica")}: u32;
     var<private> ${n("local")}: u32;
     var<private> ${n("workgroup")}: vec3<u32>;

@@ -41,8 +41,10 @@ export interface ExecuteAtomicsOnceOptions {
   readonly sites: CheckSites;
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
-  /** True for workgroup variables that get a copy per replica. */
+  /** True for variables whose atomic operations both replicas execute, each on a copy or on what stays the same. */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
+  /** Whether replicas may wait for each other. Default true. */
+  readonly mayWait?: boolean;
 }
 
 export function executeAtomicsOnce(
@@ -67,15 +69,16 @@ class AtomicExecution {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
-  /** True when there are stores that both replicas do (compareStores). */
-  readonly #bothStore: boolean;
+  /** True when there are stores that both replicas do (compareStores), and that an operation may hand on to others. */
+  readonly #mustMeet: boolean;
 
   constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
     const hazards = [...hazardousVariables(program, options.functions)];
-    this.#bothStore = hazards.some((v) => !names.isGenerated(v.name) && !options.isReplicated(v));
+    const isShared = (v: GlobalVariable) => !names.isGenerated(v.name) && !options.isReplicated(v);
+    this.#mustMeet = (options.mayWait ?? true) && hazards.some(isShared);
   }
 
   statement(statement: Statement, functionName: string): Statement | Statement[] {
@@ -86,7 +89,7 @@ class AtomicExecution {
       const { statements } = quote(statement.span);
       // The operation may hand on to others what was stored before it, so the stores of both replicas come first.
       const meeting =
-        check === "signature" && this.#bothStore
+        check === "signature" && this.#mustMeet
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
       // Nobody waits for a result, so the second replica need not step in for a first that is not there.
@@ -114,8 +117,9 @@ class AtomicExecution {
     const [pointer, ...operands] = call.args;
     if (!operation?.startsWith("atomic") || pointer?.kind !== "unary") return undefined;
     const place = placeOf(this.#program, pointer.operand);
-    if (!place || this.#names.isGenerated(place.variable.name)) return undefined;
-    const { check, comparison, sites } = this.#options;
+    const { check, comparison, sites, isReplicated } = this.#options;
+    if (!place || this.#names.isGenerated(place.variable.name) || isReplicated(place.variable))
+      return undefined;
     const address = addressOf(this.#program, place);
     const words = this.#operandWords(operands);
     const site = sites.add({

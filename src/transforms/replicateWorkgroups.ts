@@ -12,6 +12,8 @@
  * dimension of the grid and says which: along x, twins are neighbours; along y and z, the plane that the dimension
  * spans with the one below it is numbered anew, so that they are neighbours too, run at the same time and share caches.
  *
+ * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts).
+ *
  * Where the host decides on the device (`doubling` 3), the dimension is read from the report. What is read from memory is
  * uniform to no validator; where the kernel needs uniform ids, it takes the way of `workgroupUniformLoad`.
  *
@@ -23,12 +25,16 @@ import { uniformVariables } from "../analysis/uniformity.ts";
 import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
-import { wrapEntryPoint } from "./entryPointWrapper.ts";
+import { invocationsOf, wrapEntryPoint } from "./entryPointWrapper.ts";
+import { mailboxDeclarations } from "./mailbox.ts";
 import type { Names } from "./names.ts";
 
 export interface ReplicateWorkgroupsOptions {
-  /** Names of the entry points to wrap. */
+  /** Names of the entry points to wrap, and of those among them whose twins wait for each other. */
   readonly entryPoints: ReadonlySet<string>;
+  readonly blocking?: ReadonlySet<string>;
+  /** Words of mail (see mailbox.ts). */
+  readonly mail?: number;
 }
 
 /** The override that says which dimension of the grid is doubled. */
@@ -37,25 +43,24 @@ export const doublingOf = (names: Names): string => names.the("doubling");
 export function replicateWorkgroups(
   program: Program,
   names: Names,
-  { entryPoints }: ReplicateWorkgroupsOptions,
+  { entryPoints, blocking = new Set(), mail = 0 }: ReplicateWorkgroupsOptions,
 ): Module {
   const uniform = uniformVariables(program);
-  const isWrapped = (fn: FunctionDeclaration) => entryPoints.has(fn.name);
-  const needsUniformIds = (fn: FunctionDeclaration) =>
-    fn.parameters.some((parameter) => uniform.has(parameter));
+  let readsDimension = false;
+  const wrapped = program.module.declarations.flatMap((declaration) => {
+    if (declaration.kind !== "function" || !entryPoints.has(declaration.name)) return [declaration];
+    const needsUniformIds = declaration.parameters.some((parameter) => uniform.has(parameter));
+    readsDimension ||= needsUniformIds;
+    return wrap(program, names, declaration, needsUniformIds, blocking.has(declaration.name));
+  });
   const { declarations } = quote();
-  const wrapped = program.module.declarations.filter((d) => d.kind === "function").filter(isWrapped);
-  const dimension = declarations`var<workgroup> ${names.the("dimension")}: u32;`;
   return {
     ...program.module,
     declarations: [
-      ...program.module.declarations.flatMap((declaration) =>
-        declaration.kind === "function" && isWrapped(declaration)
-          ? wrap(program, names, declaration, needsUniformIds(declaration))
-          : [declaration],
-      ),
+      ...wrapped,
       ...declarations`${twins(names)}`,
-      ...(wrapped.some(needsUniformIds) ? dimension : []),
+      ...(readsDimension ? declarations`var<workgroup> ${names.the("dimension")}: u32;` : []),
+      ...(blocking.size > 0 ? declarations`${ticketed(names)} ${mailboxDeclarations(names, mail)}` : []),
     ],
   };
 }
@@ -65,39 +70,57 @@ function wrap(
   names: Names,
   fn: FunctionDeclaration,
   needsUniformIds: boolean,
+  isBlocking: boolean,
 ): FunctionDeclaration[] {
-  const [id, groups, local, doubled, twin, dimension] = [
-    "in_workgroup_id",
-    "in_num_workgroups",
-    "in_local_invocation_index",
-    "doubled",
-    "twin",
-    "dimension",
-  ].map((thing) => names.the(thing));
+  const n = (thing: string) => names.the(thing);
   const { statements } = quote(fn.nameSpan);
-  const grid = `${names.the("report")}.grid`;
+  const grid = `${n("report")}.grid`;
   const fromReport = needsUniformIds
-    ? statements`if (${local!} == 0u) { ${dimension!} = ${grid}; } ${doubled!} = workgroupUniformLoad(&${dimension!});`
-    : statements`${doubled!} = ${grid};`;
-  const before = statements`
-    var ${doubled!} = ${doublingOf(names)};
-    if (${doubled!} == 3u) { ${fromReport} }
-    let ${twin!} = ${names.the("twin_of")}(${id!}, ${groups!}, ${doubled!});
-    ${names.the("replica")} = ${twin!}.replica;
-    ${names.the("pair")} = ${twin!}.id.x + ${twin!}.groups.x * (${twin!}.id.y + ${twin!}.groups.y * ${twin!}.id.z);
-    ${names.the("workgroup")} = ${twin!}.id;
-    ${names.the("local")} = ${local!};`;
+    ? statements`if (${n("local")} == 0u) { ${n("dimension")} = ${grid}; } ${n("doubled")} = workgroupUniformLoad(&${n("dimension")});`
+    : statements`${n("doubled")} = ${grid};`;
+  const start = `${n("twin_of")}(${n("in_workgroup_id")}, ${n("in_num_workgroups")}, ${n("doubled")})`;
+  const twin = isBlocking
+    ? statements`
+      let ${n("groups")} = ${start}.groups;
+      let ${n("ticket")} = ${n("draw_ticket")}(2u * ${product(n("groups"))} - 1u);
+      let ${n("twin")} = ${n("twin_with")}(${n("ticket")}.x, ${n("groups")});`
+    : statements`let ${n("twin")} = ${start};`;
+  const [id, groups] = [`${n("twin")}.id`, `${n("twin")}.groups`];
+  const before = [
+    ...statements`
+      ${n("local")} = ${n("in_local_invocation_index")};
+      var ${n("doubled")} = ${doublingOf(names)};
+      if (${n("doubled")} == 3u) { ${fromReport} }`,
+    ...twin,
+    ...statements`
+      ${n("replica")} = ${n("twin")}.replica;
+      ${n("pair")} = ${id}.x + ${groups}.x * (${id}.y + ${groups}.y * ${id}.z);
+      ${n("workgroup")} = ${id};`,
+  ];
+  const enter = statements`${n("enter_place")}(${n("ticket")}.y, ${invocationsOf(program, fn)});`;
+  const leave = statements`${n("leave_place")}();`;
   return wrapEntryPoint(program, names, fn, {
     inputs: new Map([
       ["workgroup_id", "vec3<u32>"],
       ["num_workgroups", "vec3<u32>"],
       ["local_invocation_index", "u32"],
     ]),
-    derived: { workgroup_id: `${twin!}.id`, num_workgroups: `${twin!}.groups` },
-    before,
+    derived: { workgroup_id: id, num_workgroups: groups },
+    before: isBlocking ? [...before, ...enter] : before,
+    after: isBlocking ? leave : [],
     attributes: fn.attributes,
   });
 }
+
+const product = (vector: string) => `${vector}.x * ${vector}.y * ${vector}.z`;
+
+/** Which replica of which workgroup a ticket stands for: twins have tickets behind each other. */
+const ticketed = (names: Names): string => `
+  fn ${names.the("twin_with")}(ticket: u32, groups: vec3<u32>) -> ${names.the("Twin")} {
+    let pair = ticket >> 1u;
+    let row = pair / groups.x;
+    return ${names.the("Twin")}(ticket & 1u, vec3<u32>(pair % groups.x, row % groups.y, row / groups.y), groups);
+  }`;
 
 /** Which replica of which workgroup stands at `id` of a grid whose dimension `doubled` is. */
 const twins = (names: Names): string => `

@@ -19,10 +19,11 @@ const reached = (program: Program) =>
     functionsOf(program).filter(({ name }) => name === "main"),
   );
 const shadow: Step = (program, names) => {
-  const buffers = [...buffersInPlace(program, reached(program))];
+  const functions = reached(program);
+  const shadowed = [...buffersInPlace(program, functions)].map(({ name }) => name);
   return shadowBuffers(program, names, {
-    functions: reached(program),
-    shadows: new Map(buffers.map(({ name }, i) => [name, { group: 1, binding: i + 1 }])),
+    shadows: new Map(shadowed.map((name, i) => [name, { group: 1, binding: i + 1 }])),
+    kernels: [{ functions, shadowed: new Set(shadowed) }],
   });
 };
 const steps = [resolvePointers, normalizeAccesses, expandSwizzles, report, shadow];

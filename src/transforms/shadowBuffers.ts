@@ -34,45 +34,50 @@ import { mapIndices } from "./mapIndices.ts";
 import type { Names } from "./names.ts";
 
 export interface ShadowBuffersOptions {
-  /** The functions that run replicated. */
-  readonly functions: ReadonlySet<FunctionDeclaration>;
   /** Where the copies are bound, by the name of the buffer's variable. */
   readonly shadows: ReadonlyMap<string, BindingPoint>;
+  /** What runs replicated: the functions of each kernel, and the variables that it changes in place. */
+  readonly kernels: readonly {
+    readonly functions: ReadonlySet<FunctionDeclaration>;
+    readonly shadowed: ReadonlySet<string>;
+  }[];
 }
 
 /** The variable of the second replica's copy. */
 export const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
 
 export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
-  const shadowing = new Shadowing(program, names, options.shadows);
-  const module = mapFunctions(program.module, (fn) =>
-    options.functions.has(fn) ? shadowing.function(fn) : fn,
-  );
-  return { ...module, declarations: [...module.declarations, ...shadowing.declarations()] };
+  const shadowing = new Shadowing(program, names);
+  const module = mapFunctions(program.module, (fn) => {
+    const kernel = options.kernels.find(({ functions }) => functions.has(fn));
+    return kernel ? shadowing.function(fn, kernel.shadowed) : fn;
+  });
+  return { ...module, declarations: [...module.declarations, ...shadowing.declarations(options.shadows)] };
 }
 
 class Shadowing {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #shadows: ReadonlyMap<string, BindingPoint>;
+  /** The variables with shadows in the function at hand. */
+  #shadowed: ReadonlySet<string> = new Set();
   /** Load functions and their names, by the place that they load with its indices left open. */
   readonly #loads = new Map<string, { readonly name: string; readonly wgsl: string }>();
 
-  constructor(program: Program, names: Names, shadows: ReadonlyMap<string, BindingPoint>) {
+  constructor(program: Program, names: Names) {
     this.#program = program;
     this.#names = names;
-    this.#shadows = shadows;
   }
 
-  function(fn: FunctionDeclaration): FunctionDeclaration {
+  function(fn: FunctionDeclaration, shadowed: ReadonlySet<string>): FunctionDeclaration {
+    this.#shadowed = shadowed;
     return { ...fn, body: mapChildren(fn.body, (node) => this.#node(node)) };
   }
 
   /** The copies, and the functions that load. */
-  declarations(): Declaration[] {
+  declarations(shadows: ReadonlyMap<string, BindingPoint>): Declaration[] {
     const { declarations } = quote();
     const copies = this.#program.module.declarations.flatMap((variable) => {
-      const at = variable.kind === "globalVariable" && this.#shadows.get(variable.name);
+      const at = variable.kind === "globalVariable" && shadows.get(variable.name);
       if (!at) return [];
       const type = typeExpressionOf(this.#program.declaredTypeOf(variable));
       return declarations`
@@ -156,6 +161,6 @@ class Shadowing {
 
   #hasShadow(place: Expression): boolean {
     const root = rootVariable(this.#program, place);
-    return root !== undefined && this.#shadows.has(root.variable.name);
+    return root !== undefined && this.#shadowed.has(root.variable.name);
   }
 }

@@ -38,8 +38,8 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
 /** The built-in functions that transforms call. */
 const generatedCalls: ReadonlySet<string> = new Set([
   ...["all", "any", "bitcast", "min", "select"],
-  ...["atomicAdd", "atomicLoad", "atomicStore", "workgroupUniformLoad"],
-  ...["subgroupBallot", "subgroupShuffleXor"],
+  ...["atomicAdd", "atomicExchange", "atomicLoad", "atomicStore", "workgroupBarrier", "workgroupUniformLoad"],
+  ...["subgroupAdd", "subgroupBallot", "subgroupElect", "subgroupShuffleXor"],
 ]);
 
 /** Any type may be spelled in generated code. */

@@ -1,3 +1,4 @@
+import type { Library } from "./library.ts";
 import { type Words, wordType } from "./valueWords.ts";
 
 /** What an agreement compares. */
@@ -37,3 +38,15 @@ export const recordedValue = (count: number): string =>
 /** The name of an agreement function, which its parameters decide. */
 export const agreementName = ({ address, words }: Compared): string =>
   `agree${words?.count ?? 0}${address ? "at" : ""}`;
+
+/** The `share` of a channel that shares word by word, by the function `one`. */
+export function shareEach(library: Library, one: string, count: Words["count"]): string {
+  if (count === 1) return one;
+  const type = wordType(count);
+  const shared = components(count).map((component) => `${one}(site, ${component})`);
+  return library.once(
+    `share${count}`,
+    (name) => `
+    fn ${name}(site: u32, value: ${type}) -> ${type} { return ${type}(${shared.join(", ")}); }`,
+  );
+}

@@ -11,7 +11,14 @@ import type { Names } from "../names.ts";
 import { distanceOf, type Pairing } from "../pairing.ts";
 import { balance, type Cells } from "./cells.ts";
 import type { Channel } from "./channel.ts";
-import { concludeByBarrier, concludeByExchange } from "./conclusion.ts";
+import {
+  concludeByBarrier,
+  concludeByExchange,
+  type Succession,
+  succeedByBarrier,
+  succeedByExchange,
+} from "./conclusion.ts";
+import { interGroupChannel } from "./interGroupChannel.ts";
 import { Library } from "./library.ts";
 import { subgroupChannel } from "./subgroupChannel.ts";
 import { fold, valueWords, type Words } from "./valueWords.ts";
@@ -26,10 +33,10 @@ export interface Presented {
 }
 
 export interface ComparisonOptions {
-  readonly channel: "subgroup" | "workgroup";
-  /** Default `"adjacent"`. Replicas in different subgroups meet at the end only, over workgroup memory. */
+  readonly channel: "subgroup" | "workgroup" | "mailbox";
+  /** Default `"adjacent"`. Replicas in different subgroups, or passes, meet at the end only. */
   readonly pairing?: Pairing;
-  /** Invocations of the doubled workgroup, as a WGSL expression (the largest, when several entry points share it). */
+  /** Invocations of the workgroup as it runs, as a WGSL expression (the largest, when several entry points share it). */
   readonly lanes: string;
   /** Where replicas that never meet leave their final signatures; without it they meet at the end. */
   readonly cells?: Cells;
@@ -40,14 +47,25 @@ export class Comparison {
   readonly #channel: Channel;
   /** The function that compares the final signatures, for a site where it needs one. */
   readonly #conclude: (site: string) => string;
+  /** How one replica's signature waits for the other replica. */
+  readonly #succession: () => Succession;
 
   constructor(names: Names, { channel, pairing = "adjacent", lanes, cells }: ComparisonOptions) {
     const library = new Library(names);
     const distance = distanceOf(pairing, names);
     this.#library = library;
-    this.#channel =
-      channel === "subgroup" ? subgroupChannel(library, distance) : workgroupChannel(library, lanes);
+    const channels = {
+      subgroup: () => subgroupChannel(library, distance),
+      workgroup: () => workgroupChannel(library, lanes),
+      mailbox: () => interGroupChannel(library),
+    };
+    this.#channel = channels[channel]();
+    this.#succession = () =>
+      channel === "subgroup"
+        ? succeedByExchange(library, this.#signature())
+        : succeedByBarrier(library, this.#signature(), lanes);
     this.#conclude = (site) => {
+      if (pairing === "passes") return `${this.#succession().conclude}(${site})`;
       if (cells) return `${balance(library, this.#signature(), cells)}()`;
       return channel === "subgroup"
         ? `${concludeByExchange(library, this.#signature(), distance)}(${site})`
@@ -99,6 +117,11 @@ export class Comparison {
     const words = this.signature();
     const agree = this.#channel.agree({ address: false, words });
     return quote().expression`${agree}(${`${site}u`}, 0u, ${words.expression})`;
+  }
+
+  /** The statement, last in the first of two passes, that keeps its signature, and begins another one. */
+  keepSignature(): Statement[] {
+    return quote().statements`${this.#succession().keep}();`;
   }
 
   /** The statement, last in an entry point, that has the final signatures compared. */

@@ -1,7 +1,14 @@
 import { recordCause } from "../reportBuffer.ts";
-import { agreementName, agreementParameters, type Channel, components, recordedValue } from "./channel.ts";
+import {
+  agreementName,
+  agreementParameters,
+  type Channel,
+  components,
+  recordedValue,
+  shareEach,
+} from "./channel.ts";
 import type { Library } from "./library.ts";
-import { foldText, type Words, wordType } from "./valueWords.ts";
+import { foldText } from "./valueWords.ts";
 
 /** How often a replica looks for its partner's word before it gives up. */
 const patience = 65536;
@@ -83,16 +90,6 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
         }`,
       );
     },
-    share(count: Words["count"]) {
-      const one = shareOne();
-      if (count === 1) return one;
-      const type = wordType(count);
-      const shared = components(count).map((component) => `${one}(site, ${component})`);
-      return library.once(
-        `share${count}`,
-        (name) => `
-        fn ${name}(site: u32, value: ${type}) -> ${type} { return ${type}(${shared.join(", ")}); }`,
-      );
-    },
+    share: (count) => shareEach(library, shareOne(), count),
   };
 }

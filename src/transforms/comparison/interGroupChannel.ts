@@ -1,0 +1,138 @@
+import { gaveUp, patienceOf } from "../mailbox.ts";
+import { recordCause } from "../reportBuffer.ts";
+import {
+  agreementName,
+  agreementParameters,
+  type Channel,
+  components,
+  recordedValue,
+  shareEach,
+} from "./channel.ts";
+import type { Library } from "./library.ts";
+import { foldText } from "./valueWords.ts";
+
+/** How often a replica looks for a word before it looks whether its twin has left. */
+const glance = 2 ** 10;
+
+/**
+ * A handshake over the mailbox in the report buffer, between invocations of twin workgroups. All reads are atomic, so they
+ * are made where both see the same: at the second-level cache.
+ *
+ * A word is sent in two slots, under two keys that name its epoch, pair and turn: slots that decode to one word prove that
+ * both are of this turn, and words of other turns, pairs or dispatches never do. So a word that differs is told from one
+ * that has not come yet, and no fence is needed. In each turn both replicas send and both wait, if only to let the other
+ * go on, so slots of two turns alternate.
+ *
+ * A wait ends in time. When the twin has left without a word, it has taken another path: a fault. When it has not, or has
+ * given up itself, then it did not run for so long, and nothing is known (`waitedTooLong`). A replica that has waited in
+ * vain never waits again, nor does any other invocation of a workgroup that has given up.
+ * Source: Wadden et al. 2014, section 7.
+ */
+export function interGroupChannel(library: Library): Channel {
+  const { names } = library;
+  const n = (thing: string) => names.the(thing);
+  const [report, replica] = [n("report"), n("replica")];
+  const alone = () => library.once("alone", (name) => `var<private> ${name}: bool;`);
+  const turn = () => library.once("turn", (name) => `var<private> ${name}: u32;`);
+  const slot = (whose: string) =>
+    `${n("mail")} + ((${turn()} & 1u) * 4u + (${whose}) * 2u) * ${n("mail_stride")}`;
+  const key = () => foldText(library, n("stamp"), [turn()]);
+
+  /** The statements that stop this invocation from waiting, and with `waitedTooLong` its workgroup. */
+  const giveUp = (cause: string) => `
+    ${alone()} = true;
+    if (${cause} == ${recordCause.waitedTooLong}u) { atomicStore(&${n("given_up")}, 1u); }
+    ${n("record")}(site, ${cause}, 0u, vec4<u32>());`;
+
+  /** Begins a turn once the pair before has left the place, which is long ago unless the ring is small. */
+  const begin = () =>
+    library.once(
+      "begin",
+      (name) => `
+      fn ${name}(site: u32) -> bool {
+        ${turn()} += 1u;
+        ${alone()} |= atomicLoad(&${n("given_up")}) != 0u;
+        if (${alone()}) { return false; }
+        for (var i = 0u; i < ${patienceOf(names)} && !${n("place_is_free")}; i++) {
+          ${n("place_is_free")} = atomicLoad(&${report}.places[${n("place")}]) == ~${n("stamp_before")};
+        }
+        if (${n("place_is_free")}) { return true; }
+        ${giveUp(`${recordCause.waitedTooLong}u`)}
+        return false;
+      }`,
+    );
+
+  const send = () =>
+    library.once(
+      "send",
+      (name) => `
+      fn ${name}(word: u32) {
+        let key = ${key()};
+        let slot = ${slot(replica)};
+        atomicStore(&${report}.mail[slot], word ^ key);
+        atomicStore(&${report}.mail[slot + ${n("mail_stride")}], word ^ ~(key >> 1u));
+      }`,
+    );
+
+  const receive = () =>
+    library.once(
+      "receive",
+      (name) => `
+      fn ${name}(site: u32) -> u32 {
+        let key = ${key()};
+        let slot = ${slot(`${replica} ^ 1u`)};
+        var has_left = false;
+        for (var i = 0u; i < ${patienceOf(names)}; i++) {
+          let word = atomicLoad(&${report}.mail[slot]) ^ key;
+          if (atomicLoad(&${report}.mail[slot + ${n("mail_stride")}]) == (word ^ ~(key >> 1u))) { return word; }
+          if (i % ${glance}u == ${glance - 1}u) {
+            let mark = atomicLoad(&${report}.places[${n("place")}]);
+            // What the twin sent before it left may still be on its way, so there is one more round.
+            if (has_left || mark == ${n("stamp")} + ${gaveUp}) { break; }
+            has_left = mark == ${n("stamp")};
+          }
+        }
+        let cause = select(${recordCause.waitedTooLong}u, ${recordCause.partnerAbsent}u, has_left);
+        ${giveUp("cause")}
+        return 0u;
+      }`,
+    );
+
+  const shareOne = () =>
+    library.once(
+      "share1",
+      (name) => `
+      fn ${name}(site: u32, value: u32) -> u32 {
+        if (!${begin()}(site)) { return value; }
+        ${send()}(select(value, 0u, ${replica} == 1u));
+        let word = ${receive()}(site);
+        return select(word, value, (${replica} == 0u) | ${alone()});
+      }`,
+    );
+
+  return {
+    shareNeedsAgreement: false,
+    isAlone: alone,
+    agree(compared) {
+      const { address, words: value } = compared;
+      const count = value?.count ?? 0;
+      const words = [...(address ? ["address"] : []), ...components(count)];
+      return library.once(
+        agreementName(compared),
+        (name) => `
+        fn ${name}(${agreementParameters(compared)}) -> bool {
+          if (!${begin()}(site)) { return false; }
+          let word = ${foldText(library, "site", words)};
+          ${send()}(word);
+          let theirs = ${receive()}(site);
+          if (${alone()}) { return false; }
+          if (theirs == word) { return true; }
+          ${alone()} = true;
+          ${n("record")}(site, ${recordCause.mismatch}u, address, ${recordedValue(count)});
+          return false;
+        }`,
+      );
+    },
+    share: (count) => shareEach(library, shareOne(), count),
+  };
+}
