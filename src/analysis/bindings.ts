@@ -1,7 +1,7 @@
 /** Which resources a program binds, and what an entry point does with each of them. */
-import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from "../wgsl/ast.ts";
+import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
+import { type AnyNode, walk } from "../wgsl/traverse.ts";
 import type { AccessMode, Type } from "../wgsl/types.ts";
 import { reachableFrom, variablesOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
@@ -69,7 +69,7 @@ export function buffersInPlace(
  * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with atomic operations and
  * lengths. A pointer that is kept or passed on counts as read and written, if what it points to can be written at all.
  */
-function storageAccesses(
+export function storageAccesses(
   program: Program,
   functions: Iterable<FunctionDeclaration>,
   which: "all" | "plain" = "all",
@@ -86,29 +86,43 @@ function storageAccesses(
     if (which === "plain" && type.store.kind === "atomic") return null;
     return type.access === "read" ? "read" : "read_write";
   };
-  for (const fn of functions) {
-    const noted = new Set<Identifier>();
-    const noteOnce = (place: Expression, access: AccessMode | null) => {
-      const root = rootVariable(program, place);
-      if (!root || noted.has(root.identifier)) return;
-      noted.add(root.identifier);
-      if (access) note(root.variable, access);
-    };
-    walk(fn.body, (node) => {
+  /** Notes what is done to the variable of a place, and what its indices load. */
+  const notePlace = (place: Expression, access: AccessMode | null) => {
+    const variable = rootVariable(program, place)?.variable;
+    if (variable && access) note(variable, access);
+    noteIndices(place);
+  };
+  const noteIndices = (place: Expression): void => {
+    if (place.kind === "index") noteAll(place.index);
+    if (place.kind === "index" || place.kind === "memberAccess") noteIndices(place.base);
+    if (place.kind === "unary") noteIndices(place.operand);
+  };
+  const noteAll = (part: AnyNode): void =>
+    walk(part, (node) => {
       if (node.kind === "assign" && node.target) {
-        noteOnce(node.target, node.operator === "=" ? "write" : "read_write");
-      } else if (node.kind === "increment") {
-        noteOnce(node.target, "read_write");
-      } else if (node.kind === "call" && node.args[0]) {
-        const access = operandAccess(builtinFunction(program, node));
-        if (access) noteOnce(node.args[0], which === "all" ? access : null);
-      } else if (node.kind === "unary" && node.operator === "&") {
-        noteOnce(node, pointerAccess(node));
-      } else if (node.kind === "identifier") {
-        noteOnce(node, "read");
+        notePlace(node.target, node.operator === "=" ? "write" : "read_write");
+        noteAll(node.value);
+        return false;
       }
+      if (node.kind === "increment") {
+        notePlace(node.target, "read_write");
+        return false;
+      }
+      const [pointer, ...operands] = node.kind === "call" ? node.args : [];
+      const access = node.kind === "call" ? operandAccess(builtinFunction(program, node)) : undefined;
+      if (pointer && access) {
+        notePlace(pointer, which === "all" ? access : null);
+        for (const operand of operands) noteAll(operand);
+        return false;
+      }
+      if (node.kind === "unary" && node.operator === "&") {
+        notePlace(node, pointerAccess(node));
+        return false;
+      }
+      if (node.kind === "identifier") notePlace(node, "read");
+      return true;
     });
-  }
+  for (const fn of functions) noteAll(fn.body);
   return accesses;
 }
 

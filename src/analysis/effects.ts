@@ -28,3 +28,19 @@ export function containsMemoryOperation(program: Program, part: Expression | Sta
   });
   return found;
 }
+
+/** True for a call on a texture that can be both loaded and stored. */
+export function isTextureInPlace(program: Program, call: CallExpression): boolean {
+  const type = call.args[0] && program.valueTypeOf(call.args[0]);
+  return type?.kind === "texture" && type.access === "read_write";
+}
+
+/** The loads in `part` from textures that can also be stored. */
+export function textureLoadsInPlace(program: Program, part: Statement): CallExpression[] {
+  const found: CallExpression[] = [];
+  walk(part, (node) => {
+    if (node.kind !== "call" || builtinFunction(program, node) !== "textureLoad") return;
+    if (isTextureInPlace(program, node)) found.push(node);
+  });
+  return found;
+}
