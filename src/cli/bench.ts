@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { benchRmtCommand } from "./benchRmt.ts";
+import { benchSpeculationCommand } from "./benchSpeculation.ts";
 import type { Io } from "./io.ts";
 
 /** `belay bench`: the measurements of a paper. */
@@ -7,5 +8,6 @@ export function benchCommand(io: Io, finish: (status: number) => void): Command 
   return new Command("bench")
     .summary("verify and measure a paper's programs")
     .description("Verifies a paper's programs and measures what it measures.")
-    .addCommand(benchRmtCommand(io, finish));
+    .addCommand(benchRmtCommand(io, finish))
+    .addCommand(benchSpeculationCommand(io, finish));
 }

@@ -6,13 +6,17 @@ import type { LoopData } from "../../src/loops/sequential.ts";
 const span = { start: 0, end: 0 };
 const index: Expression = { kind: "index", type: "i32" };
 const int = (value: number): Expression => ({ kind: "literal", type: "i32", value });
-const binary = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
+/** `value | 0`, as programs for integers have it around everything that may leave them. */
+const toInt = (operand: Expression): Expression => ({ kind: "convert", type: "i32", operand });
+const compare = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
   kind: "binary",
-  type: ["<", "==", "!="].includes(operator) ? "bool" : "i32",
+  type: "bool",
   operator,
   left,
   right,
 });
+const binary = (operator: BinaryOperator, left: Expression, right: Expression): Expression =>
+  toInt({ kind: "binary", type: "i32", operator, left, right });
 const load = (array: string, at: Expression, type: "i32" | "f32" = "i32"): Expression => ({
   kind: "load",
   type,
@@ -39,7 +43,7 @@ const { statements } = fc.letrec<{
   ),
   value: fc.oneof(
     { maxDepth: 3 },
-    { weight: 3, arbitrary: tie("element").map((e) => load("a", e as Expression)) },
+    { weight: 3, arbitrary: tie("element").map((e) => toInt(load("a", e as Expression))) },
     { weight: 1, arbitrary: fc.constant(index) },
     { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }).map(int) },
     { weight: 1, arbitrary: fc.constant<Expression>({ kind: "carried", type: "i32", name: "last" }) },
@@ -53,7 +57,7 @@ const { statements } = fc.letrec<{
   condition: fc
     .tuple(fc.constantFrom<BinaryOperator>("<", "==", "!="), tie("value"), tie("value"))
     .map(([operator, left, right]) =>
-      binary(operator, binary("&", left as Expression, int(3)), binary("&", right as Expression, int(3))),
+      compare(operator, binary("&", left as Expression, int(3)), binary("&", right as Expression, int(3))),
     ),
   statement: fc.oneof(
     { maxDepth: 2 },
@@ -110,7 +114,7 @@ const { statements } = fc.letrec<{
         .map(
           (which): Statement => ({
             kind: "if",
-            test: binary("==", binary("&", load("p", index), int(7)), int(3)),
+            test: compare("==", binary("&", load("p", index), int(7)), int(3)),
             yes: [{ kind: "misspeculate", which, span }],
             no: [],
           }),
@@ -121,7 +125,7 @@ const { statements } = fc.letrec<{
       arbitrary: tie("value").map(
         (v): Statement => ({
           kind: "if",
-          test: binary("==", binary("&", v as Expression, int(127)), int(77)),
+          test: compare("==", binary("&", v as Expression, int(127)), int(77)),
           yes: [{ kind: "endLoop" }],
           no: [],
         }),

@@ -83,11 +83,12 @@ export async function speculateOnThreads(
       const parts = results.map(({ reduced }) => reduced[reduction.name]!);
       reductions[reduction.name] = parts.reduce(combine, reductions[reduction.name]!);
     }
-    const { rounds, executed, misspeculated } = results[0]!;
+    const { rounds, executed, ended, misspeculated } = results[0]!;
     return {
       milliseconds: Math.max(...results.map((each) => each.milliseconds)),
       rounds,
       executed,
+      ended,
       misspeculated,
     };
   } finally {

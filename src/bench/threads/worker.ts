@@ -35,6 +35,7 @@ export interface ThreadResult {
   readonly milliseconds: number;
   readonly rounds: number;
   readonly executed: number;
+  readonly ended: boolean;
   /** Iterations of blocks that were thrown away, of all threads. */
   readonly misspeculated: number;
   readonly reduced: Record<string, number>;
@@ -116,6 +117,7 @@ function run(): ThreadResult {
     milliseconds: performance.now() - begin,
     rounds: round - 1,
     executed: from,
+    ended: over,
     misspeculated,
     reduced,
   };

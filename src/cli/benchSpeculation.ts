@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, InvalidArgumentError, Option } from "commander";
+import ora from "ora";
+import { compileLoop, runCompiled } from "../../workloads/loops/compiled.ts";
+import * as gatherScatter from "../../workloads/loops/gatherScatter.ts";
+import { type LoopEntry, loops } from "../../workloads/loops/index.ts";
+import { loadSpeculated } from "../bench/speculatedFunction.ts";
+import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
+import { renderPage } from "../report/page.ts";
+import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { describeSpeculation, renderSummary } from "./benchSpeculationReport.ts";
+import { exitStatus } from "./failure.ts";
+import { type Io, isTerminal } from "./io.ts";
+import { newDevice } from "./newDevice.ts";
+import { writeAtomically } from "./output.ts";
+
+/** What `belay bench speculation --json` prints. */
+export interface SpeculationRun extends SpeculationResult {
+  readonly date: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly adapter: AdapterChoice;
+  readonly size: Size;
+  readonly runs: number;
+  readonly threads: number;
+}
+
+const sizes = ["small", "documented", "scaled", "full"] as const;
+type Size = (typeof sizes)[number];
+
+interface Flags {
+  readonly size: Size;
+  readonly runs: number;
+  readonly threads: number;
+  readonly only?: readonly string[];
+  readonly growth: readonly number[] | undefined;
+  readonly out: string;
+  readonly json?: string | true;
+}
+
+/** `belay bench speculation`: what speculation gains and costs. */
+export function benchSpeculationCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("speculation")
+    .summary("what speculation gains and costs")
+    .description(
+      "Runs loops in order, in C, on threads and on the GPU, in the default engine and in the published one with parts left\nout, and verifies every result. The exit status is 1 when a result is wrong.",
+    )
+    .addOption(
+      new Option("--size <size>", "small runs anywhere; full is documented (the paper's) and scaled")
+        .choices([...sizes])
+        .default("small"),
+    )
+    .option("--runs <count>", "runs of each measurement, of which the median counts", count, 5)
+    .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
+    .option("--only <programs>", "names of programs, with commas between", programsFrom)
+    .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
+    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--json [file]", "print the result as JSON, or write it there")
+    .action(async (flags: Flags) => {
+      const run = await runSpeculation(flags, io);
+      const json = `${JSON.stringify(run, null, 2)}\n`;
+      const page = join(flags.out, "speculation.html");
+      await writeAtomically(page, renderPage(describeSpeculation(run)));
+      await writeAtomically(join(flags.out, "speculation.json"), json);
+      if (typeof flags.json === "string") await writeAtomically(flags.json, json);
+      io.stdout.write(flags.json === true ? json : `${renderSummary(run, io)}\nReport: ${resolve(page)}\n`);
+      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+async function runSpeculation({ size, runs, threads, only, growth }: Flags, io: Io): Promise<SpeculationRun> {
+  using opened = await openGpu();
+  const progress = ora({
+    stream: io.stderr as NodeJS.WriteStream,
+    isSilent: !isTerminal(io.stderr),
+    discardStdin: false,
+  });
+  const directory = mkdtempSync(join(tmpdir(), "belay-"));
+  const measured = size === "full" ? (["documented", "scaled"] as const) : ([size] as const);
+  const chosen = loops.filter(({ name }) => only?.includes(name) ?? true);
+  const bits = growth ?? (size === "small" ? [8, 10] : [16, 18, 20, 22, 24, 26, 27]);
+  try {
+    progress.start();
+    const result = await measureSpeculation({
+      newDevice: () => newDevice(opened),
+      programs: measured.flatMap((each) =>
+        chosen.map((entry) => programOf(entry, each, entry[each], directory)),
+      ),
+      growth: bits.map((bit) => growingProgram(bit, directory)),
+      runs,
+      threads,
+      progress: (doing) => {
+        progress.text = doing;
+      },
+    });
+    return {
+      ...result,
+      date: new Date().toISOString(),
+      node: process.version,
+      platform: `${process.platform} ${process.arch}`,
+      adapter: opened.choice,
+      size,
+      runs,
+      threads,
+    };
+  } finally {
+    progress.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function programOf(
+  { name, run }: Pick<LoopEntry, "name" | "run">,
+  size: string,
+  create: () => ReturnType<MeasuredProgram["create"]>,
+  directory: string,
+): MeasuredProgram {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const path = fileURLToPath(new URL(`../../workloads/loops/${name}.${extension}`, import.meta.url));
+  return {
+    name,
+    size,
+    run,
+    create,
+    load: () => loadSpeculated(path, name),
+    compiled: (parameters, runs) => runCompiled(compileLoop(name, directory), parameters, runs).seconds,
+  };
+}
+
+/** One iteration in a thousand reads what the one before it wrote. */
+function growingProgram(bits: number, directory: string): MeasuredProgram {
+  const entry = loops.find(({ name }) => name === "gatherScatter")!;
+  const create = () =>
+    gatherScatter.create({ length: 2 ** bits, rate: 0.001 }) as ReturnType<LoopEntry["small"]>;
+  return programOf(entry, `2^${bits}`, create, directory);
+}
+
+function count(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError("Expected a whole number from 1 on.");
+  return number;
+}
+
+function programsFrom(text: string): string[] {
+  return text.split(",").map((name) => {
+    if (!loops.some((each) => each.name === name.trim()))
+      throw new InvalidArgumentError(`"${name}" is none of ${loops.map((each) => each.name).join(", ")}.`);
+    return name.trim();
+  });
+}
+
+function bitsFrom(text: string): number[] {
+  return text.split(",").map((bits) => {
+    const number = Number(bits);
+    if (!Number.isInteger(number) || number < 1 || number > 30)
+      throw new InvalidArgumentError("Expected whole numbers from 1 to 30.");
+    return number;
+  });
+}
