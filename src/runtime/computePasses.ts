@@ -6,7 +6,8 @@ import { IndirectDispatch } from "./indirectDispatch.ts";
 import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import { PassCommands } from "./passCommands.ts";
-import type { PipelineFacts, Pipelines, Variant } from "./pipelines.ts";
+import type { PipelineRecord, Variant } from "./pipelineRecord.ts";
+import type { Pipelines } from "./pipelines.ts";
 import type { BufferRange } from "./resources.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 import { copyOffsets, type Step } from "./steps.ts";
@@ -30,7 +31,7 @@ export class ComputePasses {
     this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), limit };
     this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
-        passOf(this).setPipeline(pipelines.factsOf(pipeline));
+        passOf(this).setPipeline(pipelines.recordOf(pipeline));
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
         passOf(this).setBindGroup(index, { group: group ?? null, offsets: copyOffsets(offsets) });
@@ -66,7 +67,7 @@ class ComputePass {
   readonly #record: CommandRecord;
   readonly #parts: PassParts;
   /** What the program has set. */
-  #pipeline: PipelineFacts | undefined;
+  #pipeline: PipelineRecord | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
 
@@ -76,7 +77,7 @@ class ComputePass {
     this.#parts = parts;
   }
 
-  setPipeline(pipeline: PipelineFacts): void {
+  setPipeline(pipeline: PipelineRecord): void {
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
     if (this.#pipeline !== pipeline) this.#prepared = undefined;
     this.#pipeline = pipeline;
@@ -163,6 +164,11 @@ class ComputePass {
   #noteWrites(prepared: Prepared): void {
     const { shadowSync } = this.#record;
     if (shadowSync.isEmpty) return;
+    if ([...this.#groups.values()].some(({ group }) => group && !this.#parts.bindGroups.layoutOf(group))) {
+      // What stands in a bind group from elsewhere is not known.
+      shadowSync.clear();
+      return;
+    }
     prepared.written ??= this.#unshadowed();
     for (const range of prepared.written) shadowSync.wrote(range);
   }

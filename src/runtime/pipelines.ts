@@ -1,12 +1,12 @@
-import type { BindingAccess } from "../compiler/contract.ts";
 import { AddedBindings, addedPoints } from "./addedBindings.ts";
-import type { BindGroups, GroupAccess } from "./bindGroups.ts";
+import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Doubling } from "./doubledGrid.ts";
-import { type Kernel, type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
+import { type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
 import { type LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
+import { type Guarded, PipelineRecord, type Variant } from "./pipelineRecord.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** How a pipeline is made. */
@@ -17,32 +17,6 @@ interface Plan {
   readonly explicit?: LayoutRecord | undefined;
   /** Made from the protected kernel; absent when the program's own is used. */
   readonly guarded?: Guarded;
-}
-
-interface Guarded {
-  readonly kernel: Kernel;
-  readonly descriptor: GPUComputePipelineDescriptor;
-  /** The program's bind groups to which something is added. */
-  readonly shared: ReadonlySet<number>;
-}
-
-/** A pipeline that runs in place of the program's. */
-export interface Variant {
-  readonly pipeline: GPUComputePipeline;
-  /** None when the kernel is left alone. */
-  readonly added: AddedBindings | undefined;
-}
-
-/** What is known of a compute pipeline that the program uses. */
-export interface PipelineFacts {
-  /** The protected kernel, unless it is left alone. */
-  readonly kernel: Kernel | undefined;
-  /** The program's bind groups that the kernel uses, as far as that is known. */
-  readonly groups: readonly number[];
-  /** What runs on a grid that is doubled in this dimension; the same for all where grids stay as they are. */
-  variant(doubling: Doubling): Variant;
-  /** What the kernel does with the bindings of a group; undefined when that is not known. */
-  accessOf(group: number): GroupAccess;
 }
 
 /** Makes compute pipelines from protected kernels, and knows what each of them does. */
@@ -118,7 +92,7 @@ export class Pipelines {
     }
   }
 
-  factsOf(pipeline: GPUComputePipeline): PipelineFacts {
+  recordOf(pipeline: GPUComputePipeline): PipelineRecord {
     return this.#pipelines.stateOf(pipeline) ?? new PipelineRecord(this.#device, pipeline, {});
   }
 
@@ -192,87 +166,6 @@ export class Pipelines {
   ): GPUComputePipeline {
     this.#pipelines.cover(pipeline, record);
     return pipeline;
-  }
-}
-
-class PipelineRecord implements PipelineFacts {
-  readonly #device: GPUDevice;
-  /** The pipeline that the program asked for. */
-  readonly #own: GPUComputePipeline;
-  readonly #explicit: LayoutRecord | undefined;
-  readonly #bindings: readonly BindingAccess[] | undefined;
-  readonly groups: readonly number[];
-  readonly #accesses = new Map<number, GroupAccess>();
-  /** The default bind group layouts that the program was given. */
-  readonly #given = new WeakSet<GPUBindGroupLayout>();
-  #guarded: Guarded | undefined;
-  readonly #variants = new Map<Doubling, Variant>();
-  #makeVariant: ((doubling: Doubling) => Variant) | undefined;
-
-  constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Partial<Plan>) {
-    this.#device = device;
-    this.#own = own;
-    this.#explicit = explicit;
-    this.#bindings = choice?.bindings;
-    this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
-    this.#variants.set(0, { pipeline: own, added: undefined });
-  }
-
-  get kernel(): Kernel | undefined {
-    return this.#guarded?.kernel;
-  }
-
-  get hasDefaultLayout(): boolean {
-    return this.#explicit === undefined;
-  }
-
-  protect(guarded: Guarded, primary: Variant, makeVariant: (doubling: Doubling) => Variant): void {
-    this.#guarded = guarded;
-    this.#variants.set(0, primary);
-    if (guarded.kernel.interGroup) this.#makeVariant = makeVariant;
-  }
-
-  fallBack(): void {
-    this.#guarded = undefined;
-    this.#makeVariant = undefined;
-    this.#variants.clear();
-    this.#variants.set(0, { pipeline: this.#own, added: undefined });
-  }
-
-  variant(doubling: Doubling): Variant {
-    const known = this.#variants.get(doubling);
-    if (known) return known;
-    const made = this.#makeVariant ? this.#makeVariant(doubling) : this.variant(0);
-    this.#variants.set(doubling, made);
-    return made;
-  }
-
-  /** The bind group layout that the program sees. */
-  layoutAt(
-    index: number,
-    layoutOf: (pipeline: GPUComputePipeline) => GPUBindGroupLayout,
-  ): GPUBindGroupLayout {
-    const runs = this.variant(0).pipeline;
-    if (this.#explicit) return this.#explicit.groups[index] ?? layoutOf(runs);
-    const isAdded = this.#guarded && addedPoints(this.#guarded.kernel).some(({ group }) => group === index);
-    const isShared = this.#guarded?.shared.has(index);
-    if (isAdded && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
-    const layout = layoutOf(isShared ? this.#own : runs);
-    this.#given.add(layout);
-    return layout;
-  }
-
-  /** Whether a bind group of this layout fits the pipeline that the program knows, as far as Belay has to judge. */
-  accepts(layout: GPUBindGroupLayout): boolean {
-    return this.#explicit !== undefined || this.#given.has(layout);
-  }
-
-  accessOf(group: number): GroupAccess {
-    if (!this.#accesses.has(group)) {
-      const inGroup = this.#bindings?.filter((each) => each.group === group);
-      this.#accesses.set(group, inGroup && new Map(inGroup.map(({ binding, access }) => [binding, access])));
-    }
-    return this.#accesses.get(group);
   }
 }
 
