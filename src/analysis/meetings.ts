@@ -15,8 +15,8 @@ export interface Meeting {
 
 /**
  * The first such place of each kind: a store to memory that the invocation also loads, with no barrier between, as one
- * replica's store must wait for the other's load; an atomic operation whose result both replicas need. `isInside` tells
- * which variables have a copy per replica.
+ * replica's store must wait for the other's load; an atomic operation on one copy of memory whose result both replicas need.
+ * `isInside` tells which variables have a copy per replica.
  *
  * Requires access normal form.
  */
@@ -39,7 +39,9 @@ export function meetings(
       }
       if (node.kind === "let" && node.initializer.kind === "call") {
         const operation = builtinFunction(program, node.initializer);
-        if (operation?.startsWith("atomic"))
+        const [pointer] = node.initializer.args;
+        const variable = pointer && rootVariable(program, pointer)?.variable;
+        if (operation?.startsWith("atomic") && variable && !isInside(variable))
           add(node.initializer.span, `both replicas need the result of this ${operation}`);
       }
     });

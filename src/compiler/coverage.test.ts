@@ -10,10 +10,11 @@ const code = `
   var<workgroup> tile: array<u32, 64>;
   fn add(to: ptr<workgroup, atomic<u32>>, n: u32) { atomicAdd(to, n); }
   fn unused() { atomicSub(&count, 1u); }
+  var<workgroup> next: atomic<u32>;
   @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
     tile[i] = atomicLoad(&count);
     add(&bins.all[i % 4u], tile[63u - i]);
-    out[i] = tile[0] + bins.total;
+    out[i] = tile[0] + bins.total + atomicAdd(&next, 1u);
   }`;
 const gaps = (options: ProtectOptions) =>
   protect(code, options).diagnostics.map(({ code: number, severity, message, span }) => [
@@ -28,9 +29,10 @@ const outside = (what: string, why: string) => `${what} stays outside the sphere
 describe("the coverage", () => {
   it("names each atomic, and the workgroup memory that keeps one copy (BELAY210)", () => {
     expect(gaps({ redundancy: "intra+lds" })).toEqual([
-      ["BELAY210", "warning", outside('the memory of "bins"', "atomics keep one copy"), "bins"],
       ["BELAY210", "warning", outside("this atomicAdd", once), "atomicAdd(to, n)"],
+      ["BELAY210", "warning", outside('the memory of "next"', "atomics keep one copy"), "next"],
       ["BELAY210", "warning", outside('this atomicLoad of "count"', once), "atomicLoad(&count)"],
+      ["BELAY210", "warning", outside('this atomicAdd of "next"', once), "atomicAdd(&next, 1u)"],
     ]);
   });
 
@@ -38,7 +40,28 @@ describe("the coverage", () => {
     expect(gaps({ redundancy: "intra-lds" }).map(([, , , source]) => source)).toEqual([
       "atomicAdd(to, n)",
       "atomicLoad(&count)",
+      "atomicAdd(&next, 1u)",
     ]);
+  });
+
+  it("names the last of an odd number of invocations that swap lanes", () => {
+    const kernel = (size: string) =>
+      `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+      var<workgroup> bins: array<atomic<u32>, 4>;
+      override width = 5;
+      @compute @workgroup_size(${size}) fn main(@builtin(local_invocation_index) i: u32) {
+        atomicAdd(&bins[i % 4u], 1u); workgroupBarrier(); out[i] = atomicLoad(&bins[0]);
+      }`;
+    const messages = (size: string, constants = {}) =>
+      protect(kernel(size), { pairing: "passes", constants }).diagnostics.map(({ message }) => message);
+    const lone = (n: number) =>
+      outside(
+        `the lane of the last of ${n} invocations`,
+        "it has no neighbour to swap with, and runs both replicas",
+      );
+    expect(messages("3, 5")).toEqual([lone(15)]);
+    expect(messages("width")).toEqual([lone(5)]);
+    expect(messages("width", { width: 6 })).toEqual([]);
   });
 
   it("is complete without redundancy, of which it speaks", () => {

@@ -3,39 +3,73 @@ import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { outsideSphere } from "../diagnostics/protection.ts";
-import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
-import type { Redundancy } from "./contract.ts";
+import type { Settings } from "./settings.ts";
+import { invocationCount } from "./workgroupSize.ts";
+
+/** What is known of the variables of a protected program. */
+export interface Sphere {
+  /** True for workgroup variables of which each replica has a copy. */
+  isReplicated(variable: GlobalVariable): boolean;
+  /** True for variables whose atomic operations are executed once. */
+  isExecutedOnce(variable: GlobalVariable): boolean;
+}
 
 /** What the protected `functions` leave outside the sphere of replication, each with its place in the source, in order. */
 export function coverageGaps(
   program: Program,
   functions: ReadonlySet<FunctionDeclaration>,
-  redundancy: Redundancy,
+  { redundancy }: Pick<Settings, "redundancy">,
+  { isReplicated, isExecutedOnce }: Sphere,
 ): Diagnostic[] {
   if (redundancy === "none") return [];
   const gaps: Diagnostic[] = [];
-  for (const variable of variablesOf(program, functions)) {
+  const variables = variablesOf(program, functions);
+  for (const variable of variables) {
     const isInside = addressSpaceOf(variable) !== "workgroup" || redundancy === "intra-lds";
-    if (isInside || !containsAtomic(program.declaredTypeOf(variable))) continue;
+    if (isInside || isReplicated(variable)) continue;
     gaps.push(outsideSphere(variable.nameSpan, `the memory of "${variable.name}"`, "atomics keep one copy"));
   }
+  const atomics = [...variables].filter((variable) => containsAtomic(program.declaredTypeOf(variable)));
   for (const fn of functions) {
     walk(fn.body, (node) => {
       if (node.kind !== "call") return;
       const operation = builtinFunction(program, node);
       const pointer = node.args[0];
       if (!operation?.startsWith("atomic") || !pointer) return;
-      const name = rootVariable(program, pointer)?.variable.name;
+      const variable = rootVariable(program, pointer)?.variable;
+      // A pointer that was handed over may point to any of them.
+      if (!(variable ? [variable] : atomics).some(isExecutedOnce)) return;
       gaps.push(
         outsideSphere(
           node.span,
-          `this ${operation}${name ? ` of "${name}"` : ""}`,
+          `this ${operation}${variable ? ` of "${variable.name}"` : ""}`,
           "its operands are compared, but it is executed once",
         ),
       );
     });
   }
   return gaps.sort((a, b) => a.span.start - b.span.start);
+}
+
+/**
+ * The invocation of an odd workgroup that has no neighbour to swap lanes with. `sized` is the program with overrides
+ * turned into constants, as far as they are known, and `kernel` one of its functions.
+ */
+export function loneInvocation(
+  sized: Program,
+  kernel: FunctionDeclaration,
+  { pairing }: Pick<Settings, "pairing">,
+): Diagnostic[] {
+  const invocations = invocationCount(sized, kernel) ?? 0;
+  if (pairing !== "passes" || invocations % 2 === 0) return [];
+  return [
+    outsideSphere(
+      kernel.nameSpan,
+      `the lane of the last of ${invocations} invocations`,
+      "it has no neighbour to swap with, and runs both replicas",
+    ),
+  ];
 }

@@ -56,11 +56,21 @@ describe("a kernel is left alone", () => {
         code: "BELAY205",
         message:
           '"main" is left unprotected: it would need 18816 bytes of workgroup memory, and the device allows 16384',
-        help: "use intra-lds, which keeps one copy of workgroup memory",
+        help: "use intra-lds or the pairing passes, which keep one copy of workgroup memory",
       },
     ]);
     expect(found(code, { redundancy: "intra-lds" })).toEqual([]);
     expect(found(code, { limits: { maxComputeWorkgroupStorageSize: 18816 } })).toEqual([]);
+  });
+
+  it("but not for its size or memory when its replicas run one after the other", () => {
+    const pairing = { pairing: "passes" } as const;
+    const code = kernel("tile[i] = i; out[i] = tile[0];", "var<workgroup> tile: array<u32, 3840>;", "256");
+    expect(found(code, pairing)).toEqual([]);
+    // Without subgroups each invocation leaves a word.
+    const full = code.replace("3840", "3841");
+    expect(found(full, pairing)).toEqual(["BELAY205 warning"]);
+    expect(found(full, { ...pairing, features: ["subgroups"] })).toEqual([]);
   });
 
   it("when the module hides a name that generated code needs (BELAY206)", () => {

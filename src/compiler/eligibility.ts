@@ -1,19 +1,15 @@
 /** Whether an entry point can be protected on this device, and if not, why: checked before anything is changed. */
-import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
+import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
-import { finalBytes } from "../transforms/comparison/conclusion.ts";
-import { slotBytes } from "../transforms/comparison/workgroupChannel.ts";
-import { bytesOfCopies } from "../transforms/replicateWorkgroupMemory.ts";
-import type { FunctionDeclaration } from "../wgsl/ast.ts";
-import { sizeOf } from "../wgsl/layout.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
-import type { Type } from "../wgsl/types.ts";
 import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
-import { invocationCount, largestWorkgroup, mostInvocations } from "./workgroupSize.ts";
+import { workgroupBytes } from "./workgroupMemory.ts";
+import { invocationCount, mostInvocations } from "./workgroupSize.ts";
 
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
@@ -59,7 +55,10 @@ export function obstacles(
         help,
       );
     }
-    const bytes = workgroupBytes(program, sized, name, options);
+    // What must have two copies; atomics may have one.
+    const isCopied = (variable: GlobalVariable) =>
+      options.redundancy === "intra+lds" && !containsAtomic(sized.declaredTypeOf(variable));
+    const bytes = workgroupBytes(program, sized, functionNamed(sized, name), options, isCopied);
     if (bytes !== undefined && bytes > limits.maxComputeWorkgroupStorageSize) {
       const help =
         options.pairing === "passes"
@@ -115,35 +114,6 @@ function* subgroupUses(
   }
 }
 
-/** Bytes of workgroup memory of the protected kernel, or undefined when an override without a value decides. */
-function workgroupBytes(
-  program: Program,
-  sized: Program,
-  name: string,
-  { redundancy, pairing, channel, limits }: EligibilityOptions,
-): number | undefined {
-  let bytes = 0;
-  for (const variable of variablesOf(sized, reachableFrom(sized, [functionNamed(sized, name)]))) {
-    if (addressSpaceOf(variable) !== "workgroup") continue;
-    const type = sized.declaredTypeOf(variable);
-    if (!hasKnownSize(type)) return undefined;
-    const isCopied = redundancy === "intra+lds" && pairing !== "passes" && !containsAtomic(type);
-    bytes += Math.ceil((isCopied ? bytesOfCopies(type, pairing) : sizeOf(type)) / 16) * 16;
-  }
-  if (channel === "subgroup") return bytes;
-  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
-  // The slots of the channel are one variable for all kernels.
-  const invocations =
-    kernels.length === 1
-      ? invocationCount(sized, functionNamed(sized, name))
-      : largestWorkgroup(program, kernels, limits, pairing);
-  // Replicas that meet only at the end need no slots.
-  const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
-  return invocations && bytes + each * invocations;
-}
-
 function functionNamed(program: Program, name: string): FunctionDeclaration {
   return functionsOf(program).find((fn) => fn.name === name)!;
 }
-
-const hasKnownSize = (type: Type): boolean => type.kind !== "array" || typeof type.count === "number";

@@ -6,12 +6,12 @@ import { noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts
 import { Names } from "../transforms/names.ts";
 import { SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
-import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import type { EntryPointSummary, ProtectOptions, ProtectResult } from "./contract.ts";
-import { coverageGaps } from "./coverage.ts";
+import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { withConstants } from "./overrides.ts";
 import { transform } from "./pipeline.ts";
@@ -67,7 +67,12 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
   }
   diagnostics.push(...prepared.diagnostics);
   const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
-  diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings.redundancy));
+  diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings, sphereOf(prepared)));
+  diagnostics.push(
+    ...functionsOf(sized)
+      .filter(({ name }) => prepared.entryPoints.has(name))
+      .flatMap((kernel) => loneInvocation(sized, kernel, settings)),
+  );
   if (options.strict && diagnostics.length > 0)
     return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
   if (fit.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
@@ -77,6 +82,22 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
     ...result.entryPoints.find(({ name }) => name === summary.name),
   }));
   return { ...result, entryPoints: summaries, diagnostics };
+}
+
+/** What preparation has found out about the variables of the source, which may have got other names. */
+function sphereOf({ program, replicated, plans }: Prepared): Sphere {
+  const names = new Map(
+    program.module.declarations.flatMap((variable) =>
+      variable.kind === "globalVariable" ? [[variable.nameSpan.start, variable.name]] : [],
+    ),
+  );
+  const once = new Set([...plans.values()].flatMap((plan) => [...plan.once]));
+  const isReplicated = ({ nameSpan }: GlobalVariable) => replicated.has(names.get(nameSpan.start) ?? "");
+  return {
+    isReplicated,
+    isExecutedOnce: (variable) =>
+      plans.size > 0 ? once.has(names.get(variable.nameSpan.start) ?? "") : !isReplicated(variable),
+  };
 }
 
 /** The entry points of a program that stays as it is. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf, reachableFrom } from "../analysis/callGraph.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
 import { compareStores } from "./compareStores.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { expandSwizzles } from "./expandSwizzles.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
 import { replicateInvocations } from "./replicateInvocations.ts";
-import { isReplicated } from "./replicateWorkgroupMemory.ts";
 import { CheckSites, reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("compareStores");
@@ -28,7 +28,7 @@ const compare =
         functionsOf(program).filter(({ name }) => name === "main"),
       ),
       entryPoints: new Set(["main"]),
-      isReplicated: (variable) => copies && isReplicated(program, names, variable),
+      isReplicated: (variable) => copies && addressSpaceOf(variable) === "workgroup",
     });
 const memory = `
   struct Part { at: vec3f, flags: array<u32, 4> }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
 import { f32Type } from "../wgsl/types.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
@@ -20,6 +21,8 @@ const replicate =
       comparison: new Comparison(names, { channel: "workgroup", lanes: "64u" }),
       sites,
       functions: new Set(functionsOf(program).filter(({ name }) => name.startsWith("f"))),
+      isReplicated: (variable) =>
+        addressSpaceOf(variable) === "workgroup" && !variable.name.startsWith("shared"),
     });
 const replicated = (name: string, wgsl: string) => golden(name, wgsl, normalizeAccesses, report, replicate());
 
@@ -52,6 +55,16 @@ describe("gives each replica a copy", () => {
       fn f(i: i32) { row[i] = row[-1 - i]; rows[1][i].x = rows[i][0].y; _ = &row; }`,
     ));
 
+  it("of atomics", () =>
+    replicated(
+      "atomics",
+      `struct Bins { total: u32, all: array<atomic<u32>, 40> }
+      override n = 4;
+      var<workgroup> bins: Bins;
+      var<workgroup> counts: array<atomic<i32>, n>;
+      fn f(i: u32) { atomicAdd(&bins.all[i], 1u); atomicMax(&counts[i], 3); workgroupBarrier(); bins.total = atomicLoad(&bins.all[0]); }`,
+    ));
+
   it("of f16 values", () =>
     replicated(
       "f16",
@@ -60,16 +73,16 @@ describe("gives each replica a copy", () => {
 });
 
 describe("keeps one copy", () => {
-  it("of atomics, of what no replicated function uses, and of other memory", () =>
+  it("of what it is told to, of what no replicated function uses, and of other memory", () =>
     replicated(
       "single copies",
       `struct Bins { total: u32, all: array<atomic<u32>, 4> }
-      var<workgroup> bins: Bins;
-      var<workgroup> count: atomic<i32>;
+      var<workgroup> shared_bins: Bins;
+      var<workgroup> shared_count: atomic<i32>;
       var<workgroup> unused: u32;
       var<workgroup> other: u32;
       var<private> mine: u32;
-      fn f(i: u32) { bins.total = i; atomicAdd(&bins.all[i], 1u); mine = workgroupUniformLoad(&bins.total); atomicStore(&count, 1); }
+      fn f(i: u32) { shared_bins.total = i; atomicAdd(&shared_bins.all[i], 1u); mine = workgroupUniformLoad(&shared_bins.total); atomicStore(&shared_count, 1); }
       fn g() { other = 1u; }`,
     ));
 });

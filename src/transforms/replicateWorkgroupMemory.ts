@@ -7,8 +7,8 @@
  *
  * The copies are skewed by half of the 32 banks: neighbouring lanes, which are replicas of one invocation, then
  * never meet in a bank. The skew is a member, as drivers choose the layout of workgroup memory and ignore `@size`. An array whose size an override decides becomes one array with both copies behind each other.
- * Variables with atomics keep one copy: their operations run once (executeAtomicsOnce). A `workgroupUniformLoad`
- * reads both copies, compares them and goes on with the first.
+ * Atomic operations on a copy are its replica's. A `workgroupUniformLoad` reads both copies, compares them and goes on
+ * with the first.
  *
  * Requires: access normal form, declareReport.   Ensures: valid module.
  * Order:    after replicateInvocations, before compareStores.
@@ -16,7 +16,7 @@
  */
 import { variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
-import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
+import { rootVariable } from "../analysis/places.ts";
 import type {
   CallExpression,
   Declaration,
@@ -44,17 +44,13 @@ export interface ReplicateWorkgroupMemoryOptions {
   readonly sites: CheckSites;
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** True for the variables to copy. */
+  readonly isReplicated: (variable: GlobalVariable) => boolean;
 }
 
 /** Bytes of half the banks of workgroup memory (32 banks of 4 bytes), and of all. */
 const halfBanks = 64;
 const allBanks = 128;
-
-/** True for the variables that get a copy per replica. */
-export function isReplicated(program: Program, names: Names, variable: GlobalVariable): boolean {
-  if (names.isGenerated(variable.name) || addressSpaceOf(variable) !== "workgroup") return false;
-  return !containsAtomic(program.declaredTypeOf(variable));
-}
 
 /** Bytes that both copies of a variable of a type take. */
 export function bytesOfCopies(type: Type, pairing: Pairing): number {
@@ -82,7 +78,7 @@ export function replicateWorkgroupMemory(
   const copiesOf = new Map<GlobalVariable, Copies>();
   const used = variablesOf(program, options.functions);
   const declarations: Declaration[] = program.module.declarations.flatMap((variable) => {
-    if (variable.kind !== "globalVariable" || !used.has(variable) || !isReplicated(program, names, variable))
+    if (variable.kind !== "globalVariable" || !used.has(variable) || !options.isReplicated(variable))
       return [variable];
     const type = program.declaredTypeOf(variable);
     const override = type.kind === "array" && type.count === "override";
