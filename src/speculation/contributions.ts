@@ -2,7 +2,7 @@ import type { Loop } from "../loops/ir.ts";
 import { identityOf } from "../loops/kernels/body.ts";
 import { controlWords } from "../loops/kernels/control.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
-import type { Execution } from "./execution.ts";
+import type { Part } from "./execution.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { bind } from "./rounds.ts";
@@ -17,7 +17,7 @@ export function contributionBytes({ reductions }: Loop, count: number): number {
 /** Makes iterations contribute nothing: those that the CPU executes are in the execution's values already. */
 export function clearContributions(
   workspace: Workspace,
-  { loop, count }: Execution,
+  { loop, count }: Part,
   contributions: GPUBuffer,
   from: number,
   to: number,
@@ -31,7 +31,7 @@ export function clearContributions(
 /** Combines what the iterations before `end` contributed with the values that the execution has. */
 export async function combineContributions(
   workspace: Workspace,
-  { loop, count, reductions }: Execution,
+  { loop, count, reductions }: Part,
   buffers: Readonly<Record<string, GPUBuffer>>,
   end: number,
   timer: PhaseTimer | null,

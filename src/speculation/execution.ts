@@ -19,10 +19,28 @@ export interface Execution {
   readonly carried: Record<string, number>;
   readonly reductions: Record<string, number>;
   /**
-   * Executes iterations on the CPU, on what is in the buffers now; resolves to the first that was not executed, and
-   * whether the loop ended itself.
+   * Executes iterations on the CPU, on what is in the buffers now: those that wait, and then from `from` to `to - 1`, or as
+   * many as it can in so many milliseconds. Resolves to the first that was not executed, and whether the loop ended itself.
    */
-  onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }>;
+  onCpu(
+    from: number,
+    to: number,
+    more?: { readonly waiting?: readonly Range[]; readonly milliseconds?: number },
+  ): Promise<{ readonly next: number; readonly ended: boolean }>;
+}
+
+/** Iterations from `from` to `to - 1`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What an execution does on the GPU. */
+export type Part = Omit<Execution, "onCpu">;
+
+/** Some iterations of an execution, counted from the first of them. */
+export function partOf(execution: Part, from: number, count: number): Part {
+  return { ...execution, first: execution.first + from * execution.step, count };
 }
 
 /** What came of an execution. */

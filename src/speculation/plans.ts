@@ -1,5 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
+import { loggedKernels, logBytes, type LogSize } from "../loops/kernels/logged.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
 import { type dispatchOffsets, schedulingKernels } from "../loops/kernels/scheduling.ts";
@@ -59,5 +60,23 @@ export function byReservation(loop: Loop): Plan {
     epochs: 1,
     bytesPerSlot: 12,
     marksPerElement: 2,
+  };
+}
+
+/** Executes iterations on what was there before the window, and commits those before the first that should have seen something else. */
+export function logged(loop: Loop, size: LogSize): Plan {
+  const { compute, check, order, commit } = loggedKernels(loop);
+  return {
+    name: "logged",
+    phases: [
+      { kernel: compute, phase: "computation", size: "evaluate" },
+      ...(hasMarks(loop) ? [{ kernel: check, phase: "check", size: "evaluate" } as const] : []),
+      { kernel: schedulingKernels(loop).scheduleLogged, phase: "scheduling", size: null },
+      ...(hasMarks(loop) ? [{ kernel: order, phase: "commit", size: "order" } as const] : []),
+      { kernel: commit, phase: "commit", size: "execute" },
+    ],
+    epochs: 2,
+    bytesPerSlot: logBytes(size),
+    marksPerElement: 1,
   };
 }

@@ -1,3 +1,4 @@
+import { DeviceFailure } from "./deviceFailure.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A buffer, or the start of one, to be read. */
@@ -27,7 +28,9 @@ export async function readBuffers(
     return start - bytes;
   });
   device.queue.submit([encoder.finish()]);
-  await staging.mapAsync(GPUMapMode.READ, 0, total);
+  await staging.mapAsync(GPUMapMode.READ, 0, total).catch((error: unknown) => {
+    throw new DeviceFailure("its memory cannot be read", { cause: error });
+  });
   const mapped = staging.getMappedRange(0, total);
   return (use) => {
     for (const [place, { bytes }] of readings.entries())

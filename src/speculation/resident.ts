@@ -67,6 +67,11 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#changed;
   }
 
+  /** Whether only another device's copy is up to date. */
+  isElsewhere(workspace: Workspace): boolean {
+    return this.#changed && this.#workspace !== workspace;
+  }
+
   /** Bytes that {@link upload} would send. */
   bytesToSend(workspace: Workspace): number {
     return this.#workspace === workspace ? this.#unsent.end - this.#unsent.start : this.#host.byteLength;
@@ -120,8 +125,8 @@ export class Resident<Data extends LoopData = LoopData> {
     if (!this.#changed) return null;
     const { byteLength } = this.#host;
     const take = (bytes: Uint8Array) => {
-      const host = new Uint8Array(this.#host.buffer, this.#host.byteOffset, this.#host.byteLength);
-      host.set(bytes.subarray(0, byteLength));
+      // The memory of an empty array may have been given away.
+      if (byteLength > 0) new Uint8Array(this.#host.buffer, this.#host.byteOffset, byteLength).set(bytes.subarray(0, byteLength));
       this.#changed = false;
       return byteLength;
     };

@@ -22,6 +22,7 @@ export function startOf(base: number, window: number, carried: Uint32Array): Con
 /** Encodes rounds of a plan, submits them and reads how far they came. */
 export class Rounds {
   readonly #workspace: Workspace;
+  readonly #loop: Loop;
   readonly #plan: Plan;
   readonly #timer: PhaseTimer | null;
   readonly #groups: readonly GPUBindGroup[];
@@ -31,12 +32,14 @@ export class Rounds {
   /** Uses the buffers by the names that the kernels have for them. */
   constructor(
     workspace: Workspace,
+    loop: Loop,
     plan: Plan,
     pipelines: readonly LoopPipeline[],
     buffers: Readonly<Record<string, GPUBuffer>>,
     timer: PhaseTimer | null,
   ) {
     this.#workspace = workspace;
+    this.#loop = loop;
     this.#plan = plan;
     this.#timer = timer;
     this.#pipelines = pipelines;
@@ -45,16 +48,22 @@ export class Rounds {
   }
 
   /** Writes the parameters and the control words that the next rounds begin with. */
-  begin(loop: Loop, parameters: Readonly<Record<string, number>>, state: ControlState): void {
+  begin(parameters: Readonly<Record<string, number>>, state: ControlState): void {
     const { queue } = this.#workspace.device;
     const { params, control, dispatches } = this.#buffers;
     this.#makeRoom(1);
-    queue.writeBuffer(params!, 0, packParameters(engineParameters(loop), parameters));
+    queue.writeBuffer(params!, 0, packParameters(engineParameters(this.#loop), parameters));
     const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
     const sizes = new Uint32Array(9);
     sizes.set(sizeFor(state.slots), dispatchOffsets.evaluate / 4);
     queue.writeBuffer(dispatches!, 0, sizes);
+  }
+
+  /** Changes a parameter that is a u32. */
+  setParameter(name: string, value: number): void {
+    const place = [...engineParameters(this.#loop).keys()].indexOf(name);
+    this.#workspace.device.queue.writeBuffer(this.#buffers.params!, 4 * place, Uint32Array.of(value));
   }
 
   /** Runs at most `count` rounds; resolves to the control words after them. */

@@ -1,9 +1,10 @@
-import type { ElementType, Loop } from "../loops/ir.ts";
+import type { Loop } from "../loops/ir.ts";
 import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
-import { runDefault } from "./defaultEngine.ts";
-import type { Engine, Execution } from "./execution.ts";
+import { DeviceCall } from "./deviceCall.ts";
+import { whyNot } from "./eligibility.ts";
+import type { Engine } from "./execution.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
-import { type PublishedOptions, runPublished } from "./published.ts";
+import type { PublishedOptions } from "./published.ts";
 import { download, Resident } from "./resident.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -79,106 +80,39 @@ export function useDevice(device: GPUDevice | null): void {
   usedDevice = device;
 }
 
-/** Executes a loop with the effects that it has on the CPU. Loops on one device are executed one after the other. */
+/**
+ * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot. Loops on one device are executed one after
+ * the other. Leave the arrays alone until it resolves.
+ *
+ * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when the device fails with data that
+ * only it had, or an array got another length meanwhile.
+ */
 export async function speculate(call: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
   const device = options.device ?? usedDevice;
-  if (options.engine === "sequential" || !device) {
-    return runSequential(call, device ? "the program asked for it" : "no device was given");
-  }
+  const hosts = Object.fromEntries(
+    Object.entries(call.arrays).map(([name, array]) => [name, array instanceof Resident ? array.host : array]),
+  );
+  const inOrder = (reason: string) => runSequential(call, hosts, reason);
+  if (options.engine === "sequential") return inOrder("the program asked for it");
+  if (!device) return inOrder("no device was given");
   const workspace = Workspace.of(device);
-  return workspace.exclusively(() => runOnDevice(workspace, call, options));
+  return workspace.exclusively(() => {
+    const reason = workspace.isLost ? "the device is lost" : whyNot(call, hosts, device.limits);
+    return reason === null ? new DeviceCall(workspace, call, options).run() : inOrder(reason);
+  });
 }
 
-async function runOnDevice(
-  workspace: Workspace,
+/** Executes the whole loop on the CPU. */
+async function runSequential(
   call: SpeculateCall,
-  options: SpeculateOptions,
+  hosts: Readonly<Record<string, LoopData>>,
+  reason: string,
 ): Promise<Speculated> {
   const start = performance.now();
-  const { loop } = call;
   const moved = { uploaded: 0, downloaded: 0 };
-  const arrays = Object.entries(call.arrays).map(([name, given]) => {
-    const { role } = loop.arrays.find((array) => array.name === name)!;
-    return {
-      name,
-      written: role !== "read",
-      isOwn: !(given instanceof Resident),
-      resident: asResident(given),
-    };
-  });
-  const written = arrays.filter((array) => array.written).map(({ resident }) => resident);
-  const everything = arrays.map(({ resident }) => resident);
-  const hosts = Object.fromEntries(arrays.map(({ name, resident }) => [name, resident.host]));
-  const upload = () =>
-    Object.fromEntries(arrays.map(({ name, resident }) => [name, resident.upload(workspace, moved)]));
-
-  try {
-    const carried = { ...call.carried };
-    const reductions = { ...call.reductions };
-    const buffers = upload();
-    const execution: Execution = {
-      ...call,
-      carried,
-      reductions,
-      buffers,
-      lengths: Object.fromEntries(arrays.map(({ name, resident }) => [name, resident.length])),
-      async onCpu(from, to) {
-        await download(everything, moved);
-        const inputs = { ...call.inputs, $first: call.first, $step: call.step };
-        const result = call.sequential(hosts, inputs, carried, reductions, from, to);
-        for (const resident of written) resident.hostChanged();
-        upload();
-        for (const resident of written) resident.deviceChanged();
-        return result;
-      },
-    };
-    for (const resident of written) resident.deviceChanged();
-    const engine = engineOf(options);
-    const outcome = await engine(workspace, execution, options);
-    await download(
-      arrays.filter(({ isOwn }) => isOwn).map(({ resident }) => resident),
-      moved,
-    );
-    const { executed, ended, rounds, misspeculated, onCpu, plans, phases } = outcome;
-    const statistics: Statistics = {
-      engine: typeof options.engine === "function" ? options.engine.name : (options.engine ?? "default"),
-      reason: "the loop can be executed on the GPU",
-      plans,
-      rounds,
-      committed: executed,
-      misspeculated,
-      onCpu,
-      time: performance.now() - start,
-      phases,
-      bytes: moved,
-    };
-    return { carried, reductions, ended, next: executed, statistics };
-  } finally {
-    for (const { isOwn, resident } of arrays) if (isOwn) resident.giveBack();
-  }
-}
-
-function engineOf({ engine }: SpeculateOptions): Engine<SpeculateOptions> {
-  if (typeof engine === "function") return engine;
-  if (engine !== "published") return runDefault;
-  return (workspace, execution, { published, ...options }) =>
-    runPublished(workspace, execution, { ...options, ...published });
-}
-
-function asResident(array: LoopData | Resident): Resident {
-  return array instanceof Resident ? array : new Resident(array);
-}
-
-async function runSequential(call: SpeculateCall, reason: string): Promise<Speculated> {
-  const start = performance.now();
-  const residents = Object.values(call.arrays).filter((array) => array instanceof Resident);
-  const moved = { uploaded: 0, downloaded: 0 };
-  await download(residents, moved);
-  const hosts = Object.fromEntries(
-    Object.entries(call.arrays).map(([name, array]) => [
-      name,
-      array instanceof Resident ? array.host : array,
-    ]),
+  await download(
+    Object.values(call.arrays).filter((array) => array instanceof Resident),
+    moved,
   );
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
@@ -202,15 +136,3 @@ async function runSequential(call: SpeculateCall, reason: string): Promise<Specu
   };
   return { carried, reductions, ended, next, statistics };
 }
-
-/** The constructors of typed arrays by the element type that a loop has for them. */
-export const constructors: Readonly<Record<ElementType, new (length: number) => LoopData>> = {
-  i8: Int8Array,
-  u8: Uint8Array,
-  u8c: Uint8ClampedArray,
-  i16: Int16Array,
-  u16: Uint16Array,
-  i32: Int32Array,
-  u32: Uint32Array,
-  f32: Float32Array,
-};

@@ -23,6 +23,7 @@ export class Workspace {
   readonly #pipelines = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
   #stamp = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #isLost = false;
 
   /** The workspace of a device. */
   static of(device: GPUDevice): Workspace {
@@ -35,6 +36,13 @@ export class Workspace {
 
   private constructor(device: GPUDevice) {
     this.device = device;
+    void device.lost.then(() => {
+      this.#isLost = true;
+    });
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** A number that tells one execution of a loop from the ones before it; not 0, which is what new memory holds. */

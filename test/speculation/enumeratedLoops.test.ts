@@ -52,7 +52,7 @@ const published = (left: SpeculateOptions["published"]): SpeculateOptions => ({
 });
 
 describe.each(["fixed", "dependent"] as const)("loops with %s addresses run as in sequence", (name) => {
-  it.skipIf(name === "dependent")("in the default engine", async () => {
+  it("in the default engine", async () => {
     expect(await wrongLoops(name, {})).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ const words = {
   executing_base: "The first iteration of the window that they belong to.",
   executing_epoch: "The epoch in which they were marked.",
   ordered: "1 when several of them may store to one element, so that the last one must be found.",
-  streak: "Rounds in a row in which every iteration was committed.",
+  turns: "How many iterations the rounds before this one have looked at in this window.",
   rounds: "Rounds so far.",
   evaluated: "Iterations that rounds have looked at, modulo 2^32.",
   evaluated_high: "The same, in units of 2^32.",

@@ -12,6 +12,7 @@ export const markFunctions = `
 const NONE = 0x${none.toString(16)}u;
 const CONFLICT_FLOW = ${conflictKinds.flow}u;
 const CONFLICT_ORDER = ${conflictKinds.order}u;
+const SLOT_BITS = ${slotBits}u;
 
 fn mark_of(epoch: u32, slot: u32) -> u32 { return (epoch << ${slotBits}u) | (${2 ** slotBits - 1}u - slot); }
 
@@ -77,18 +78,27 @@ export function markedElements(loop: Loop, lengths: Readonly<Record<string, numb
 
 /** The place of an element; see {@link offsetsOf}. */
 export function identify(array: LoopArray): string {
-  return `params.offset_${wgslName(array.name)} + element`;
+  return `${offsetOf(array)} + element`;
+}
+
+/** The place of an array's first element. */
+export function offsetOf({ name }: LoopArray): string {
+  return `params.offset_${wgslName(name)}`;
 }
 
 /**
  * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
- * how many elements are `marked`, turns of inner loops per iteration (`fuel`), the longest window there is room for
- * (`capacity`), the window that the program asked for (`window`, 0 for none), and `stamp`, see the word of that name.
+ * how many elements are `marked`, turns of inner loops per iteration (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the
+ * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
+ * (`window`, 0 for none), and `stamp`, see the word of that name.
  */
 export function engineParameters(loop: Loop): Map<string, NumberType> {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
-  return parametersOf(loop, [...offsets, "marked", "fuel", "capacity", "window", "stamp"]);
+  return parametersOf(loop, [
+    ...offsets,
+    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window", "stamp"],
+  ]);
 }
 
 /** The value of the index in iteration `iteration`, counted from 0. */

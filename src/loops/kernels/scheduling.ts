@@ -32,6 +32,9 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
   };
 }
 
+/** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
+export const shortestWindow = 1024;
+
 /** Byte offsets of the sizes in the buffer `dispatches`. */
 export const dispatchOffsets = { evaluate: 0, execute: 12, order: 24 } as const;
 
@@ -68,19 +71,23 @@ fn limit() -> u32 {
 }
 
 /** Moves the window past its first iterations, which are done, and gives it a length. */
-fn advance(done: u32, longest: u32) {
+fn advance(done: u32, length: u32) {
   let ended = control.end != NONE && done == control.end + 1u;
   control.base += done;
   control.listed = 0u;
   if (ended) { control.state = ${states.ended}u; }
   else if (control.base == params.count) { control.state = ${states.finished}u; }
   else if (done == 0u) { control.state = ${states.escaped}u; }
-  control.window = min(min(longest, params.capacity), params.count - control.base);
+  let wanted = select(params.window, length, params.window == 0u);
+  control.window = min(min(wanted, params.longest), params.count - control.base);
   control.slots = control.window;
+  control.turns = 0u;
   control.cut = NONE;
   control.end = NONE;
   control.conflicts = 0u;
-}`.trim();
+}
+
+fn twice(length: u32) -> u32 { return min(length, NONE / 2u) * 2u; }`.trim();
 
 const decisions = {
   scheduleInPlace: `
@@ -90,41 +97,43 @@ fn decide() {
     return;
   }
   control.executing = limit();
-  advance(control.executing, select(params.window, NONE, params.window == 0u));
+  advance(control.executing, NONE);
 }`.trim(),
 
+  // Windows in which iterations wait for long become shorter: those that wait are looked at again in every round.
   scheduleReserved: `
 fn decide() {
   control.executing = control.held;
+  control.turns += control.slots;
   if (control.waiting > 0u) {
     control.listed = 1u;
     control.list = 1u - control.list;
     control.slots = control.waiting;
   } else {
-    advance(limit(), select(params.window, NONE, params.window == 0u));
+    let rounds = control.turns / control.window;
+    var length = control.window;
+    if (rounds < 2u) { length = twice(length); }
+    else if (rounds >= 8u) { length = max(length / 2u, ${shortestWindow}u); }
+    advance(limit(), length);
   }
   control.held = 0u;
   control.waiting = 0u;
 }`.trim(),
 
-  // After a misspeculation the window is twice as long as what could be committed, and grows when nothing goes wrong.
+  // After a misspeculation the window is twice as long as what could be committed, and grows fast when nothing goes wrong.
   scheduleLogged: `
 fn decide() {
   let done = limit();
   let clean = done == control.window;
-  control.streak = select(0u, control.streak + 1u, clean);
   control.executing = done;
   control.ordered = control.conflicts;
   dispatches.order = size_for(select(0u, done, control.ordered != 0u));
-  var longest = params.window;
-  if (longest == 0u) {
-    longest = control.window;
-    if (!clean) { longest = max(2u * done, ${workgroupSize}u); }
-    else if (control.streak >= 2u) { longest = 2u * control.window; }
-  }
+  var length = control.window;
+  if (!clean) { length = max(twice(done), ${shortestWindow}u); }
+  else { length = twice(twice(length)); }
   // The search for last stores marks in an epoch of its own.
   control.epoch += 1u;
-  advance(done, longest);
+  advance(done, length);
 }`.trim(),
 };
 

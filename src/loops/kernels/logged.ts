@@ -1,0 +1,257 @@
+import { accessBounds } from "../analysis/accessBounds.ts";
+import type { Loop, LoopArray } from "../ir.ts";
+import { type Effects, emitBody } from "./body.ts";
+import { declareControl } from "./control.ts";
+import { contribute, contributions } from "./inPlace.ts";
+import {
+  assembleKernel,
+  type Kernel,
+  numberInGrid,
+  placeInGrid,
+  type Resource,
+  workgroupSize,
+} from "./kernel.ts";
+import {
+  engineParameters,
+  identify,
+  indexAt,
+  markFunctions,
+  offsetOf,
+  reportFunctions,
+  reports,
+} from "./marks.ts";
+import { wgslName } from "./names.ts";
+
+/**
+ * The kernels for any loop: each iteration of the window reads what was there before the window, or what it stored itself, and keeps
+ * its stores in a log.
+ *
+ * - `compute`: executes iterations, logs what they load and store, and marks what they store.
+ * - `check`: an iteration that loaded what an earlier one stores is wrong; no iteration from the first wrong one on is committed.
+ * - `order`: where several iterations store to one element, finds the last of those that are committed.
+ * - `commit`: stores what was logged.
+ *
+ * That a later iteration stores to what an earlier one loads or stores is harmless. The first iteration of a window is never wrong, so
+ * each round commits one at least, and an iteration that was executed on wrong data, wherever that led it, is executed again.
+ *
+ * Words of the log, in rows of one word for each iteration of the window: how many loads and stores it made; the places that it loaded,
+ * those that it stored to, and the bits that it stored. Places are those of `offsetsOf`.
+ */
+export function loggedKernels(loop: Loop): Record<"compute" | "check" | "order" | "commit", Kernel> {
+  return {
+    compute: computeKernel(loop),
+    check: eachOf(loop, "check", {
+      marks: "array<u32>",
+      before: "if (slot >= limit()) { return; }",
+      body: `  for (var n = 0u; n < loads_of(counts); n += 1u) {
+    if (slot_of(marks[log_words[log_load(slot, n)]], control.epoch) < slot) { cut_at(slot); return; }
+  }`,
+    }),
+    order: eachOf(loop, "order", {
+      marks: "array<atomic<u32>>",
+      before: "if (slot >= control.executing) { return; }",
+      body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
+    let place = log_words[log_store(slot, n)];
+    if (place < params.marked) { atomicMax(&marks[place], order_mark(slot)); }
+  }`,
+    }),
+    commit: eachOf(loop, "commit", {
+      marks: "array<u32>",
+      before: "if (slot >= control.executing) { return; }",
+      body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
+    let place = log_words[log_store(slot, n)];
+    if (control.ordered != 0u && place < params.marked) {
+      if (marks[place] != order_mark(slot)) { continue; }
+    }
+    poke_place(place, log_words[log_value(slot, n)]);
+  }`,
+      functions: [pokePlace(loop)],
+    }),
+  };
+}
+
+/** What iterations may log: `accesses` bounds what the loop itself does not; null for a loop that needs a bound to be given. */
+export interface LogSize {
+  readonly mostLoads: number;
+  readonly mostStores: number;
+}
+
+/** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
+export function logSize(loop: Loop, otherwise: number): LogSize & { readonly isAssumed: boolean } {
+  const written = loop.arrays.map((array): LoopArray => ({
+    ...array,
+    role: array.role === "read" ? "read" : "tracked",
+  }));
+  const stores = accessBounds(loop.body, written).stores;
+  const mostLoads = loop.mostLoads ?? otherwise;
+  const mostStores = stores ?? Math.max(otherwise, loop.mostStores ?? 0);
+  const carried = loop.carried.length;
+  return {
+    mostLoads: Math.min(mostLoads, mostLogged) + carried,
+    mostStores: Math.min(mostStores, mostLogged) + carried,
+    isAssumed: loop.mostLoads === null || stores === null,
+  };
+}
+
+/** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */
+export const mostLogged = 2 ** 15;
+
+/** Bytes of the log for each iteration of a window. */
+export function logBytes({ mostLoads, mostStores }: LogSize): number {
+  return 4 * (1 + mostLoads + 2 * mostStores);
+}
+
+const layout = `
+fn loads_of(counts: u32) -> u32 { return counts & 0xffffu; }
+fn stores_of(counts: u32) -> u32 { return counts >> 16u; }
+fn log_load(slot: u32, n: u32) -> u32 { return (1u + n) * params.capacity + slot; }
+fn log_store(slot: u32, n: u32) -> u32 { return (1u + params.most_loads + n) * params.capacity + slot; }
+fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most_stores * params.capacity; }
+
+/** Marks the last store: of two marks of one epoch the larger is of the later iteration. */
+fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
+
+const log: Resource = { name: "log_words", access: "write", type: "array<u32>" };
+
+const noting = `
+var<private> slot: u32;
+var<private> own_mark: u32;
+var<private> loads: u32;
+var<private> stores: u32;
+
+/** Which of its stores was to this place, or NONE. */
+fn own_store(place: u32) -> u32 {
+  for (var n = 0u; n < stores; n += 1u) {
+    if (log_words[log_store(slot, n)] == place) { return n; }
+  }
+  return NONE;
+}
+
+fn note_load(place: u32) {
+  if (loads == params.most_loads) { escape(ESCAPE_OVERFLOW); return; }
+  log_words[log_load(slot, loads)] = place;
+  loads += 1u;
+}
+
+fn note_store(place: u32, bits: u32) {
+  var own = own_store(place);
+  if (own == NONE) {
+    if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
+    own = stores;
+    stores += 1u;
+    log_words[log_store(slot, own)] = place;
+    if (place < params.marked) {
+      let before = atomicMax(&marks[place], own_mark);
+      if (before != own_mark && slot_of(before, control.epoch) != NONE) { report_conflict(CONFLICT_ORDER); }
+    }
+  }
+  log_words[log_value(slot, own)] = bits;
+}`.trim();
+
+function computeKernel(loop: Loop): Kernel {
+  const loadAt = (place: string, value: string, isTracked: boolean) => `  let place = ${place};
+  let own = own_store(place);
+  if (own != NONE) { return log_words[log_value(slot, own)]; }
+${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
+  const effects: Effects = {
+    load: (array) =>
+      array.role === "read"
+        ? `  return ${peek(array)};`
+        : loadAt(identify(array), peek(array), array.role === "tracked"),
+    store: (array) => `  note_store(${identify(array)}, bits);`,
+    // A variable is loaded often, and has to be logged once.
+    loadCarried: (_, carried) => `  let own = own_store(${carried}u);
+  if (own != NONE) { return log_words[log_value(slot, own)]; }
+  if ((carried_loads[${carried >> 5}] & ${(1 << (carried & 31)) >>> 0}u) == 0u) {
+    carried_loads[${carried >> 5}] |= ${(1 << (carried & 31)) >>> 0}u;
+    note_load(${carried}u);
+  }
+  return control.carried[${carried}];`,
+    storeCarried: (_, carried) => `  if (!escaped) { note_store(${carried}u, bits); }`,
+    ...reports,
+    // What the branch names and precedes it, or is the iteration itself, does not follow from it.
+    misspeculate: `  let first = u32(max(nearest, 1));
+  if (farthest >= i32(first) && slot + first < control.window) { cut_at(slot + first); }`,
+  };
+  return assembleKernel({
+    name: "compute",
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    resources: [
+      { name: "control", access: "write", type: "Control" },
+      { name: "marks", access: "write", type: "array<atomic<u32>>" },
+      log,
+      ...contributions(loop),
+    ],
+    functions: [
+      layout,
+      noting,
+      ...(loop.carried.length > 0
+        ? [
+            `/** The carried variables whose loads are logged. */\nvar<private> carried_loads: array<u32, ${Math.ceil(loop.carried.length / 32)}>;`,
+          ]
+        : []),
+      reportFunctions,
+      emitBody(loop, effects),
+      `@compute @workgroup_size(${workgroupSize})
+fn compute(${placeInGrid}) {
+  slot = ${numberInGrid};
+  if (slot >= control.slots || slot >= limit()) { return; }
+  own_mark = mark_of(control.epoch, slot);
+  fuel = params.fuel;
+  start_reductions();
+  let iteration = control.base + slot;
+  iterate(${indexAt(loop, "iteration")});
+  log_words[slot] = loads | (stores << 16u);
+  ${contribute(loop)}
+}`,
+    ],
+  });
+}
+
+/** A kernel that goes through what the iterations logged. */
+function eachOf(
+  loop: Loop,
+  name: string,
+  parts: { marks: string; before: string; body: string; functions?: readonly string[] },
+): Kernel {
+  const access = parts.marks === "array<u32>" ? "read" : "write";
+  const reporting = name === "check";
+  return assembleKernel({
+    name,
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, { atomics: reporting }), markFunctions],
+    resources: [
+      { name: "control", access: reporting || loop.carried.length > 0 ? "write" : "read", type: "Control" },
+      { name: "marks", access, type: parts.marks },
+      { ...log, access: "read" },
+    ],
+    functions: [
+      layout,
+      ...(reporting ? [reportFunctions] : []),
+      ...(parts.functions ?? []),
+      `@compute @workgroup_size(${workgroupSize})
+fn ${name}(${placeInGrid}) {
+  let slot = ${numberInGrid};
+  ${parts.before}
+  let counts = log_words[slot];
+${parts.body}
+}`,
+    ],
+  });
+}
+
+const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
+
+/** `fn poke_place(place, bits)`: stores to a place, of whichever array or variable. */
+function pokePlace(loop: Loop): string {
+  const inOrder = ["owned", "tracked"].flatMap((role) => loop.arrays.filter((array) => array.role === role).reverse());
+  const cases = inOrder.map((array) => {
+    const first = offsetOf(array);
+    return `  if (place >= ${first}) { poke_${wgslName(array.name)}(place - ${first}, bits); return; }`;
+  });
+  const carried = loop.carried.length > 0 ? ["  control.carried[place] = bits;"] : [];
+  return ["fn poke_place(place: u32, bits: u32) {", ...cases, ...carried, "}"].join("\n");
+}

@@ -1,0 +1,113 @@
+import { speculationError } from "../diagnostics/speculation.ts";
+import type { LoopData } from "../loops/sequential.ts";
+import { download, type Moved, Resident } from "./resident.ts";
+import type { SpeculateCall } from "./speculate.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface CallArray {
+  readonly name: string;
+  readonly isWritten: boolean;
+  /** Whether the program gave it for this call only. */
+  readonly isOwn: boolean;
+  readonly resident: Resident;
+  readonly length: number;
+}
+
+/** The arrays of one call, here and on the device. */
+export class CallArrays {
+  readonly moved: Moved = { uploaded: 0, downloaded: 0 };
+  /** As the program has them; older than what the device has, unless {@link toHost} was the last to move them. */
+  readonly hosts: Readonly<Record<string, LoopData>>;
+  readonly lengths: Readonly<Record<string, number>>;
+  readonly #arrays: readonly CallArray[];
+
+  constructor({ loop, arrays }: SpeculateCall) {
+    const roles = new Map(loop.arrays.map(({ name, role }) => [name, role]));
+    this.#arrays = Object.entries(arrays).map(([name, given]) => {
+      const isOwn = !(given instanceof Resident);
+      const resident = isOwn ? new Resident(given) : given;
+      return { name, isWritten: roles.get(name) !== "read", isOwn, resident, length: resident.host.length };
+    });
+    this.hosts = Object.fromEntries(this.#arrays.map(({ name, resident }) => [name, resident.host]));
+    this.lengths = Object.fromEntries(this.#arrays.map(({ name, length }) => [name, length]));
+  }
+
+  /** Whether the host has everything as it is now. */
+  get areOnHost(): boolean {
+    return !this.#arrays.some(({ resident }) => resident.isOnDevice);
+  }
+
+  /** Bytes that have to be moved to execute the loop on the device, and to give the program its arrays back. */
+  bytesToMove(workspace: Workspace): Moved {
+    const sum = (bytesOf: (array: CallArray) => number) =>
+      this.#arrays.reduce((bytes, array) => bytes + bytesOf(array), 0);
+    return {
+      uploaded: sum(({ resident }) => resident.bytesToSend(workspace)),
+      downloaded: sum(({ isOwn, isWritten, resident }) => (isOwn && isWritten ? resident.host.byteLength : 0)),
+    };
+  }
+
+  /** Bytes of the arrays that loops change. */
+  get writtenBytes(): number {
+    const written = this.#arrays.filter(({ isWritten }) => isWritten);
+    return written.reduce((bytes, { resident }) => bytes + resident.host.byteLength, 0);
+  }
+
+  /** The arrays in the device's memory, where the loop will change them. */
+  toDevice(workspace: Workspace): Record<string, GPUBuffer> {
+    this.#checkLengths();
+    const buffers = this.#arrays.map(({ name, resident }) => [name, resident.upload(workspace, this.moved)] as const);
+    for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.deviceChanged();
+    return Object.fromEntries(buffers);
+  }
+
+  /** Brings the program's arrays up to date, to be changed there. */
+  async toHost(): Promise<void> {
+    await this.#download(this.#arrays);
+  }
+
+  /** Brings those up to date that only another device has. */
+  async leaveOthers(workspace: Workspace): Promise<void> {
+    await this.#download(this.#arrays.filter(({ resident }) => resident.isElsewhere(workspace)));
+  }
+
+  /** Says that the CPU has executed iterations. */
+  hostChanged(): void {
+    for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.hostChanged();
+  }
+
+  /** Gives the program back the arrays that do not stay on the device. */
+  async finish(): Promise<void> {
+    await this.#download(this.#arrays.filter(({ isOwn }) => isOwn));
+  }
+
+  /** Frees what the device has of arrays that do not stay there. */
+  giveBack(): void {
+    for (const { isOwn, resident } of this.#arrays) if (isOwn) resident.giveBack();
+  }
+
+  /** Takes what the host has as the truth: the device is lost. */
+  forgetDevice(): void {
+    for (const { resident } of this.#arrays) resident.release();
+  }
+
+  /** The error that says what was lost with the device. */
+  lost(cause: unknown): Error {
+    const names = this.#arrays.filter(({ resident }) => resident.isOnDevice).map(({ name }) => name);
+    return speculationError.lostArrays(names, cause);
+  }
+
+  async #download(arrays: readonly CallArray[]): Promise<void> {
+    this.#checkLengths();
+    await download(
+      arrays.map(({ resident }) => resident),
+      this.moved,
+    );
+  }
+
+  /** While a loop runs, a program can take an array's memory away, or change its size. */
+  #checkLengths(): void {
+    const changed = this.#arrays.filter(({ resident, length }) => resident.host.length !== length);
+    if (changed.length > 0) throw speculationError.changedArrays(changed.map(({ name }) => name));
+  }
+}

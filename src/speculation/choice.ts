@@ -1,0 +1,99 @@
+import type { Loop } from "../loops/ir.ts";
+import type { CallArrays } from "./callArrays.ts";
+import { type Costs, costsOf } from "./costs.ts";
+import { Pace } from "./pace.ts";
+import { runInSlices, type Slice } from "./slices.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** What is known of a loop from its earlier executions; rates are milliseconds for an iteration. */
+interface History {
+  cpu: number | null;
+  gpu: number | null;
+  /** Milliseconds that the CPU has worked on the loop so far. */
+  worked: number;
+  readonly compiledOn: WeakSet<Workspace>;
+}
+
+const histories = new WeakMap<Loop, History>();
+
+/** Kernels that are compiled for a loop that meets no difficulties. */
+const kernels = 4;
+/** Launches that a loop without conflicts takes. */
+const launches = 4;
+/** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
+const trial = 1 / 4;
+
+/**
+ * Where a loop is executed when that is to be measured: first on the CPU, a quarter of the time at most that the GPU is expected to
+ * take; there to the end, if that is faster by then.
+ */
+export class Choice {
+  readonly #history: History;
+  readonly #workspace: Workspace;
+  readonly #costs: Costs;
+  readonly #count: number;
+  /** Milliseconds that the GPU takes besides executing iterations. */
+  readonly #fixed: number;
+  readonly #handOver: number;
+
+  static async of(
+    workspace: Workspace,
+    loop: Loop,
+    count: number,
+    arrays: CallArrays,
+  ): Promise<Choice> {
+    return new Choice(workspace, await costsOf(workspace), loop, count, arrays);
+  }
+
+  private constructor(workspace: Workspace, costs: Costs, loop: Loop, count: number, arrays: CallArrays) {
+    const history = histories.get(loop) ?? { cpu: null, gpu: null, worked: 0, compiledOn: new WeakSet() };
+    histories.set(loop, history);
+    this.#history = history;
+    this.#workspace = workspace;
+    this.#costs = costs;
+    this.#count = count;
+    const { uploaded, downloaded } = arrays.bytesToMove(workspace);
+    // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
+    const compile = history.compiledOn.has(workspace) ? 0 : Math.max(0, kernels * costs.compile - history.worked);
+    this.#fixed = compile + launches * costs.launch + this.#moving(uploaded, downloaded);
+    this.#handOver = 2 * costs.launch + this.#moving(arrays.writtenBytes, arrays.writtenBytes);
+  }
+
+  /** Executes iterations on the CPU, until it is clear that the GPU is faster. */
+  tryCpu(run: (from: number, to: number) => { next: number; ended: boolean }): { next: number; ended: boolean } {
+    const { cpu } = this.#history;
+    if (cpu !== null && cpu * this.#count > 2 * this.#onGpu(this.#count)) return { next: 0, ended: false };
+    let spent = 0;
+    return runInSlices(run, 0, this.#count, (slice) => {
+      spent += slice.time;
+      this.observeCpu(slice);
+      const left = this.#count - slice.next;
+      const gpu = this.#onGpu(left);
+      return spent < trial * gpu || this.#history.cpu! * left < gpu;
+    });
+  }
+
+  /** What tells, while the GPU executes the loop, whether it should have been the CPU. */
+  pace(): Pace {
+    return new Pace(this.#handOver, this.#history.cpu);
+  }
+
+  observeCpu({ iterations, time }: Slice): void {
+    this.#history.worked += time;
+    if (iterations > 0) this.#history.cpu = time / iterations;
+  }
+
+  /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved and compiled. */
+  observeGpu(iterations: number, time: number): void {
+    this.#history.compiledOn.add(this.#workspace);
+    if (iterations > 0) this.#history.gpu = Math.max(0, time - this.#fixed) / iterations;
+  }
+
+  #onGpu(iterations: number): number {
+    return this.#fixed + (this.#history.gpu ?? 0) * iterations;
+  }
+
+  #moving(uploaded: number, downloaded: number): number {
+    return uploaded * this.#costs.uploadedByte + downloaded * this.#costs.downloadedByte;
+  }
+}

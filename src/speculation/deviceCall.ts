@@ -1,0 +1,188 @@
+import { CallArrays } from "./callArrays.ts";
+import { Choice } from "./choice.ts";
+import { runDefault } from "./defaultEngine.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
+import type { Engine, EngineOutcome, Execution } from "./execution.ts";
+import type { Pace } from "./pace.ts";
+import { runPublished } from "./published.ts";
+import { runInSlices } from "./slices.ts";
+import type { SpeculateCall, Speculated, SpeculateOptions } from "./speculate.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** A state of the loop that the host has all of. */
+interface Checkpoint {
+  readonly next: number;
+  readonly carried: Readonly<Record<string, number>>;
+  readonly reductions: Readonly<Record<string, number>>;
+}
+
+const nothing = { rounds: 0, misspeculated: 0, onCpu: 0, plans: [], phases: null };
+
+/** One execution of a loop on a device, with all that comes before, after and between. */
+export class DeviceCall {
+  readonly #workspace: Workspace;
+  readonly #call: SpeculateCall;
+  readonly #options: SpeculateOptions;
+  readonly #arrays: CallArrays;
+  /** The variables as they are now. */
+  readonly #carried: Record<string, number>;
+  readonly #reductions: Record<string, number>;
+  readonly #start = performance.now();
+  #choice: Choice | null = null;
+  #pace: Pace | null = null;
+  #checkpoint: Checkpoint | null = null;
+
+  /** The call must be one that the device can execute. */
+  constructor(workspace: Workspace, call: SpeculateCall, options: SpeculateOptions) {
+    this.#workspace = workspace;
+    this.#call = call;
+    this.#options = options;
+    this.#arrays = new CallArrays(call);
+    this.#carried = { ...call.carried };
+    this.#reductions = { ...call.reductions };
+  }
+
+  async run(): Promise<Speculated> {
+    const { loop, count } = this.#call;
+    const arrays = this.#arrays;
+    await arrays.leaveOthers(this.#workspace);
+    let done = 0;
+    if ((this.#options.engine ?? "default") === "default" && this.#options.fallback !== "never") {
+      this.#choice = await Choice.of(this.#workspace, loop, count, arrays);
+      this.#pace = this.#choice.pace();
+      if (arrays.areOnHost && arrays.bytesToMove(this.#workspace).uploaded > 0) {
+        const { next, ended } = this.#choice.tryCpu((from, to) => this.#onHost(from, to));
+        if (next === count || ended) return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the CPU is faster");
+        done = next;
+      }
+    }
+    if (arrays.areOnHost) this.#keep(done);
+    try {
+      const outcome = await this.#onDevice(done);
+      return this.#result(outcome, "the loop can be executed on the GPU");
+    } catch (error) {
+      if (!(error instanceof DeviceFailure)) throw error;
+      return this.#recover(error);
+    } finally {
+      arrays.giveBack();
+    }
+  }
+
+  async #onDevice(done: number): Promise<EngineOutcome> {
+    const { loop, inputs, first, step, count } = this.#call;
+    const arrays = this.#arrays;
+    const start = performance.now();
+    const execution: Execution = {
+      loop,
+      inputs,
+      step,
+      first: first + done * step,
+      count: count - done,
+      carried: this.#carried,
+      reductions: this.#reductions,
+      buffers: arrays.toDevice(this.#workspace),
+      lengths: arrays.lengths,
+      onCpu: async (from, to, { waiting = [], milliseconds = Infinity } = {}) => {
+        await arrays.toHost();
+        const reached = this.#onCpu(
+          done + from,
+          done + to,
+          waiting.map((range) => ({ from: done + range.from, to: done + range.to })),
+          milliseconds,
+        );
+        if (reached.next < count && !reached.ended) arrays.toDevice(this.#workspace);
+        return { next: reached.next - done, ended: reached.ended };
+      },
+    };
+    const outcome = await engineOf(this.#options, this.#pace)(this.#workspace, execution, this.#options);
+    await arrays.finish();
+    this.#choice?.observeGpu(outcome.executed - outcome.onCpu, performance.now() - start);
+    return { ...outcome, executed: done + outcome.executed, onCpu: done + outcome.onCpu };
+  }
+
+  /** Executes iterations for an engine, on arrays that are up to date. */
+  #onCpu(
+    from: number,
+    to: number,
+    waiting: readonly { readonly from: number; readonly to: number }[],
+    milliseconds: number,
+  ): { next: number; ended: boolean } {
+    for (const range of waiting) {
+      if (this.#onHost(range.from, range.to).ended) return { next: from, ended: true };
+    }
+    let [spent, executed] = [0, 0];
+    const reached = runInSlices(
+      (first, end) => this.#onHost(first, end),
+      from,
+      to,
+      ({ iterations, time }) => {
+        spent += time;
+        executed += iterations;
+        return spent < milliseconds;
+      },
+    );
+    this.#pace?.observeCpu(executed, spent);
+    // The published engine has the reductions of earlier rounds on the device still.
+    if (this.#options.engine === "published" && this.#call.loop.reductions.length > 0) this.#checkpoint = null;
+    else this.#keep(reached.next);
+    return reached;
+  }
+
+  #onHost(from: number, to: number): { readonly next: number; readonly ended: boolean } {
+    const { sequential, inputs, first, step } = this.#call;
+    const all = { ...inputs, $first: first, $step: step };
+    this.#arrays.hostChanged();
+    return sequential(this.#arrays.hosts, all, this.#carried, this.#reductions, from, to);
+  }
+
+  #keep(next: number): void {
+    this.#checkpoint = { next, carried: { ...this.#carried }, reductions: { ...this.#reductions } };
+  }
+
+  /** Goes on in order from the last state that the host has, after the device has failed. */
+  #recover(failure: DeviceFailure): Speculated {
+    const checkpoint = this.#checkpoint;
+    if (!checkpoint) throw this.#arrays.lost(failure);
+    this.#arrays.forgetDevice();
+    Object.assign(this.#carried, checkpoint.carried);
+    Object.assign(this.#reductions, checkpoint.reductions);
+    const { next, ended } = this.#onHost(checkpoint.next, this.#call.count);
+    return this.#result(
+      { ...nothing, executed: next, ended, onCpu: next },
+      `the device failed: ${failure.message}`,
+    );
+  }
+
+  #result(outcome: EngineOutcome, reason: string): Speculated {
+    const { executed, ended, rounds, misspeculated, onCpu, plans, phases } = outcome;
+    const { engine = "default" } = this.#options;
+    const name = typeof engine === "function" ? engine.name : engine;
+    return {
+      carried: this.#carried,
+      reductions: this.#reductions,
+      ended,
+      next: executed,
+      statistics: {
+        engine: onCpu === executed && rounds === 0 ? "sequential" : name,
+        reason,
+        plans,
+        rounds,
+        committed: executed,
+        misspeculated,
+        onCpu,
+        time: performance.now() - this.#start,
+        phases,
+        bytes: this.#arrays.moved,
+      },
+    };
+  }
+}
+
+function engineOf({ engine }: SpeculateOptions, pace: Pace | null): Engine<SpeculateOptions> {
+  if (typeof engine === "function") return engine;
+  if (engine === "published") {
+    return (workspace, execution, { published, ...options }) =>
+      runPublished(workspace, execution, { ...options, ...published });
+  }
+  return (workspace, execution, { timings = false }) => runDefault(workspace, execution, { timings, pace });
+}

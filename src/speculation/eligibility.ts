@@ -1,0 +1,87 @@
+import type { ElementType, Loop, NumberType } from "../loops/ir.ts";
+import { hasMarks, markedElements } from "../loops/kernels/marks.ts";
+import type { LoopData } from "../loops/sequential.ts";
+import type { SpeculateCall } from "./speculate.ts";
+import { bitsOf, valueOf } from "./variables.ts";
+
+/** The typed arrays by the element type that a loop has for them. */
+const typedArrays: Readonly<Record<ElementType, string>> = {
+  i8: "Int8Array",
+  u8: "Uint8Array",
+  u8c: "Uint8ClampedArray",
+  i16: "Int16Array",
+  u16: "Uint16Array",
+  i32: "Int32Array",
+  u32: "Uint32Array",
+  f32: "Float32Array",
+};
+
+/** Buffers of its own that a kernel of an engine needs at most, besides the loop's arrays. */
+const ownBuffers = 4;
+
+/** Why the device cannot execute the loop on this data as the CPU does; null when it can. */
+export function whyNot(
+  { loop, inputs, carried, first, step, count }: SpeculateCall,
+  hosts: Readonly<Record<string, LoopData>>,
+  limits: GPUSupportedLimits,
+): string | null {
+  return (
+    whyNotArrays(loop, hosts) ?? whyNotLimits(loop, hosts, limits) ?? whyNotNumbers(loop, { ...inputs, ...carried }) ?? whyNotIndex(loop, first, step, count)
+  );
+}
+
+function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): string | null {
+  for (const [place, { name, element, role }] of loop.arrays.entries()) {
+    const host = hosts[name];
+    if (host?.[Symbol.toStringTag] !== typedArrays[element]) return `${name} is not of the type ${typedArrays[element]}`;
+    if (Object.prototype.toString.call(host.buffer) === "[object SharedArrayBuffer]")
+      return `other threads may change ${name}`;
+    for (const other of loop.arrays.slice(0, place)) {
+      const isRead = role === "read" && other.role === "read";
+      if (!isRead && overlap(host, hosts[other.name]!)) return `${other.name} and ${name} share memory`;
+    }
+  }
+  return null;
+}
+
+function overlap(one: LoopData, other: LoopData): boolean {
+  return (
+    one.buffer === other.buffer &&
+    one.byteOffset < other.byteOffset + other.byteLength &&
+    other.byteOffset < one.byteOffset + one.byteLength
+  );
+}
+
+function whyNotLimits(
+  loop: Loop,
+  hosts: Readonly<Record<string, LoopData>>,
+  limits: GPUSupportedLimits,
+): string | null {
+  const mostBytes = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  for (const { name } of loop.arrays) {
+    if (hosts[name]!.byteLength > mostBytes) return `${name} is too large for a buffer of the device`;
+  }
+  const lengths = Object.fromEntries(Object.entries(hosts).map(([name, { length }]) => [name, length]));
+  if (hasMarks(loop) && 4 * markedElements(loop, lengths) > mostBytes)
+    return "there are too many elements to be marked in a buffer of the device";
+  const buffers = loop.arrays.length + ownBuffers;
+  if (buffers > limits.maxStorageBuffersPerShaderStage)
+    return `the loop needs ${buffers} buffers, and a kernel of the device has ${limits.maxStorageBuffersPerShaderStage}`;
+  return null;
+}
+
+function whyNotNumbers(loop: Loop, values: Readonly<Record<string, number>>): string | null {
+  const isOf = (type: NumberType, value: number) =>
+    type === "f32" || valueOf(type, bitsOf(type, value)) === value;
+  const wrong = [...loop.inputs, ...loop.carried].find(({ name, type }) => !isOf(type, values[name]!));
+  return wrong ? `${wrong.name} is not of the type ${wrong.type}` : null;
+}
+
+function whyNotIndex({ index }: Loop, first: number, step: number, count: number): string | null {
+  const [least, most] = index.type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
+  const last = first + (count - 1) * step;
+  const fits = (value: number) => Number.isInteger(value) && value >= least && value <= most;
+  if (!Number.isInteger(step) || Math.abs(step) >= 2 ** 31 || !Number.isSafeInteger(count) || count < 0)
+    return "the iterations cannot be counted";
+  return count === 0 || (fits(first) && fits(last)) ? null : `${index.name} is not always of the type ${index.type}`;
+}

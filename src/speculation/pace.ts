@@ -1,0 +1,49 @@
+/** Milliseconds of work on the GPU that say something about the rest. */
+const patience = 1;
+/** How much faster the CPU has to promise to be. */
+const margin = 1.5;
+/** Iterations looked at for each one executed above which the CPU is worth a try, when it is not known how fast that is. */
+const wasted = 16;
+
+/** Tells, while a loop runs on the GPU, whether the CPU would be faster with the rest of it. */
+export class Pace {
+  /** Milliseconds that it takes to hand the arrays to the CPU and back. */
+  readonly #handOver: number;
+  /** Milliseconds that the CPU takes for an iteration; null before it has executed any. */
+  #cpu: number | null;
+  #recent = { executed: 0, evaluated: 0, time: 0 };
+  #turns = 0;
+
+  constructor(handOver: number, cpu: number | null) {
+    this.#handOver = handOver;
+    this.#cpu = cpu;
+  }
+
+  /** Rounds on the GPU looked at and executed so many iterations, in so many milliseconds. */
+  observe(evaluated: number, executed: number, time: number): void {
+    this.#recent.evaluated += evaluated;
+    this.#recent.executed += executed;
+    this.#recent.time += time;
+  }
+
+  /** The CPU executed so many iterations in so many milliseconds. */
+  observeCpu(executed: number, time: number): void {
+    if (executed > 0) this.#cpu = time / executed;
+    this.#recent = { executed: 0, evaluated: 0, time: 0 };
+  }
+
+  /** Whether the CPU should take over, with so many iterations left. Judges by what was observed since it was last asked. */
+  isSlow(left: number): boolean {
+    const { executed, evaluated, time } = this.#recent;
+    if (time < patience) return false;
+    this.#recent = { executed: 0, evaluated: 0, time: 0 };
+    const cpu = this.#cpu ?? (evaluated > wasted * executed ? 0 : Infinity);
+    return (time / executed) * left > margin * (cpu * left + this.#handOver);
+  }
+
+  /** Milliseconds that the CPU should work for when it takes over: more each time, so that going back and forth stays cheap. */
+  nextTurn(): number {
+    this.#turns++;
+    return 4 * this.#turns * (this.#handOver + patience);
+  }
+}

@@ -1,0 +1,286 @@
+import { escapes } from "../loops/kernels/body.ts";
+import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
+import { logSize, mostLogged } from "../loops/kernels/logged.ts";
+import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
+import { shortestWindow } from "../loops/kernels/scheduling.ts";
+import { wgslName } from "../loops/kernels/names.ts";
+import { everyStatement } from "../loops/kernels/walk.ts";
+import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
+import type { Part, Range } from "./execution.ts";
+import type { Pace } from "./pace.ts";
+import type { PhaseTimer } from "./phaseTimer.ts";
+import { byReservation, inPlace, logged, type Plan } from "./plans.ts";
+import { readBuffers } from "./readBuffers.ts";
+import { type ControlState, Rounds, startOf } from "./rounds.ts";
+import { bitsOf, valueOf } from "./variables.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
+const fuel = 1 << 14;
+/** Most rounds that are encoded at once. */
+const mostRounds = 64;
+/** The first window of a plan that depends on how the iterations do. */
+const firstWindow = 1 << 16;
+/** What an iteration may log, where the loop does not say how much it accesses; grows when that turns out to be too little. */
+const assumedAccesses = 16;
+/** Most bytes that the iterations of one window may take up together. */
+const mostWindowBytes = 2 ** 27;
+/** Milliseconds that a round should take at most and at least, as systems reset a GPU that does not answer. */
+const roundTimes = { most: 200, least: 20 };
+
+/** What the segments of one execution share: what was learned, and what happened. */
+export class Progress {
+  readonly plans: Plan["name"][] = [];
+  rounds = 0;
+  /** Iterations that rounds looked at, some more than once. */
+  evaluated = 0;
+  /** What the plan `logged` assumes of loops that do not say. */
+  accesses = assumedAccesses;
+  /** Most iterations that a window may have so that a round does not take too long. */
+  longest: number;
+  readonly timer: PhaseTimer | null;
+  readonly pace: Pace | null;
+
+  constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null) {
+    // An iteration without loops takes no time worth mentioning.
+    const hasLoops = [...everyStatement(loop.body)].some(({ kind }) => kind === "loop");
+    this.longest = hasLoops ? firstWindow : longestWindow;
+    this.timer = timer;
+    this.pace = pace;
+  }
+}
+
+export interface SegmentResult {
+  /** Iterations that are done, but for those that wait. */
+  readonly done: number;
+  readonly waiting: readonly Range[];
+  /** Whether the loop ended itself. */
+  readonly ended: boolean;
+  /** Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is faster. */
+  readonly stopped: "escaped" | "slow" | null;
+}
+
+/** Most iterations of a segment: those of a window, and what there is room for to keep their parts of reductions. */
+export function longestSegment({ loop }: Part, { device }: Workspace): number {
+  const { maxStorageBufferBindingSize } = device.limits;
+  let longest = longestWindow;
+  while (contributionBytes(loop, longest) > maxStorageBufferBindingSize) longest /= 2;
+  return longest;
+}
+
+/** Some iterations of a loop, one behind the other, on the GPU: as far as it gets. */
+export class Segment {
+  readonly #workspace: Workspace;
+  readonly #execution: Part;
+  readonly #progress: Progress;
+  readonly #stamp: number;
+  readonly #marked: number;
+  #plan!: Plan;
+  #rounds!: Rounds;
+  /** What was counted when the control words were last read. */
+  #counted = { rounds: 0, evaluated: 0, executed: 0 };
+
+  /** The execution is one of at most {@link longestSegment} iterations. */
+  constructor(workspace: Workspace, execution: Part, progress: Progress) {
+    this.#workspace = workspace;
+    this.#execution = execution;
+    this.#progress = progress;
+    this.#stamp = workspace.nextStamp();
+    this.#marked = markedElements(execution.loop, execution.lengths);
+  }
+
+  /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
+  async run(plan: Plan["name"]): Promise<SegmentResult> {
+    const { count } = this.#execution;
+    const { timer, pace } = this.#progress;
+    await this.#begin(plan, 0, plan === "in place" ? Infinity : firstWindow);
+    for (let encoded = 1; ; encoded = Math.min(2 * encoded, mostRounds)) {
+      const state = await this.#run(encoded);
+      const { base } = state;
+      if (state.state === states.conflicting) {
+        const flow = (state.conflicts & conflictKinds.flow) !== 0;
+        await this.#begin(this.#past(flow), base, flow ? firstWindow : Infinity);
+        encoded = 2;
+        continue;
+      }
+      const slow = state.state === states.running && pace?.isSlow(count - base) === true;
+      if (state.state === states.running && !slow) continue;
+      this.#takeCarried(state);
+      if (state.state === states.escaped && state.escape === escapes.overflow && this.#growLog()) {
+        await this.#begin(this.#plan.name, base, firstWindow);
+        continue;
+      }
+
+      const result = slow ? await this.#interrupt(state) : { done: base, waiting: [] };
+      await combineContributions(
+        this.#workspace,
+        this.#execution,
+        this.#buffers(),
+        result.done,
+        timer,
+      );
+      const stopped = slow ? "slow" : state.state === states.escaped ? "escaped" : null;
+      return { ended: state.state === states.ended, ...result, stopped };
+    }
+  }
+
+  /** Starts the rounds of a plan at an iteration up to which everything is done. */
+  async #begin(name: Plan["name"], base: number, window: number): Promise<void> {
+    const { loop, carried } = this.#execution;
+    const { plans, timer } = this.#progress;
+    this.#plan = this.#planOf(name);
+    const pipelines = await this.#workspace.compile(
+      loop,
+      this.#plan.phases.map(({ kernel }) => kernel),
+    );
+    if (plans.at(-1) !== name) plans.push(name);
+    this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, this.#buffers(), timer);
+    this.#counted = { rounds: 0, evaluated: 0, executed: base };
+    const length = Math.min(
+      loop.schedule.iterationsPerRound ?? window,
+      this.#progress.longest,
+      this.#capacity,
+      this.#execution.count - base,
+    );
+    const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
+    this.#rounds.begin(this.#parameters(), startOf(base, length, Uint32Array.from(bits)));
+  }
+
+  #planOf(name: Plan["name"]): Plan {
+    const { loop } = this.#execution;
+    if (name === "in place") return inPlace(loop);
+    return name === "by reservation" ? byReservation(loop) : logged(loop, this.#logSize);
+  }
+
+  /** The plan that gets past the conflicts that the plan `in place` has found. */
+  #past(flow: boolean): Plan["name"] {
+    const fits = 8 * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
+    return flow && fits ? "by reservation" : "logged";
+  }
+
+  /** Runs some rounds, and counts what they did. */
+  async #run(rounds: number): Promise<ControlState> {
+    const progress = this.#progress;
+    const start = performance.now();
+    const state = await this.#rounds.run(rounds);
+    if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
+    const took = performance.now() - start;
+    const before = this.#counted;
+    this.#counted = {
+      rounds: state.rounds,
+      evaluated: state.evaluated + state.evaluated_high * 2 ** 32,
+      executed: state.base + (isInterrupted(state) ? state.window - state.slots : 0),
+    };
+    const evaluated = this.#counted.evaluated - before.evaluated;
+    progress.rounds += state.rounds - before.rounds;
+    progress.evaluated += evaluated;
+    if (state.state === states.running) {
+      progress.pace?.observe(evaluated, this.#counted.executed - before.executed, took);
+      this.#bound(took / Math.max(1, state.rounds - before.rounds));
+    }
+    return state;
+  }
+
+  /** Keeps windows so short that a round does not take too long. */
+  #bound(roundTime: number): void {
+    const progress = this.#progress;
+    const before = progress.longest;
+    if (roundTime > roundTimes.most) progress.longest = Math.max(1, before >> 2);
+    else if (roundTime < roundTimes.least) progress.longest = Math.min(longestWindow, before * 4);
+    if (progress.longest !== before) this.#rounds.setParameter("longest", this.#longest);
+  }
+
+  /** Gives the rest of a window up, of which some iterations are done and others wait. */
+  async #interrupt(state: ControlState): Promise<Pick<SegmentResult, "done" | "waiting" | "ended">> {
+    if (!isInterrupted(state)) return { done: state.base, waiting: [], ended: false };
+    const afterEnd = state.end === none ? Infinity : state.end + 1;
+    const limit = Math.min(state.window, state.cut, afterEnd);
+    const { lists, contributions } = this.#buffers();
+    const start = 4 * state.list * this.#capacity;
+    const read = await readBuffers(this.#workspace, [
+      { buffer: lists!, offset: start, bytes: 4 * state.slots },
+    ]);
+    const waiting: Range[] = [];
+    read((bytes) => {
+      for (const slot of new Uint32Array(bytes.slice().buffer).sort()) {
+        const iteration = state.base + slot;
+        const last = waiting.at(-1);
+        if (last?.to === iteration) waiting[waiting.length - 1] = { from: last.from, to: iteration + 1 };
+        else waiting.push({ from: iteration, to: iteration + 1 });
+      }
+    });
+    for (const { from, to } of waiting)
+      clearContributions(this.#workspace, this.#execution, contributions!, from, to);
+    return { done: state.base + limit, waiting, ended: limit === afterEnd };
+  }
+
+  /** Makes room to log more of each iteration; false when there is none. */
+  #growLog(): boolean {
+    const progress = this.#progress;
+    if (!this.#logSize.isAssumed || progress.accesses >= mostLogged) return false;
+    progress.accesses *= 4;
+    return this.#capacity >= Math.min(shortestWindow, this.#execution.count);
+  }
+
+  #takeCarried({ carried: bits }: ControlState): void {
+    const { loop, carried } = this.#execution;
+    for (const [slot, { name, type }] of loop.carried.entries()) carried[name] = valueOf(type, bits[slot]!);
+  }
+
+  /** The buffers that the kernels use, by the names they have for them. */
+  #buffers(): Record<string, GPUBuffer> {
+    const { loop, buffers, count } = this.#execution;
+    const { UNIFORM, STORAGE, INDIRECT, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const named = (name: string, bytes: number, usage: number) =>
+      this.#workspace.buffer(name, bytes, usage | COPY_DST);
+    const slots = (plan: Plan["name"]) => (this.#plan.name === plan ? this.#capacity * this.#plan.bytesPerSlot : 0);
+    return {
+      params: named("params", 4 * engineParameters(loop).size, UNIFORM),
+      control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),
+      dispatches: named("dispatches", 36, STORAGE | INDIRECT),
+      marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
+      lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
+      log_words: named("log_words", slots("logged"), STORAGE),
+      contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
+      ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
+    };
+  }
+
+  #parameters(): Record<string, number> {
+    const { loop, lengths, inputs, first, step, count } = this.#execution;
+    const values: Record<string, number> = { first, step, count, stamp: this.#stamp, fuel };
+    for (const { name } of loop.inputs) values[`input_${wgslName(name)}`] = inputs[name]!;
+    for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
+    for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
+    values.marked = this.#marked;
+    values.most_loads = this.#logSize.mostLoads;
+    values.most_stores = this.#logSize.mostStores;
+    values.capacity = this.#capacity;
+    values.longest = this.#longest;
+    values.window = loop.schedule.iterationsPerRound ?? 0;
+    return values;
+  }
+
+  get #logSize(): ReturnType<typeof logSize> {
+    return logSize(this.#execution.loop, this.#progress.accesses);
+  }
+
+  /** Most iterations of a window that there is room for. */
+  get #capacity(): number {
+    const { bytesPerSlot } = this.#plan;
+    const { maxStorageBufferBindingSize } = this.#workspace.device.limits;
+    const bytes = Math.min(maxStorageBufferBindingSize, mostWindowBytes);
+    const room = Math.floor(bytes / Math.max(1, bytesPerSlot));
+    return Math.min(longestWindow, this.#execution.count, room);
+  }
+
+  get #longest(): number {
+    return Math.max(1, Math.min(this.#capacity, this.#progress.longest));
+  }
+}
+
+/** Whether some iterations of the window are done, and others wait. */
+function isInterrupted({ state, listed }: ControlState): boolean {
+  return state === states.running && listed === 1;
+}
