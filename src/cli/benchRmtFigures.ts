@@ -51,6 +51,7 @@ function placeSections(run: RmtRun): BarsSection[] {
         "adjacent lanes": { channel: "subgroup", pairing: "adjacent" },
         "half a subgroup apart": { channel: "subgroup", pairing: "half-subgroup" },
         "different subgroups": { channel: "workgroup", pairing: "subgroups" },
+        "one after the other": { channel: "auto", pairing: "passes" },
       },
     }),
   ];
