@@ -52,7 +52,6 @@ function placeSections(run: RmtRun): BarsSection[] {
         "half a subgroup apart": { channel: "subgroup", pairing: "half-subgroup" },
         "different subgroups": { channel: "workgroup", pairing: "subgroups" },
         "one after the other": { channel: "auto", pairing: "passes" },
-        "one after the other": { channel: "auto", pairing: "passes" },
       },
     }),
   ];
