@@ -9,7 +9,7 @@ import { addressOf } from "./addresses.ts";
 import { placeOf } from "./places.ts";
 
 /** The address of the first place assigned in a kernel with the given store. */
-function address(store: string): { text: string; dynamic: boolean; at: (...indices: number[]) => number } {
+function address(store: string): { text: string; indices: string[]; at: (...indices: number[]) => number } {
   const code = `
     struct Part { a: vec3f, b: array<u32, 3> }
     @group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -21,7 +21,7 @@ function address(store: string): { text: string; dynamic: boolean; at: (...indic
   walk(program.module, (node) => {
     if (node.kind === "assign") target ??= node.target;
   });
-  const { expression, dynamic } = addressOf(program, placeOf(program, target!)!);
+  const { expression, indices } = addressOf(program, placeOf(program, target!)!);
   const text = printExpression(expression);
   // The address is written in operators that JavaScript has too, on 32-bit words.
   const javascript = text
@@ -31,22 +31,24 @@ function address(store: string): { text: string; dynamic: boolean; at: (...indic
     .replaceAll(">>", ">>>");
   return {
     text,
-    dynamic,
+    indices: indices.map(printExpression),
     at: (i = 0, j = 0) => new Function("i", "j", `return (${javascript}) >>> 0`)(i, j),
   };
 }
 
 describe("addressOf", () => {
   it("is a constant for a place that never moves", () => {
-    expect(address("words[3] = 1;")).toMatchObject({ text: "12u", dynamic: false });
-    expect(address("parts[1].b[2] = 1;")).toMatchObject({ text: `${32 + 12 + 8}u`, dynamic: false });
+    expect(address("words[3] = 1;")).toMatchObject({ text: "12u", indices: [] });
+    expect(address("parts[1].b[2] = 1;")).toMatchObject({ text: `${32 + 12 + 8}u`, indices: [] });
   });
 
   it("is the byte offset in bounds", () => {
     const word = address("words[i] = 1;");
-    expect([word.dynamic, word.at(0), word.at(5), word.at(2 ** 29)]).toEqual([true, 0, 20, 2 ** 31]);
+    expect([word.at(0), word.at(5), word.at(2 ** 29)]).toEqual([0, 20, 2 ** 31]);
+    expect(word.indices).toEqual(["u32(i)"]);
     const part = address("parts[i].b[j] = 1;");
     expect([part.at(0, 0), part.at(3, 2)]).toEqual([12, 3 * 32 + 12 + 8]);
+    expect(part.indices).toEqual(["u32(i)", "u32(j)"]);
   });
 
   it.each(["words[i] = 1;", "parts[i].a.y = 1;", "parts[i].b[j] = 1;"])(

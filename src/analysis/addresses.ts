@@ -7,8 +7,8 @@ import type { Place } from "./places.ts";
 export interface Address {
   /** Of type u32. */
   readonly expression: Expression;
-  /** False when the offset is a constant. */
-  readonly dynamic: boolean;
+  /** The indices that are no constants, each as u32: what the offset depends on, in one way. None when it is a constant. */
+  readonly indices: readonly Expression[];
 }
 
 /**
@@ -21,6 +21,7 @@ export function addressOf(program: Program, place: Place): Address {
   const { expression } = quote();
   let known = 0;
   let sum: Expression | undefined;
+  const indices: Expression[] = [];
   for (const step of place.steps) {
     if (step.kind === "member") {
       known += step.offset;
@@ -31,11 +32,12 @@ export function addressOf(program: Program, place: Place): Address {
       known += Number(constant.value) * step.stride;
       continue;
     }
+    indices.push(expression`u32(${step.index})`);
     const term = scaled(step.index, step.stride);
     sum = sum ? expression`${sum} + ${term}` : term;
   }
-  if (!sum) return { expression: expression`${`${known}u`}`, dynamic: false };
-  return { expression: known === 0 ? sum : expression`${sum} + ${`${known}u`}`, dynamic: true };
+  if (!sum) return { expression: expression`${`${known}u`}`, indices };
+  return { expression: known === 0 ? sum : expression`${sum} + ${`${known}u`}`, indices };
 }
 
 /** `index * stride`, as a product with the odd part of the stride and a rotation by the rest. */

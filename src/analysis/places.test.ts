@@ -73,7 +73,7 @@ describe("a place", () => {
     const place = placeOf(program, expression)!;
     expect(place.variable.name).toBe(variable);
     expect(printExpression(addressOf(program, place).expression)).toBe(address);
-    expect(addressOf(program, place).dynamic).toBe(/[a-z]\)/.test(address));
+    expect(addressOf(program, place).indices.length > 0).toBe(/[a-z]\)/.test(address));
     expect(describeType(place.type)).toBe(type);
   });
 

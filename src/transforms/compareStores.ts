@@ -152,7 +152,7 @@ class StoreComparison {
       kind: "textureStore",
       name: texture.name,
       stored: this.#loadsInPlace && isTextureInPlace(this.#program, call) ? "twice, together" : "once",
-      address: hash ? { expression: hash, dynamic: true } : null,
+      address: hash ? { expression: hash, indices: [hash] } : null,
       words: this.#wordsOf(value),
     };
   }

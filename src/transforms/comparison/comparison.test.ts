@@ -36,8 +36,8 @@ const words = (text: string, count: 1 | 2 | 3 | 4) => ({
   count,
   scalar: "u32" as const,
 });
-const constant = (bytes: number) => ({ expression: expression`${bytes}u`, dynamic: false });
-const at = (text: string) => ({ expression: expression`${text}`, dynamic: true });
+const constant = (bytes: number) => ({ expression: expression`${bytes}u`, indices: [] });
+const at = (text: string) => ({ expression: expression`4u * ${text}`, indices: [expression`${text}`] });
 
 /** Every way of comparing and sharing, in a function of its own. */
 const usesOf =
@@ -71,6 +71,15 @@ describe("replicas talk", () => {
       replicate(pairing),
       usesOf("subgroup", pairing),
     ),
+  );
+  it.each(["subgroup", "workgroup"] as const)("when they run one after the other, over the %s", (channel) =>
+    golden(`passes over the ${channel}`, kernel, report, enableSubgroups, (program, names) => {
+      const comparison = new Comparison(names, { channel, pairing: "passes", lanes: "32u" });
+      const uses = quote().declarations`
+        fn all_uses() { ${comparison.keepSignature()} ${comparison.conclude(8, { start: 0, end: 0 })} }`;
+      const declarations = [...program.module.declarations, ...uses, ...comparison.takeDeclarations()];
+      return { ...program.module, declarations };
+    }),
   );
   it("through workgroup memory", () =>
     golden("the workgroup channel", kernel, report, replicate("adjacent"), usesOf("workgroup", "adjacent")));

@@ -101,10 +101,10 @@ export class Comparison {
   foldIntoSignature({ site, address, words }: Presented): Statement[] {
     const { statements, expression } = quote();
     const signature = this.signature().expression;
+    const word = (expression: Expression): Words => ({ expression, count: 1, scalar: "u32" });
+    const presented = [...(address?.indices.map(word) ?? []), ...(words ? [words] : [])];
     // An output without a dynamic word still counts: how often it happens must agree too.
-    const presented: Words[] = words ? [words] : [];
-    if (address?.dynamic) presented.unshift({ expression: address.expression, count: 1, scalar: "u32" });
-    if (presented.length === 0) presented.push({ expression: expression`1u`, count: 1, scalar: "u32" });
+    if (presented.length === 0) presented.push(word(expression`1u`));
     const hash = presented.reduce(
       (hash, words) => this.fold(hash, words),
       expression`${signature} ^ ${`${site}u`}`,
@@ -131,7 +131,7 @@ export class Comparison {
 
   /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */
   agree({ site, address, words }: Presented): Expression {
-    const agree = this.#channel.agree({ address: address?.dynamic ?? false, words });
+    const agree = this.#channel.agree({ address: isDynamic(address), words });
     const { expression } = quote();
     const at = address?.expression ?? expression`0u`;
     return words
@@ -156,3 +156,5 @@ export class Comparison {
     return quote(words.expression.span).expression`${share}(${`${site}u`}, ${words.expression})`;
   }
 }
+
+const isDynamic = (address: Address | null) => (address?.indices.length ?? 0) > 0;

@@ -16,7 +16,7 @@ fn f(i: u32) {
       }
       default: {
         let belay_value_2 = k;
-        belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, (u32(belay_value_2) << 2u) | (u32(belay_value_2) >> 30u)), i);
+        belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(belay_value_2)), i);
         if (belay_replica == 0u) {
           out[belay_value_2] = i;
         }

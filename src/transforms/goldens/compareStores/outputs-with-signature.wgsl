@@ -9,7 +9,7 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
 
 fn f(i: u32) {
   let belay_value_1: u32 = i * 2u;
-  belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, (u32(i) << 2u) | (u32(i) >> 30u)), belay_value_1);
+  belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(i)), belay_value_1);
   if (belay_replica == 0u) {
     out[i] = belay_value_1;
   }
@@ -19,14 +19,14 @@ fn f(i: u32) {
     out[3] = belay_value_2;
   }
   let belay_value_3: vec3<f32> = vec3f(f32(i));
-  belay_signature = belay_fold3(belay_fold(belay_signature ^ 4u, (u32(i) << 5u) | (u32(i) >> 27u)), bitcast<vec3<u32>>(belay_value_3));
+  belay_signature = belay_fold3(belay_fold(belay_signature ^ 4u, u32(i)), bitcast<vec3<u32>>(belay_value_3));
   if (belay_replica == 0u) {
     parts[i].at = belay_value_3;
   }
   let belay_value_4 = i + 1u;
   let belay_value_5 = i % 4u;
   let belay_value_6: u32 = 7u;
-  belay_signature = belay_fold(belay_signature ^ 5u, ((u32(belay_value_4) << 5u) | (u32(belay_value_4) >> 27u)) + ((u32(belay_value_5) << 2u) | (u32(belay_value_5) >> 30u)) + 12u);
+  belay_signature = belay_fold(belay_fold(belay_signature ^ 5u, u32(belay_value_4)), u32(belay_value_5));
   if (belay_replica == 0u) {
     parts[belay_value_4].flags[belay_value_5] = belay_value_6;
   }

@@ -9,7 +9,7 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
 
 fn f(i: u32) {
   let belay_value_1: vec2<bool> = vec2(i > 3u, tile[0].x);
-  belay_signature = belay_fold2(belay_fold(belay_signature ^ 2u, (u32(i) << 3u) | (u32(i) >> 29u)), vec2<u32>(belay_value_1));
+  belay_signature = belay_fold2(belay_fold(belay_signature ^ 2u, u32(i)), vec2<u32>(belay_value_1));
   if (belay_agree1(2u, 0u, belay_signature)) {
     tile[i] = belay_value_1;
   }

@@ -1,7 +1,7 @@
 fn f(i: u32) {
   let belay_value_1 = i + 1u;
   let belay_value_2 = i32(i);
-  belay_signature = belay_fold(belay_fold(belay_signature ^ 1u, (((u32(belay_value_1) * 5u) << 2u) | ((u32(belay_value_1) * 5u) >> 30u)) + 12u), bitcast<u32>(belay_value_2));
+  belay_signature = belay_fold(belay_fold(belay_signature ^ 1u, u32(belay_value_1)), bitcast<u32>(belay_value_2));
   if (belay_replica == 0u) {
     atomicMax(&c[belay_value_1].low[2], belay_value_2);
   }

@@ -1,7 +1,7 @@
 fn all_uses(address: u32, value: u32, values: vec4<u32>) {
-  _ = belay_agree1at(1u, address, value);
+  _ = belay_agree1at(1u, 4u * address, value);
   _ = belay_agree4(2u, 4u, values);
-  _ = belay_agree0at(3u, address);
+  _ = belay_agree0at(3u, 4u * address);
   if ((belay_replica == 0u) | !belay_together()) {
     _ = belay_share1(4u, value);
   }

@@ -1,0 +1,23 @@
+fn all_uses() {
+  belay_keep();
+  belay_conclude(8u);
+}
+
+var<private> belay_signature: u32;
+var<private> belay_kept: u32;
+var<private> belay_whose: u32;
+
+fn belay_keep() {
+  belay_kept = belay_signature;
+  belay_whose = belay_local;
+  belay_signature = 0u;
+}
+
+fn belay_conclude(site: u32) {
+  let theirs = select(subgroupShuffleXor(belay_kept, 1u), belay_kept, belay_whose == belay_local);
+  if (theirs != belay_signature) {
+    belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
+    belay_replica = 1u;
+    belay_record(site, 1u, 0u, vec4<u32>(theirs, 0u, 0u, 0u));
+  }
+}

@@ -1,0 +1,22 @@
+fn all_uses() {
+  belay_keep();
+  belay_conclude(8u);
+}
+
+var<private> belay_signature: u32;
+var<workgroup> belay_finals: array<u32, 32u>;
+
+fn belay_keep() {
+  belay_finals[belay_local] = belay_signature;
+  belay_signature = 0u;
+}
+
+fn belay_conclude(site: u32) {
+  workgroupBarrier();
+  let theirs = belay_finals[belay_local];
+  if (theirs != belay_signature) {
+    belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
+    belay_replica = 1u;
+    belay_record(site, 1u, 0u, vec4<u32>(theirs, 0u, 0u, 0u));
+  }
+}
