@@ -11,6 +11,7 @@ const devices = testDevices();
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
 const engines: Readonly<Record<string, SpeculateOptions>> = {
+  default: {},
   published: { engine: "published" },
   "published in single rounds": { engine: "published", published: { scheduling: false } },
   "published without localization": { engine: "published", published: { localization: false } },
