@@ -43,7 +43,9 @@ export class CallArrays {
       this.#arrays.reduce((bytes, array) => bytes + bytesOf(array), 0);
     return {
       uploaded: sum(({ resident }) => resident.bytesToSend(workspace)),
-      downloaded: sum(({ isOwn, isWritten, resident }) => (isOwn && isWritten ? resident.host.byteLength : 0)),
+      downloaded: sum(({ isOwn, isWritten, resident }) =>
+        isOwn && isWritten ? resident.host.byteLength : 0,
+      ),
     };
   }
 
@@ -56,7 +58,9 @@ export class CallArrays {
   /** The arrays in the device's memory, where the loop will change them. */
   toDevice(workspace: Workspace): Record<string, GPUBuffer> {
     this.#checkLengths();
-    const buffers = this.#arrays.map(({ name, resident }) => [name, resident.upload(workspace, this.moved)] as const);
+    const buffers = this.#arrays.map(
+      ({ name, resident }) => [name, resident.upload(workspace, this.moved)] as const,
+    );
     for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.deviceChanged();
     return Object.fromEntries(buffers);
   }

@@ -36,12 +36,7 @@ export class Choice {
   readonly #fixed: number;
   readonly #handOver: number;
 
-  static async of(
-    workspace: Workspace,
-    loop: Loop,
-    count: number,
-    arrays: CallArrays,
-  ): Promise<Choice> {
+  static async of(workspace: Workspace, loop: Loop, count: number, arrays: CallArrays): Promise<Choice> {
     return new Choice(workspace, await costsOf(workspace), loop, count, arrays);
   }
 
@@ -54,13 +49,18 @@ export class Choice {
     this.#count = count;
     const { uploaded, downloaded } = arrays.bytesToMove(workspace);
     // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
-    const compile = history.compiledOn.has(workspace) ? 0 : Math.max(0, kernels * costs.compile - history.worked);
+    const compile = history.compiledOn.has(workspace)
+      ? 0
+      : Math.max(0, kernels * costs.compile - history.worked);
     this.#fixed = compile + launches * costs.launch + this.#moving(uploaded, downloaded);
     this.#handOver = 2 * costs.launch + this.#moving(arrays.writtenBytes, arrays.writtenBytes);
   }
 
   /** Executes iterations on the CPU, until it is clear that the GPU is faster. */
-  tryCpu(run: (from: number, to: number) => { next: number; ended: boolean }): { next: number; ended: boolean } {
+  tryCpu(run: (from: number, to: number) => { next: number; ended: boolean }): {
+    next: number;
+    ended: boolean;
+  } {
     const { cpu } = this.#history;
     if (cpu !== null && cpu * this.#count > 2 * this.#onGpu(this.#count)) return { next: 0, ended: false };
     let spent = 0;

@@ -2,6 +2,7 @@ import { addressesAreRepeatable } from "../loops/kernels/addresses.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
+import type { PlanName } from "./plans.ts";
 import { longestSegment, Progress, Segment } from "./segment.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -68,7 +69,7 @@ class DefaultExecution {
   }
 
   /** Executes a part on the GPU, as far as it gets, and more on the CPU where it must. */
-  async #advance(part: Part, plan: "in place" | "by reservation" | "logged"): Promise<void> {
+  async #advance(part: Part, plan: PlanName): Promise<void> {
     const { count, onCpu } = this.#execution;
     const result = await new Segment(this.#workspace, part, this.#progress).run(plan);
     const waiting = result.waiting.map(({ from, to }) => ({ from: this.#done + from, to: this.#done + to }));

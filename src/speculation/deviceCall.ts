@@ -52,7 +52,8 @@ export class DeviceCall {
       this.#pace = this.#choice.pace();
       if (arrays.areOnHost && arrays.bytesToMove(this.#workspace).uploaded > 0) {
         const { next, ended } = this.#choice.tryCpu((from, to) => this.#onHost(from, to));
-        if (next === count || ended) return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the CPU is faster");
+        if (next === count || ended)
+          return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the CPU is faster");
         done = next;
       }
     }
@@ -123,7 +124,8 @@ export class DeviceCall {
     );
     this.#pace?.observeCpu(executed, spent);
     // The published engine has the reductions of earlier rounds on the device still.
-    if (this.#options.engine === "published" && this.#call.loop.reductions.length > 0) this.#checkpoint = null;
+    if (this.#options.engine === "published" && this.#call.loop.reductions.length > 0)
+      this.#checkpoint = null;
     else this.#keep(reached.next);
     return reached;
   }

@@ -26,14 +26,18 @@ export function whyNot(
   limits: GPUSupportedLimits,
 ): string | null {
   return (
-    whyNotArrays(loop, hosts) ?? whyNotLimits(loop, hosts, limits) ?? whyNotNumbers(loop, { ...inputs, ...carried }) ?? whyNotIndex(loop, first, step, count)
+    whyNotArrays(loop, hosts) ??
+    whyNotLimits(loop, hosts, limits) ??
+    whyNotNumbers(loop, { ...inputs, ...carried }) ??
+    whyNotIndex(loop, first, step, count)
   );
 }
 
 function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): string | null {
   for (const [place, { name, element, role }] of loop.arrays.entries()) {
     const host = hosts[name];
-    if (host?.[Symbol.toStringTag] !== typedArrays[element]) return `${name} is not of the type ${typedArrays[element]}`;
+    if (host?.[Symbol.toStringTag] !== typedArrays[element])
+      return `${name} is not of the type ${typedArrays[element]}`;
     if (Object.prototype.toString.call(host.buffer) === "[object SharedArrayBuffer]")
       return `other threads may change ${name}`;
     for (const other of loop.arrays.slice(0, place)) {
@@ -83,5 +87,7 @@ function whyNotIndex({ index }: Loop, first: number, step: number, count: number
   const fits = (value: number) => Number.isInteger(value) && value >= least && value <= most;
   if (!Number.isInteger(step) || Math.abs(step) >= 2 ** 31 || !Number.isSafeInteger(count) || count < 0)
     return "the iterations cannot be counted";
-  return count === 0 || (fits(first) && fits(last)) ? null : `${index.name} is not always of the type ${index.type}`;
+  return count === 0 || (fits(first) && fits(last))
+    ? null
+    : `${index.name} is not always of the type ${index.type}`;
 }

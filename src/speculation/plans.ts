@@ -1,7 +1,7 @@
 import type { Loop } from "../loops/ir.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
-import { loggedKernels, logBytes, type LogSize } from "../loops/kernels/logged.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
+import { type LogSize, logBytes, loggedKernels } from "../loops/kernels/logged.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
 import { type dispatchOffsets, schedulingKernels } from "../loops/kernels/scheduling.ts";
 
@@ -18,7 +18,7 @@ export interface Phase {
 
 /** What a round consists of. */
 export interface Plan {
-  readonly name: "in place" | "by reservation" | "logged";
+  readonly name: PlanName;
   readonly phases: readonly Phase[];
   /** Epochs that a round uses up. */
   readonly epochs: number;
@@ -28,55 +28,78 @@ export interface Plan {
   readonly marksPerElement: number;
 }
 
-/** Executes windows in which no iteration depends on another one; others conflict. */
-export function inPlace(loop: Loop): Plan {
-  const { mark, check, execute } = inPlaceKernels(loop);
-  const checks: Phase[] = hasMarks(loop) ? [{ kernel: check, phase: "check", size: "evaluate" }] : [];
-  return {
-    name: "in place",
-    phases: [
-      { kernel: mark, phase: "check", size: "evaluate" },
-      ...checks,
-      { kernel: schedulingKernels(loop).scheduleInPlace, phase: "scheduling", size: null },
-      { kernel: execute, phase: "computation", size: "execute" },
-    ],
-    epochs: 1,
-    bytesPerSlot: 0,
-    marksPerElement: 1,
-  };
+/**
+ * - `in place`: executes windows in which no iteration depends on another one; others conflict.
+ * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
+ * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
+ *   seen something else.
+ */
+export type PlanName = "in place" | "by reservation" | "logged";
+
+/** The plan of a name for a loop, whose iterations log so much at most. */
+export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
+  const kernels = kernelsOf(loop);
+  const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", size: "evaluate" });
+  const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", size: null });
+  const execute = (kernel: Kernel): Phase => ({ kernel, phase: "computation", size: "execute" });
+  const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
+  switch (name) {
+    case "in place":
+      return {
+        name,
+        phases: [
+          check(kernels.mark),
+          ...ifMarked(check(kernels.check)),
+          schedule(kernels.scheduleInPlace),
+          execute(kernels.execute),
+        ],
+        epochs: 1,
+        bytesPerSlot: 0,
+        marksPerElement: 1,
+      };
+    case "by reservation":
+      return {
+        name,
+        phases: [
+          check(kernels.markAll),
+          check(kernels.reserve),
+          schedule(kernels.scheduleReserved),
+          execute(kernels.executeHeld),
+        ],
+        epochs: 1,
+        bytesPerSlot: 12,
+        marksPerElement: 2,
+      };
+    case "logged":
+      return {
+        name,
+        phases: [
+          { kernel: kernels.compute, phase: "computation", size: "evaluate" },
+          ...ifMarked(check(kernels.checkLog)),
+          schedule(kernels.scheduleLogged),
+          ...ifMarked({ kernel: kernels.order, phase: "commit", size: "order" }),
+          { kernel: kernels.commit, phase: "commit", size: "execute" },
+        ],
+        epochs: 2,
+        bytesPerSlot: logBytes(size),
+        marksPerElement: 1,
+      };
+  }
 }
 
-/** Executes iterations that are the first to touch what they touch, in place; the others wait. */
-export function byReservation(loop: Loop): Plan {
-  const { markAll, reserve, executeHeld } = inPlaceKernels(loop);
-  return {
-    name: "by reservation",
-    phases: [
-      { kernel: markAll, phase: "check", size: "evaluate" },
-      { kernel: reserve, phase: "check", size: "evaluate" },
-      { kernel: schedulingKernels(loop).scheduleReserved, phase: "scheduling", size: null },
-      { kernel: executeHeld, phase: "computation", size: "execute" },
-    ],
-    epochs: 1,
-    bytesPerSlot: 12,
-    marksPerElement: 2,
-  };
-}
+type Kernels = ReturnType<typeof inPlaceKernels> &
+  ReturnType<typeof loggedKernels> &
+  ReturnType<typeof schedulingKernels>;
 
-/** Executes iterations on what was there before the window, and commits those before the first that should have seen something else. */
-export function logged(loop: Loop, size: LogSize): Plan {
-  const { compute, check, order, commit } = loggedKernels(loop);
-  return {
-    name: "logged",
-    phases: [
-      { kernel: compute, phase: "computation", size: "evaluate" },
-      ...(hasMarks(loop) ? [{ kernel: check, phase: "check", size: "evaluate" } as const] : []),
-      { kernel: schedulingKernels(loop).scheduleLogged, phase: "scheduling", size: null },
-      ...(hasMarks(loop) ? [{ kernel: order, phase: "commit", size: "order" } as const] : []),
-      { kernel: commit, phase: "commit", size: "execute" },
-    ],
-    epochs: 2,
-    bytesPerSlot: logBytes(size),
-    marksPerElement: 1,
+const emitted = new WeakMap<Loop, Kernels>();
+
+/** All kernels of a loop, by their names; emitted once. */
+function kernelsOf(loop: Loop): Kernels {
+  const known = emitted.get(loop) ?? {
+    ...inPlaceKernels(loop),
+    ...loggedKernels(loop),
+    ...schedulingKernels(loop),
   };
+  emitted.set(loop, known);
+  return known;
 }

@@ -126,7 +126,10 @@ export class Resident<Data extends LoopData = LoopData> {
     const { byteLength } = this.#host;
     const take = (bytes: Uint8Array) => {
       // The memory of an empty array may have been given away.
-      if (byteLength > 0) new Uint8Array(this.#host.buffer, this.#host.byteOffset, byteLength).set(bytes.subarray(0, byteLength));
+      if (byteLength > 0)
+        new Uint8Array(this.#host.buffer, this.#host.byteOffset, byteLength).set(
+          bytes.subarray(0, byteLength),
+        );
       this.#changed = false;
       return byteLength;
     };

@@ -2,15 +2,15 @@ import { escapes } from "../loops/kernels/body.ts";
 import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
 import { logSize, mostLogged } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
-import { shortestWindow } from "../loops/kernels/scheduling.ts";
 import { wgslName } from "../loops/kernels/names.ts";
+import { shortestWindow } from "../loops/kernels/scheduling.ts";
 import { everyStatement } from "../loops/kernels/walk.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
 import type { Pace } from "./pace.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
-import { byReservation, inPlace, logged, type Plan } from "./plans.ts";
+import { type Plan, type PlanName, planOf } from "./plans.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, valueOf } from "./variables.ts";
@@ -31,7 +31,7 @@ const roundTimes = { most: 200, least: 20 };
 
 /** What the segments of one execution share: what was learned, and what happened. */
 export class Progress {
-  readonly plans: Plan["name"][] = [];
+  readonly plans: PlanName[] = [];
   rounds = 0;
   /** Iterations that rounds looked at, some more than once. */
   evaluated = 0;
@@ -91,7 +91,7 @@ export class Segment {
   }
 
   /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
-  async run(plan: Plan["name"]): Promise<SegmentResult> {
+  async run(plan: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
     const { timer, pace } = this.#progress;
     await this.#begin(plan, 0, plan === "in place" ? Infinity : firstWindow);
@@ -113,23 +113,17 @@ export class Segment {
       }
 
       const result = slow ? await this.#interrupt(state) : { done: base, waiting: [] };
-      await combineContributions(
-        this.#workspace,
-        this.#execution,
-        this.#buffers(),
-        result.done,
-        timer,
-      );
+      await combineContributions(this.#workspace, this.#execution, this.#buffers(), result.done, timer);
       const stopped = slow ? "slow" : state.state === states.escaped ? "escaped" : null;
       return { ended: state.state === states.ended, ...result, stopped };
     }
   }
 
   /** Starts the rounds of a plan at an iteration up to which everything is done. */
-  async #begin(name: Plan["name"], base: number, window: number): Promise<void> {
+  async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
     const { plans, timer } = this.#progress;
-    this.#plan = this.#planOf(name);
+    this.#plan = planOf(name, loop, this.#logSize);
     const pipelines = await this.#workspace.compile(
       loop,
       this.#plan.phases.map(({ kernel }) => kernel),
@@ -147,14 +141,8 @@ export class Segment {
     this.#rounds.begin(this.#parameters(), startOf(base, length, Uint32Array.from(bits)));
   }
 
-  #planOf(name: Plan["name"]): Plan {
-    const { loop } = this.#execution;
-    if (name === "in place") return inPlace(loop);
-    return name === "by reservation" ? byReservation(loop) : logged(loop, this.#logSize);
-  }
-
   /** The plan that gets past the conflicts that the plan `in place` has found. */
-  #past(flow: boolean): Plan["name"] {
+  #past(flow: boolean): PlanName {
     const fits = 8 * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
     return flow && fits ? "by reservation" : "logged";
   }
@@ -234,7 +222,8 @@ export class Segment {
     const { UNIFORM, STORAGE, INDIRECT, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const named = (name: string, bytes: number, usage: number) =>
       this.#workspace.buffer(name, bytes, usage | COPY_DST);
-    const slots = (plan: Plan["name"]) => (this.#plan.name === plan ? this.#capacity * this.#plan.bytesPerSlot : 0);
+    const slots = (plan: PlanName) =>
+      this.#plan.name === plan ? this.#capacity * this.#plan.bytesPerSlot : 0;
     return {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
       control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),

@@ -90,7 +90,10 @@ export function useDevice(device: GPUDevice | null): void {
 export async function speculate(call: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
   const device = options.device ?? usedDevice;
   const hosts = Object.fromEntries(
-    Object.entries(call.arrays).map(([name, array]) => [name, array instanceof Resident ? array.host : array]),
+    Object.entries(call.arrays).map(([name, array]) => [
+      name,
+      array instanceof Resident ? array.host : array,
+    ]),
   );
   const inOrder = (reason: string) => runSequential(call, hosts, reason);
   if (options.engine === "sequential") return inOrder("the program asked for it");

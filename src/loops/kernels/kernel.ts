@@ -24,8 +24,8 @@ export interface Resource extends Binding {
   readonly type: string;
 }
 
-/** Invocations of a workgroup, in every kernel of a loop. */
-export const workgroupSize = 256;
+/** Invocations of a workgroup, in every kernel of a loop: half of what every device has, so that a hardened one can double them. */
+export const workgroupSize = 128;
 
 /** Where an invocation finds its place in the grid, whose workgroups may fill two dimensions. */
 export const placeInGrid = `

@@ -27,7 +27,7 @@ import { wgslName } from "./names.ts";
  * its stores in a log.
  *
  * - `compute`: executes iterations, logs what they load and store, and marks what they store.
- * - `check`: an iteration that loaded what an earlier one stores is wrong; no iteration from the first wrong one on is committed.
+ * - `checkLog`: an iteration that loaded what an earlier one stores is wrong; no iteration from the first wrong one on is committed.
  * - `order`: where several iterations store to one element, finds the last of those that are committed.
  * - `commit`: stores what was logged.
  *
@@ -37,10 +37,10 @@ import { wgslName } from "./names.ts";
  * Words of the log, in rows of one word for each iteration of the window: how many loads and stores it made; the places that it loaded,
  * those that it stored to, and the bits that it stored. Places are those of `offsetsOf`.
  */
-export function loggedKernels(loop: Loop): Record<"compute" | "check" | "order" | "commit", Kernel> {
+export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", Kernel> {
   return {
     compute: computeKernel(loop),
-    check: eachOf(loop, "check", {
+    checkLog: eachOf(loop, "checkLog", {
       marks: "array<u32>",
       before: "if (slot >= limit()) { return; }",
       body: `  for (var n = 0u; n < loads_of(counts); n += 1u) {
@@ -78,10 +78,12 @@ export interface LogSize {
 
 /** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
 export function logSize(loop: Loop, otherwise: number): LogSize & { readonly isAssumed: boolean } {
-  const written = loop.arrays.map((array): LoopArray => ({
-    ...array,
-    role: array.role === "read" ? "read" : "tracked",
-  }));
+  const written = loop.arrays.map(
+    (array): LoopArray => ({
+      ...array,
+      role: array.role === "read" ? "read" : "tracked",
+    }),
+  );
   const stores = accessBounds(loop.body, written).stores;
   const mostLoads = loop.mostLoads ?? otherwise;
   const mostStores = stores ?? Math.max(otherwise, loop.mostStores ?? 0);
@@ -217,7 +219,7 @@ function eachOf(
   parts: { marks: string; before: string; body: string; functions?: readonly string[] },
 ): Kernel {
   const access = parts.marks === "array<u32>" ? "read" : "write";
-  const reporting = name === "check";
+  const reporting = name === "checkLog";
   return assembleKernel({
     name,
     loop,
@@ -247,7 +249,9 @@ const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
 
 /** `fn poke_place(place, bits)`: stores to a place, of whichever array or variable. */
 function pokePlace(loop: Loop): string {
-  const inOrder = ["owned", "tracked"].flatMap((role) => loop.arrays.filter((array) => array.role === role).reverse());
+  const inOrder = ["owned", "tracked"].flatMap((role) =>
+    loop.arrays.filter((array) => array.role === role).reverse(),
+  );
   const cases = inOrder.map((array) => {
     const first = offsetOf(array);
     return `  if (place >= ${first}) { poke_${wgslName(array.name)}(place - ${first}, bits); return; }`;
