@@ -92,6 +92,9 @@ export const loopError = {
   unknownType: (name: string, span: Span, help: string) =>
     refused("BELAY512", `the type of ${quoted(name)} is not known`, span, { help }),
 
+  notDeclaredYet: (name: string, span: Span) =>
+    refused("BELAY512", `${quoted(name)} is used before it is declared`, span),
+
   unknownCall: (name: string, reason: string, span: Span, help?: string) =>
     refused("BELAY513", `${quoted(name)} ${reason}`, span, { help }),
 

@@ -1,6 +1,6 @@
-import type { Node, Expression as Source, VariableDeclaration } from "oxc-parser";
+import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
+import { type Binding, isFunction, lookUp, namesOf } from "../source/scopes.ts";
 import { convertTo, note, withoutTypes } from "./assignments.ts";
 import { expression, held } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
@@ -11,28 +11,31 @@ import { typeOfVariable } from "./variables.ts";
 
 /** `const` and `let` in the loop. */
 export function declaration(lowering: Lowering, node: VariableDeclaration): void {
-  if (node.kind !== "const" && node.kind !== "let") {
-    refuse(
-      loopError.unsupported(
-        `\`${node.kind}\``,
-        node,
-        "declare it with `let` or `const`, so that each iteration has its own",
-      ),
-    );
-  }
   for (const declarator of node.declarations) {
-    if (declarator.id.type !== "Identifier") {
-      refuse(loopError.unsupported("destructuring", declarator, "declare one variable at a time"));
+    if (lowering.attempt(() => declare(lowering, node.kind, declarator))) continue;
+    for (const { name } of namesOf(declarator.id)) {
+      const binding = lookUp(lowering.scope, name);
+      if (binding) lowering.refused.add(binding);
     }
-    const binding = lookUp(lowering.scope, declarator.id.name)!;
-    const isConstant = binding.assignments.length === 0;
-    const { init } = declarator;
-    if (isConstant && init && isFunction(init)) continue; // A helper, inlined where it is called.
-    const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
-    if (array) lowering.meanings.set(binding, array);
-    else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
-    else declareWithout(lowering, binding, declarator);
   }
+}
+
+function declare(lowering: Lowering, kind: string, declarator: VariableDeclarator): void {
+  const { id, init } = declarator;
+  if (kind !== "const" && kind !== "let") {
+    const help = "declare it with `let` or `const`, so that each iteration has its own";
+    refuse(loopError.unsupported(`\`${kind}\``, declarator, help));
+  }
+  if (id.type !== "Identifier") {
+    refuse(loopError.unsupported("destructuring", declarator, "declare one variable at a time"));
+  }
+  const binding = lookUp(lowering.scope, id.name)!;
+  const isConstant = binding.assignments.length === 0;
+  if (isConstant && init && isFunction(init)) return; // A helper, inlined where it is called.
+  const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
+  if (array) lowering.meanings.set(binding, array);
+  else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
+  else declareWithout(lowering, binding, declarator);
 }
 
 /** The array that an expression names, if it is no more than a name of one. */

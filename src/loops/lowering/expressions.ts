@@ -207,13 +207,16 @@ function nullish(
   const array = lowering.arrays.get(element.array)!;
   const at = lowering.hold(element.index);
   if (at.type === "f32") return refuse(loopError.unsupported("`??` of an element at a fraction", node));
-  const exists: Expression = {
+  const compare = (operator: "<" | ">=", right: Expression): Expression => ({
     kind: "binary",
     type: "bool",
-    operator: "<",
-    left: as("u32", at),
-    right: as("u32", lowering.lengthOf(array)),
-  };
+    operator,
+    left: at,
+    right,
+  });
+  const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
+  const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
+  const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
   const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
 }

@@ -85,6 +85,8 @@ export class Lowering {
   /** Variables from outside that the loop changes, by their names there. */
   readonly written = new Map<string, Variable>();
   readonly meanings = new Map<Binding, Meaning>();
+  /** Variables whose declaration was refused: what uses them need not be told. */
+  readonly refused = new Set<Binding>();
   readonly jumpTargets: JumpTarget[] = [];
   readonly repetitions: Repetition[] = [];
   /** Labels of the loops around the current place, which their tests leave. */

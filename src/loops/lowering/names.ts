@@ -21,12 +21,13 @@ export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning
 }
 
 function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning {
-  const { name, kind } = binding;
+  const { name, kind, declaration } = binding;
   const constant = literalOf(binding);
   if (constant !== undefined) return { kind: "value", value: hostConstant(constant) };
   const { start, end } = lowering.loop.node;
-  // A variable of the loop that has no meaning is one whose declaration was refused.
-  if (start <= binding.declaration.start && binding.declaration.end <= end) return refuse(null);
+  if (start <= declaration.start && declaration.end <= end) {
+    return refuse(lowering.refused.has(binding) ? null : loopError.notDeclaredYet(name, node));
+  }
   if (lookUp(lowering.loop.scope, name) !== binding) {
     return refuse(
       loopError.unsupported(

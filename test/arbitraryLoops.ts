@@ -1,0 +1,196 @@
+/**
+ * Random loops in the language that Belay translates. Their f32 arithmetic is rounded after each operation, so that JavaScript gives
+ * the same bits for the program as it stands as for its translation. Integers are not always coerced where they must be.
+ */
+import fc from "fast-check";
+
+/** The arrays that every loop has, by name. */
+const arrayTypes = {
+  a: Int32Array,
+  b: Uint32Array,
+  c: Uint8Array,
+  d: Int16Array,
+  e: Uint8ClampedArray,
+  f: Float32Array,
+  g: Float32Array,
+} as const;
+
+/** TypeScript with arbitrary texts in its holes. */
+function text(strings: TemplateStringsArray, ...holes: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
+  return fc.tuple(...holes).map((parts) => String.raw({ raw: strings }, ...parts));
+}
+
+const oneOf = (...texts: string[]) => fc.constantFrom(...texts);
+const literal = oneOf(
+  "0",
+  "1",
+  "2",
+  "3",
+  "7",
+  "(-1)",
+  "255",
+  "65535",
+  "2147483647",
+  "(-2147483648)",
+  "4294967295",
+);
+const coercion = oneOf("| 0", ">>> 0", "& 255", "% 3");
+const comparison = oneOf("<", "<=", ">", ">=", "===", "!==");
+
+const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "statement" | "body", string>>(
+  (tie) => {
+    const [integer, float, test, index, body] = [
+      tie("integer"),
+      tie("float"),
+      tie("test"),
+      tie("index"),
+      tie("body"),
+    ];
+    const bounded = { maxDepth: 3, depthSize: "xsmall" } as const;
+    const array = oneOf("a", "b", "c", "d", "e");
+    return {
+      integer: fc.oneof(
+        { ...bounded, depthIdentifier: "expression" },
+        oneOf("i", "h", "k", "last", "n", "m"),
+        literal,
+        text`${array}[${index}]`,
+        text`(${integer} ${oneOf("+", "-")} ${integer})`,
+        text`((${integer} ${oneOf("+", "-", "*", "/", "%")} ${integer}) ${coercion})`,
+        text`(${integer} ${oneOf("&", "|", "^", "<<", ">>", ">>>")} ${integer})`,
+        text`Math.${oneOf("floor", "trunc", "ceil")}(${integer} / ${oneOf("2", "3", "(-7)", "m")})`,
+        text`(${integer} % ${oneOf("2", "7", "(-5)", "m")})`,
+        text`Math.${oneOf("imul", "min", "max")}(${integer}, ${integer})`,
+        text`Math.${oneOf("clz32", "abs", "sign", "floor")}(${integer})`,
+        text`(${oneOf("~", "-", "+")} ${integer})`,
+        text`(${test} ? ${integer} : ${integer})`,
+        text`(${float} | 0)`,
+        text`mix(${integer}, ${integer})`,
+        text`(${array}[${index}] ?? ${integer})`,
+        oneOf("k++", "--k", "(k = i)", "(a[i] = 3)", "c[i]++"),
+      ),
+      index: fc.oneof(
+        { ...bounded, depthIdentifier: "expression" },
+        oneOf("i", "i + 1", "i - 1", "2 * i", "c[i]", "a[i] & 7", "i * m", "b[i]"),
+        integer,
+      ),
+      float: fc.oneof(
+        { ...bounded, depthIdentifier: "expression" },
+        oneOf(
+          "u",
+          "f[i]",
+          "g[i]",
+          "f[c[i]]",
+          "Math.fround(x)",
+          "Math.fround(0.1)",
+          "Math.fround(-1.5)",
+          "Math.fround(NaN)",
+        ),
+        text`Math.fround(${float} ${oneOf("+", "-", "*", "/")} ${float})`,
+        text`Math.fround(Math.${oneOf("sqrt", "abs", "floor")}(${float}))`,
+        text`Math.${oneOf("min", "max")}(${float}, ${float})`,
+        text`Math.fround(${integer})`,
+        text`${oneOf("f", "g")}[${index}]`,
+        text`(${test} ? ${float} : ${float})`,
+      ),
+      test: fc.oneof(
+        { ...bounded, depthIdentifier: "expression" },
+        text`(${integer} ${comparison} ${integer})`,
+        text`(${float} ${comparison} ${fc.oneof(float, oneOf("0.1", "1e39", "2"))})`,
+        text`(${integer} ${comparison} ${oneOf("0.5", "3", "x", "1e20")})`,
+        text`(${test} ${oneOf("&&", "||")} ${test})`,
+        text`!${test}`,
+        text`!!(${fc.oneof(integer, float)})`,
+      ),
+      statement: fc.oneof(
+        { ...bounded, depthIdentifier: "statement" },
+        text`${array}[${index}] ${oneOf("=", "+=", "^=", "-=")} ${integer};`,
+        text`${array}[${index}]${oneOf("++", "--")};`,
+        text`${oneOf("f", "e", "a")}[${index}] = ${float};`,
+        text`f[${index}] = Math.fround(${index});`,
+        text`${oneOf("k", "last")} = (${integer}) | 0;`,
+        text`u = ${float};`,
+        text`{ const p = ${integer}, q = ${integer}, r = ${float}; { const h = p; let k = q | 0, u = r; ${body} } }`,
+        text`if (${test}) { ${body} } else { ${body} }`,
+        text`if (${test} && i % 5 === 4) ${oneOf("continue", "break")};`,
+        text`for (let h = ${oneOf("0", "m", "c[i]")}; h < ${oneOf("4", "n", "c[i + 1]")}; h${oneOf("++", " += 3")}) { ${body} if (${test}) ${oneOf("break", "continue", "continue outer")}; ${body} }`,
+        text`{ let turns = 3; while (turns > 0) { turns = (turns - 1) | 0; ${body} } }`,
+        text`{ let turns = 3; do { turns = (turns - 1) | 0; ${body} if (${test}) continue; ${body} } while (turns > 0); }`,
+        text`switch ((${integer}) & 3) { case 0: case 2: { ${body} } break; case 1: if (${test}) break; ${body} break; default: ${body} }`,
+        text`{ let sum = 0; for (let h = 0; h < n; h++) { sum += c[h]; if (${test}) sum--; } ${array}[${index}] = sum; }`,
+      ),
+      body: fc.array(tie("statement"), { maxLength: 2 }).map((statements) => statements.join("\n")),
+    };
+  },
+);
+
+const header = oneOf(
+  "let i = 0; i < n; i++",
+  "let i = n - 1; i >= 0; i--",
+  "let i = 1, end = n; i <= end; i += 2",
+  "let i = 0; i !== (n > 0 ? Math.floor(n) : 0); ++i",
+  "let i = m; i < n + m; i++",
+  "let i = 0; i < n / 2; i++",
+);
+
+/** A module with an async function `run(a, b, c, d, e, f, g, n, m, x)`, which has one loop and returns what it carries. */
+export const arbitraryLoop: fc.Arbitrary<string> = text`
+function mix(x: number, y: number) {
+  if (x > y) return (x - y) | 0;
+  return (x ^ y) & 1023;
+}
+export async function run(a: Int32Array, b: Uint32Array, c: Uint8Array, d: Int16Array, e: Uint8ClampedArray,
+  f: Float32Array, g: Float32Array, n: number, m: number, x: number) {
+  "use speculate";
+  let last = m;
+  //#pragma omp for target(webgpu)
+  outer: for (${header}) {
+    const h = ${oneOf("i", "c[i]", "i * 2")};
+    let k = i;
+    let u = f[i]!;
+    ${body}
+    ${body}
+  }
+  return last;
+}
+`;
+
+const integers = fc.constantFrom(0, 1, 2, 3, 7, 9, -1, -2, 100, 2 ** 31 - 1, -(2 ** 31), 2 ** 32 - 1);
+const floats = fc.oneof(
+  fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -0, 0, 1, -1.5, 3e38, 1e-45, 2 ** 31, 2 ** 32),
+  fc.float(),
+);
+
+/** What `run` is called with, hostile values among it. */
+export interface LoopInput {
+  readonly lengths: readonly number[];
+  readonly values: readonly number[];
+  readonly floats: readonly number[];
+  readonly numbers: readonly [n: number, m: number, x: number];
+  /** Whether some arrays share memory. */
+  readonly shared: boolean;
+}
+
+export const loopInput: fc.Arbitrary<LoopInput> = fc.record({
+  lengths: fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 7, maxLength: 7 }),
+  values: fc.array(integers, { minLength: 1, maxLength: 30 }),
+  floats: fc.array(floats, { minLength: 1, maxLength: 15 }),
+  numbers: fc.tuple(
+    fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 0, max: 10 }) }, fc.constantFrom(-3, 2.5)),
+    fc.constantFrom(0, 1, 3, -2, 1000, -0),
+    floats,
+  ),
+  shared: fc.boolean(),
+});
+
+/** The arrays and numbers for one call of `run`. */
+export function parametersOf({ lengths, values, floats, numbers, shared }: LoopInput) {
+  const memory = new ArrayBuffer(256);
+  const arrays = Object.values(arrayTypes).map((Type, at) => {
+    const length = lengths[at]!;
+    const array = shared && at % 2 === 0 ? new Type(memory, 0, length) : new Type(length);
+    const source = Type === Float32Array ? floats : values;
+    for (let place = 0; place < length; place++) array[place] = source[(place + at) % source.length]!;
+    return array;
+  });
+  return [...arrays, ...numbers] as const;
+}
