@@ -26,10 +26,8 @@ export interface Host {
   readonly dimension?: 0 | 1 | 2;
   /** Says which one in the report instead of the pipeline. */
   readonly byReport?: boolean;
-  /** Workgroups that it leaves out at the end of that dimension. */
-  readonly missing?: number;
-  /** Dispatches, one after the other. */
-  readonly times?: number;
+  /** For each dispatch, one after the other, how many workgroups it leaves out at the end of that dimension. Default: one, none. */
+  readonly missing?: readonly number[];
   /** How often twins look for each other, if not as often as the kernel says. */
   readonly patience?: number;
 }
@@ -93,9 +91,11 @@ export async function runKernel(
       .map(({ binding, buffer }) => ({ binding, resource: { buffer } }));
     pass.setBindGroup(group, device.createBindGroup({ layout: pipeline.getBindGroupLayout(group), entries }));
   }
-  const grid: [number, number, number] = [...input.workgroups];
-  if (interGroup) grid[dimension] = 2 * grid[dimension] - (host.missing ?? 0);
-  for (let i = 0; i < (host.times ?? 1); i++) pass.dispatchWorkgroups(...grid);
+  for (const missing of host.missing ?? [0]) {
+    const grid: [number, number, number] = [...input.workgroups];
+    if (interGroup) grid[dimension] = 2 * grid[dimension] - missing;
+    pass.dispatchWorkgroups(...grid);
+  }
   pass.end();
   const readLater = (buffer: GPUBuffer, size = buffer.size) => {
     const reader = create(size, MAP_READ | COPY_DST);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { featureKernels } from "../../test/featureKernels.ts";
+import { type FeatureKernel, featureKernels } from "../../test/featureKernels.ts";
 import { type Host, runKernel, runTwins } from "../../test/kernelRunner.ts";
 import { testDevices } from "../../test/testDevices.ts";
 import { type ProtectOptions, reportWords } from "./contract.ts";
@@ -11,30 +11,62 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-const configurations: { options: ProtectOptions; host: Host }[] = [
-  { options: { check: "signature", features: ["subgroups"] }, host: {} },
-  { options: { check: "signature" }, host: { dimension: 1, times: 2 } },
-  { options: { check: "store" }, host: { dimension: 2, byReport: true } },
-  { options: { check: "store" }, host: { times: 3 } },
-];
+async function expectSameBits(kernel: FeatureKernel, options: ProtectOptions, host: Host = {}) {
+  const constants = kernel.constants ?? {};
+  const result = protect(kernel.code, { redundancy: "inter", ...options, constants });
+  expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
+  expect(result.entryPoints.map((e) => e.redundancy)).not.toContain("none");
+  const plain = await runKernel(device, kernel.code, kernel, {}, host);
+  const guarded = await runTwins(device, result, kernel, {}, host);
+  expect(guarded.report[reportWords.detections]).toBe(0);
+  expect(guarded.cells.filter((cell) => cell !== 0)).toHaveLength(0);
+  for (const binding of Object.keys(plain.buffers).map(Number)) {
+    if (kernel.unordered?.includes(binding))
+      for (const { buffers } of [plain, guarded]) buffers[binding]!.sort();
+    expect(guarded.buffers[binding]).toEqual(plain.buffers[binding]);
+    if (guarded.shadows[binding]) expect(guarded.shadows[binding]).toEqual(plain.buffers[binding]);
+  }
+}
 
-describe.each(configurations)("inter, $options.check, $host", ({ options, host }) => {
-  it.each(featureKernels)("$name: same bits, no detection, all balanced", async (kernel) => {
-    const constants = kernel.constants ?? {};
-    const result = protect(kernel.code, { redundancy: "inter", ...options, constants });
-    expect(result.diagnostics.filter((d) => d.severity === "error")).toEqual([]);
-    expect(result.entryPoints.map((e) => e.redundancy)).not.toContain("none");
-    const times = host.times ?? 1;
-    const plain = await runKernel(device, kernel.code, kernel, {}, { times });
-    const guarded = await runTwins(device, result, kernel, {}, host);
-    expect(guarded.report[reportWords.detections]).toBe(0);
-    expect(guarded.cells.filter((cell) => cell !== 0)).toHaveLength(0);
-    for (const binding of Object.keys(plain.buffers).map(Number)) {
-      if (kernel.unordered?.includes(binding))
-        for (const { buffers } of [plain, guarded]) buffers[binding]!.sort();
-      expect(guarded.buffers[binding]).toEqual(plain.buffers[binding]);
-      const shadow = guarded.shadows[binding];
-      if (shadow && !kernel.unordered?.includes(binding)) expect(shadow).toEqual(plain.buffers[binding]);
-    }
+describe.each([
+  { check: "signature", features: ["subgroups"] },
+  { check: "signature" },
+  { check: "store" },
+] as const)("inter, $check, features: $features", (options) => {
+  it.each(featureKernels)("$name: same bits, no detection, all in balance", (kernel) =>
+    expectSameBits(kernel, options),
+  );
+});
+
+describe.each([0, 1, 2] as const)("a grid doubled in dimension %i", (dimension) => {
+  const inAllDimensions = featureKernels.find(({ name }) => name.startsWith("two- and three"))!;
+  it.each(["signature", "store"] as const)("shows the kernel its own, with %s", async (check) => {
+    await expectSameBits(inAllDimensions, { check }, { dimension });
+    await expectSameBits(inAllDimensions, { check }, { dimension, byReport: true });
   });
 });
+
+describe("several dispatches", () => {
+  const inPlace = featureKernels.find(({ name }) => name.startsWith("in place"))!;
+  it.each(["signature", "store"] as const)("need no reset between, with %s", (check) =>
+    expectSameBits(inPlace, { check }, { missing: [0, 0, 0] }),
+  );
+});
+
+it("leaves a kernel its subgroups", () =>
+  expectSameBits(
+    {
+      name: "sums of subgroups",
+      code: `
+        enable subgroups;
+        @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+        @compute @workgroup_size(32) fn main(
+          @builtin(global_invocation_id) id: vec3u, @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) size: u32
+        ) {
+          out[id.x] = subgroupInclusiveAdd(id.x) + 1000u * lane + 1000000u * size;
+        }`,
+      buffers: { 0: new Uint32Array(96) },
+      workgroups: [3, 1, 1],
+    },
+    { check: "signature" },
+  ));
