@@ -1,0 +1,54 @@
+/** Speculation on a hardened device: two ways to be wrong, each caught by its own rope. */
+import { describe, expect, it } from "vitest";
+import { harden } from "../../src/index.ts";
+import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
+import { testDevices } from "../testDevices.ts";
+import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
+import { encode, encodedLoop } from "./encodedLoop.ts";
+import { dependentIterations, loopsOf } from "./enumerations.ts";
+
+const devices = testDevices({ full: true });
+const loop = encodedLoop(3, false);
+const loops: AbstractLoop[] = [...loopsOf(dependentIterations(3), { count: 3, elements: 3 })].filter(
+  (_, n) => n % 2999 === 0,
+);
+const expected = loops.flatMap((each) => runInOrder(each).values);
+
+/** What the array holds after the loop. */
+async function run(device: GPUDevice, options: SpeculateOptions): Promise<number[]> {
+  const { arrays, count } = encode(loops);
+  const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1 };
+  const sequential = () => {
+    throw new Error("an iteration was left to the CPU");
+  };
+  await speculate(
+    { loop, sequential, arrays, ...variables, count },
+    { device, fallback: "never", ...options },
+  );
+  return [...arrays.values!];
+}
+
+describe.each<[string, SpeculateOptions]>([
+  ["default", {}],
+  ["published", { engine: "published", published: { scheduling: false } }],
+])("the %s engine on a hardened device", (_, options) => {
+  it("gives the same result, with faults and without", async () => {
+    const device = await harden(await devices.newDevice(), { redundancy: "intra+lds", injectFaults: true });
+    expect(await run(device, options)).toEqual(expected);
+    const { kernels, faults } = await device.belay.report();
+    expect(new Set(kernels.map(({ redundancy }) => redundancy))).toEqual(new Set(["intra+lds"]));
+    expect(faults).toEqual([]);
+
+    let strikes = 0;
+    for (const { kernel, sites } of device.belay.faultSites()) {
+      const site = sites[Math.floor(sites.length / 2)]!.id;
+      device.belay.arm({ kernel, site, replica: 1, mask: 1 << 3, workgroup: [0, 0, 0], localIndex: 0 });
+      expect(await run(device, options)).toEqual(expected);
+      strikes += await device.belay.strikes();
+    }
+    const after = await device.belay.report();
+    expect(strikes).toBeGreaterThan(0);
+    expect(after.faults.some(({ outcome }) => outcome === "recovered")).toBe(true);
+    expect(after.giveUps).toBe(0);
+  }, 240_000);
+});
