@@ -1,6 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
 import { controlWords } from "../loops/kernels/control.ts";
-import { workgroupSize } from "../loops/kernels/kernel.ts";
 
 import { wgslName } from "../loops/kernels/names.ts";
 import { packParameters, parametersOf } from "../loops/kernels/parameters.ts";
@@ -65,6 +64,11 @@ export async function runPublished(
   options: PublishedOptions = {},
 ): Promise<EngineOutcome> {
   const { localization = true, copyOptimization = true, scheduling = true, timings = false } = options;
+  const { count } = execution;
+  if (!tablesFit(workspace.device, execution)) {
+    const { next, ended } = await execution.onCpu(0, count);
+    return { executed: next, ended, rounds: 0, misspeculated: 0, onCpu: next, plans: [], phases: null };
+  }
   const mayFallBack = options.fallback !== "never" && isInteger(execution.loop);
   const kernels = emitPublished(execution.loop);
   const compiled = await workspace.compile(execution.loop, Object.values(kernels));
@@ -72,10 +76,11 @@ export async function runPublished(
   const pipelines = Object.fromEntries(names.map((name, place) => [name, compiled[place]!])) as Pipelines;
   const timer = timings ? new PhaseTimer(workspace) : null;
   const rounds = new PublishedRounds(workspace, execution, pipelines, timer);
-  const { count } = execution;
   const schedule = new PublishedSchedule(rounds.trackedKeys, rounds.mostStores, rounds.longest);
   let [executed, ended, dense] = [0, count === 0, 0];
   const totals = { rounds: 0, misspeculated: 0, onCpu: 0 };
+  /** The CPU takes twice as many iterations each time it has to take one, so that moving data never costs more. */
+  let chunk = 1;
   const onCpu = async (iterations: number) => {
     const result = await rounds.onCpu(executed, Math.min(count, executed + iterations));
     totals.onCpu += result.next - executed;
@@ -93,10 +98,13 @@ export async function runPublished(
       ended = state.ended !== 0;
       schedule.observe({ iterations: size, misspeculated: state.marked, breaks: state.breaks });
       dense = 2 * state.marked > size ? dense + 1 : 0;
-      if (ended) break;
-      if (state.escaped !== 0) await onCpu(1);
-      else if (!localization && state.marked > 0) await onCpu(size);
-      else if (dense >= denseStreak && mayFallBack) await onCpu(denseStreak * size);
+      let forCpu = 0;
+      if (state.escaped !== 0) {
+        forCpu = chunk;
+        chunk *= 2;
+      } else if (!localization && state.marked > 0) forCpu = size;
+      else if (dense >= denseStreak && mayFallBack) forCpu = denseStreak * size;
+      if (forCpu > 0 && !ended) await onCpu(forCpu);
     }
     await rounds.end(executed);
     return { executed, ended, ...totals, plans: ["published"], phases: timer?.times ?? null };
@@ -104,6 +112,13 @@ export async function runPublished(
     rounds.destroy();
     timer?.destroy();
   }
+}
+
+/** Whether a buffer of the device holds what is kept of each element. */
+function tablesFit({ limits }: GPUDevice, { loop, lengths, count }: Execution): boolean {
+  const { tracked } = keysOf(loop, (name) => lengths[name]!);
+  const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
+  return 4 * tableWords(tracked, count).all <= most;
 }
 
 /** Whether the CPU computes the loop to the bits that the GPU does, which may round floats in another way. */
@@ -273,7 +288,7 @@ class PublishedRounds {
     ...kernels: readonly (keyof PublishedKernels)[]
   ): void {
     const pass = encoder.beginComputePass(this.#timer?.pass(phase));
-    const groups = Math.ceil(iterations / workgroupSize);
+    const groups = Math.ceil(iterations / this.#workspace.workgroupSize);
     const x = Math.min(groups, this.#workspace.device.limits.maxComputeWorkgroupsPerDimension);
     for (const name of kernels) {
       pass.setPipeline(this.#pipelines[name].pipeline);
