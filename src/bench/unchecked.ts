@@ -75,7 +75,7 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const pass = encoder.beginComputePass();
   pass.setPipeline(compiled!.pipeline);
   pass.setBindGroup(0, bind(device, compiled!, named));
-  const groups = Math.ceil(count / workgroupSize);
+  const groups = Math.ceil(count / workspace.workgroupSize);
   const x = Math.min(groups, device.limits.maxComputeWorkgroupsPerDimension);
   pass.dispatchWorkgroups(x, Math.ceil(groups / x));
   pass.end();

@@ -6,7 +6,7 @@ import type { Part } from "./execution.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { bind } from "./rounds.ts";
-import { bitsOf, reduceValues, valueOf } from "./variables.ts";
+import { bitsOf, numberOf, reduceValues } from "./variables.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Bytes that the contributions of `count` iterations to a loop's reductions need, with room to combine them. */
@@ -73,6 +73,6 @@ export async function combineContributions(
     if (!reduction) return timer!.add(bytes);
     const [bits] = new Uint32Array(bytes.slice().buffer);
     const { name, type } = reduction;
-    reductions[name] = reduceValues(reduction, reductions[name]!, valueOf(type, bits!));
+    reductions[name] = reduceValues(reduction, reductions[name]!, numberOf(type, bits!));
   });
 }

@@ -2,7 +2,7 @@ import type { ElementType, Loop, NumberType } from "../loops/ir.ts";
 import { hasMarks, markedElements } from "../loops/kernels/marks.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import type { SpeculateCall } from "./speculate.ts";
-import { bitsOf, valueOf } from "./variables.ts";
+import { bitsOf, numberOf } from "./variables.ts";
 
 /** The typed arrays by the element type that a loop has for them. */
 const typedArrays: Readonly<Record<ElementType, string>> = {
@@ -76,7 +76,7 @@ function whyNotLimits(
 
 function whyNotNumbers(loop: Loop, values: Readonly<Record<string, number>>): string | null {
   const isOf = (type: NumberType, value: number) =>
-    type === "f32" || valueOf(type, bitsOf(type, value)) === value;
+    type === "f32" || numberOf(type, bitsOf(type, value)) === value;
   const wrong = [...loop.inputs, ...loop.carried].find(({ name, type }) => !isOf(type, values[name]!));
   return wrong ? `${wrong.name} is not of the type ${wrong.type}` : null;
 }

@@ -10,13 +10,11 @@ export type PhaseTimes = Record<PhaseName, number>;
 /** Adds up how long phases take, each being a compute pass of its own. The device must have the feature `timestamp-query`. */
 export class PhaseTimer {
   readonly times: PhaseTimes = { scheduling: 0, computation: 0, check: 0, commit: 0, recovery: 0 };
-  readonly #workspace: Workspace;
   readonly #queries: GPUQuerySet;
   readonly #resolved: GPUBuffer;
   #phases: PhaseName[] = [];
 
   constructor(workspace: Workspace) {
-    this.#workspace = workspace;
     this.#queries = workspace.device.createQuerySet({ type: "timestamp", count: 2 * mostPasses });
     const usage = GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC;
     this.#resolved = workspace.buffer("timestamps", 16 * mostPasses, usage);

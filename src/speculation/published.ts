@@ -23,7 +23,7 @@ import type { PhaseName } from "./plans.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
 import { bind } from "./rounds.ts";
-import { bitsOf, valueOf } from "./variables.ts";
+import { bitsOf, numberOf } from "./variables.ts";
 import type { LoopPipeline, Workspace } from "./workspace.ts";
 
 /** What of the published design is switched on; all of it unless said otherwise. The figures compare each without. */
@@ -315,7 +315,7 @@ class PublishedRounds {
       else this.#timer!.add(bytes);
     });
     for (const [slot, { name, type }] of loop.carried.entries()) {
-      carried[name] = valueOf(type, words[stateWords.length + slot]!);
+      carried[name] = numberOf(type, words[stateWords.length + slot]!);
     }
     return Object.fromEntries(stateWords.map((word, n) => [word, words[n]!])) as Record<StateWord, number>;
   }

@@ -56,7 +56,7 @@ export class Rounds {
     const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
     const sizes = new Uint32Array(9);
-    sizes.set(sizeFor(state.slots), dispatchOffsets.evaluate / 4);
+    sizes.set(sizeFor(state.slots, this.#workspace.workgroupSize), dispatchOffsets.evaluate / 4);
     queue.writeBuffer(dispatches!, 0, sizes);
   }
 

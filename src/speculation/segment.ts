@@ -13,7 +13,7 @@ import type { PhaseTimer } from "./phaseTimer.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
-import { bitsOf, valueOf } from "./variables.ts";
+import { bitsOf, numberOf } from "./variables.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
@@ -213,7 +213,7 @@ export class Segment {
 
   #takeCarried({ carried: bits }: ControlState): void {
     const { loop, carried } = this.#execution;
-    for (const [slot, { name, type }] of loop.carried.entries()) carried[name] = valueOf(type, bits[slot]!);
+    for (const [slot, { name, type }] of loop.carried.entries()) carried[name] = numberOf(type, bits[slot]!);
   }
 
   /** The buffers that the kernels use, by the names they have for them. */

@@ -10,7 +10,7 @@ export function bitsOf(type: NumberType, value: number): number {
 }
 
 /** The value of the type that has these bits. */
-export function valueOf(type: NumberType, bits: number): number {
+export function numberOf(type: NumberType, bits: number): number {
   word.setUint32(0, bits);
   if (type === "f32") return word.getFloat32(0);
   return type === "i32" ? word.getInt32(0) : bits;
@@ -20,18 +20,18 @@ export function valueOf(type: NumberType, bits: number): number {
 export function reduceValues({ operator, type }: Reduction, a: number, b: number): number {
   switch (operator) {
     case "+":
-      return valueOf(type, bitsOf(type, a + b));
+      return numberOf(type, bitsOf(type, a + b));
     case "*":
-      return type === "f32" ? Math.fround(a * b) : valueOf(type, Math.imul(a, b) >>> 0);
+      return type === "f32" ? Math.fround(a * b) : numberOf(type, Math.imul(a, b) >>> 0);
     case "min":
       return Math.min(a, b);
     case "max":
       return Math.max(a, b);
     case "&":
-      return valueOf(type, (a & b) >>> 0);
+      return numberOf(type, (a & b) >>> 0);
     case "|":
-      return valueOf(type, (a | b) >>> 0);
+      return numberOf(type, (a | b) >>> 0);
     case "^":
-      return valueOf(type, (a ^ b) >>> 0);
+      return numberOf(type, (a ^ b) >>> 0);
   }
 }

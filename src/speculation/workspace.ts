@@ -1,5 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import type { Kernel } from "../loops/kernels/kernel.ts";
+import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
 
 /** A compiled kernel. */
 export interface LoopPipeline {
@@ -39,6 +39,14 @@ export class Workspace {
     void device.lost.then(() => {
       this.#isLost = true;
     });
+  }
+
+  /** Invocations of a workgroup: as many as there can be, which hides the time that scattered accesses take. */
+  get workgroupSize(): number {
+    const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.device.limits;
+    const most = Math.min(1024, maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
+    // A hardened device doubles them.
+    return "belay" in this.device ? most / 2 : most;
   }
 
   get isLost(): boolean {
@@ -96,8 +104,8 @@ export class Workspace {
 
   /** Compiles a loop's kernels, each once per device. */
   compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
-    let compiled = this.#pipelines.get(loop);
-    if (!compiled) this.#pipelines.set(loop, (compiled = new Map()));
+    const compiled = this.#pipelines.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
+    this.#pipelines.set(loop, compiled);
     return Promise.all(
       kernels.map((kernel) => {
         const known = compiled.get(kernel.name) ?? this.#compile(kernel);
@@ -120,7 +128,11 @@ export class Workspace {
     const pipeline = await device.createComputePipelineAsync({
       label: kernel.name,
       layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-      compute: { module: device.createShaderModule({ code: kernel.code }), entryPoint: kernel.name },
+      compute: {
+        module: device.createShaderModule({ code: kernel.code }),
+        entryPoint: kernel.name,
+        constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: this.workgroupSize } : {},
+      },
     });
     return { kernel, pipeline, layout };
   }

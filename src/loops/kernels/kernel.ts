@@ -24,8 +24,8 @@ export interface Resource extends Binding {
   readonly type: string;
 }
 
-/** Invocations of a workgroup, in every kernel of a loop: half of what every device has, so that a hardened one can double them. */
-export const workgroupSize = 128;
+/** Invocations of a workgroup, in every kernel of a loop: a constant that is given when the kernel is compiled for a device. */
+export const workgroupSize = "group_size";
 
 /** Where an invocation finds its place in the grid, whose workgroups may fill two dimensions. */
 export const placeInGrid = `
@@ -34,7 +34,7 @@ export const placeInGrid = `
 @builtin(local_invocation_index) local: u32`.trim();
 
 /** The invocation's number, from the built-in values of {@link placeInGrid}. */
-export const numberInGrid = `(workgroup.y * workgroups.x + workgroup.x) * ${workgroupSize}u + local`;
+export const numberInGrid = `(workgroup.y * workgroups.x + workgroup.x) * ${workgroupSize} + local`;
 
 export interface KernelParts {
   readonly name: string;
@@ -65,6 +65,7 @@ export function assembleKernel(parts: KernelParts): Kernel {
     ...(access === "write" ? [emitPoke(array)] : []),
   ]);
   const code = [
+    ...(usesWorkgroupSize(body) ? [`override ${workgroupSize}: u32;`] : []),
     declareParameters(parts.parameters),
     ...parts.declarations,
     resources.map(declareResource).join("\n"),
@@ -73,6 +74,11 @@ export function assembleKernel(parts: KernelParts): Kernel {
   ].join("\n\n");
   const bindings = resources.map(({ name, access }) => ({ name, access }));
   return { name: parts.name, code: `${code}\n\n${arithmeticFor(code)}`.trimEnd().concat("\n"), bindings };
+}
+
+/** Whether a kernel with this code has to be given its workgroup size. */
+export function usesWorkgroupSize(code: string): boolean {
+  return new RegExp(`\\b${workgroupSize}\\b`).test(code);
 }
 
 function declareResource({ name, access, type }: Resource, binding: number): string {

@@ -2,10 +2,12 @@ import type { Loop, Reduction } from "../ir.ts";
 import { combine, identityOf } from "./body.ts";
 import { declareControl } from "./control.ts";
 import { emitLiteral } from "./expressions.ts";
-import { assembleKernel, type Kernel, workgroupSize } from "./kernel.ts";
+import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
 import { fromBits, toBits, wgslName } from "./names.ts";
 
+/** The same on all devices, so that sums of f32 are too; half of what every device has, so that a hardened one can double it. */
+const workgroupSize = 128;
 /** Values that one invocation combines before its workgroup does. */
 const perInvocation = 8;
 /** Values that become one in a level of the tree. */

@@ -39,7 +39,7 @@ export const shortestWindow = 1024;
 export const dispatchOffsets = { evaluate: 0, execute: 12, order: 24 } as const;
 
 /** The size of a dispatch that has at least so many invocations; the kernels compute it in the same way. */
-export function sizeFor(invocations: number): [x: number, y: number, z: number] {
+export function sizeFor(invocations: number, workgroupSize: number): [x: number, y: number, z: number] {
   const workgroups = Math.ceil(invocations / workgroupSize);
   const rows = Math.max(1, Math.ceil(workgroups / 65535));
   return [Math.ceil(workgroups / rows), rows, 1];
@@ -57,7 +57,7 @@ struct Dispatches {
 }
 
 fn size_for(invocations: u32) -> Size {
-  let workgroups = invocations / ${workgroupSize}u + select(0u, 1u, invocations % ${workgroupSize}u != 0u);
+  let workgroups = invocations / ${workgroupSize} + select(0u, 1u, invocations % ${workgroupSize} != 0u);
   let rows = max(1u, (workgroups + 65534u) / 65535u);
   return Size((workgroups + rows - 1u) / rows, rows, 1u);
 }`.trim();
