@@ -38,12 +38,17 @@ const flavors = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
 
 const policies = [
   ...flavors.flatMap((flavor) =>
-    (["subgroup", "workgroup"] as const).map((channel) => ({ ...flavor, channel })),
+    (["subgroup", "workgroup"] as const).map((channel) => ({
+      ...flavor,
+      channel,
+      pairing: "adjacent" as const,
+    })),
   ),
-  { redundancy: "inter", check: "signature", channel: "auto" } as const,
+  { redundancy: "intra+lds", check: "signature", channel: "auto", pairing: "passes" } as const,
+  { redundancy: "inter", check: "signature", channel: "auto", pairing: "adjacent" } as const,
 ];
 
-describe.each(policies)("$redundancy, $check, $channel", (policy) => {
+describe.each(policies)("$redundancy, $check, $channel, $pairing", (policy) => {
   const size = (max: number) => fc.integer({ min: 1, max });
   const seed = fc.nat();
   /** Sizes up to a few workgroups. */
@@ -71,7 +76,7 @@ describe.each(policies)("$redundancy, $check, $channel", (policy) => {
     binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
     blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
     binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
-    quasiRandomSequence: fc.record({ points: size(4200) }).map(quasiRandomSequence.create),
+    quasiRandomSequence: fc.record({ points: size(9000) }).map(quasiRandomSequence.create),
     urng: fc.record({ pixels: size(300), seed }).map(urng.create),
     simpleConvolution: fc.record({ width: size(70), height: size(20), seed }).map(simpleConvolution.create),
   };
@@ -147,14 +152,14 @@ const struck: Record<string, Struck> = {
     program: histogram.create({ samples: 999 }),
     kernel: "count",
     value: "samples[index]",
-    store: everywhere("atomicAdd(&counted["),
+    store: { "intra+lds": "atomicAdd(&bins[bin]", "intra-lds": "atomicAdd(&counted[" },
     signature: everywhere("fn count("),
   },
   sobelFilter: {
     program: sobelFilter.create({ width: 5 }),
     kernel: "sobel",
     value: "pack4x8unorm(",
-    store: everywhere("edges[id.y * size.x + id.x] = "),
+    store: everywhere("edges[y * size.x + id.x] = "),
     signature: everywhere("fn sobel("),
   },
   floydWarshall: {

@@ -23,7 +23,7 @@ export const benchmarkSizes: Readonly<Record<string, () => Program>> = {
   nBody: () => nBody.create({ bodies: 32_768, steps: 2 }),
   reduction: () => reduction.create({ length: 2 ** 27 }),
   reductionFloat: () => reduction.create({ length: 2 ** 27, type: "f32" }),
-  bitonicSort: () => bitonicSort.create({ length: 2 ** 22 }),
+  bitonicSort: () => bitonicSort.create({ length: 2 ** 25 }),
   histogram: () => histogram.create({ samples: 2 ** 28 }),
   sobelFilter: () => sobelFilter.create({ width: 8192, height: 8192 }),
   binarySearch: () => binarySearch.create({ length: 2 ** 26, searches: 2 ** 22 }),

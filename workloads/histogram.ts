@@ -4,7 +4,7 @@ import { randomWords } from "./random.ts";
 
 const BINS = 256;
 const WORKGROUP = 128;
-/** How many words, of four samples each, an invocation counts. */
+/** How many vectors, of sixteen samples each, an invocation counts. */
 const SERIAL = 16;
 
 /** Each workgroup counts its samples in its own memory, then adds its bins to everybody's. */
@@ -14,7 +14,7 @@ const WORKGROUP = ${WORKGROUP}u;
 const SERIAL = ${SERIAL}u;
 
 @group(0) @binding(0) var<uniform> sampleCount: u32;
-@group(0) @binding(1) var<storage, read> samples: array<u32>; // four bytes each
+@group(0) @binding(1) var<storage, read> samples: array<vec4u>; // sixteen bytes each
 @group(0) @binding(2) var<storage, read_write> bins: array<atomic<u32>, BINS>;
 
 var<workgroup> counted: array<atomic<u32>, BINS>;
@@ -28,10 +28,15 @@ fn count(
   let group = id.y * groups.x + id.x;
   for (var i = 0u; i < SERIAL; i++) {
     let index = (group * SERIAL + i) * WORKGROUP + local;
-    if (index >= arrayLength(&samples)) { break; }
-    let word = samples[index];
-    for (var byte = 0u; byte < 4u && index * 4u + byte < sampleCount; byte++) {
-      atomicAdd(&counted[extractBits(word, byte * 8u, 8u)], 1u);
+    if (index * 16u >= sampleCount) { break; }
+    let words = samples[index];
+    let rest = sampleCount - index * 16u;
+    for (var byte = 0u; byte < 4u; byte++) {
+      let bin = (words >> vec4u(8u * byte)) & vec4u(255u);
+      if (byte < rest) { atomicAdd(&counted[bin.x], 1u); }
+      if (byte + 4u < rest) { atomicAdd(&counted[bin.y], 1u); }
+      if (byte + 8u < rest) { atomicAdd(&counted[bin.z], 1u); }
+      if (byte + 12u < rest) { atomicAdd(&counted[bin.w], 1u); }
     }
   }
   workgroupBarrier();
@@ -52,7 +57,7 @@ export function create({
   seed = 1,
 }: HistogramOptions = {}): Program<{ bins: Uint32Array }> {
   // Half of the bits are cleared in pairs of words, so that bins fill unevenly.
-  const words = randomWords(Math.ceil(samples / 4), seed);
+  const words = randomWords(4 * Math.ceil(samples / 16), seed);
   for (let i = 1; i < words.length; i += 2) words[i] = words[i]! & words[i - 1]!;
 
   const prepare = (device: GPUDevice): Prepared<{ bins: Uint32Array }> => {
@@ -68,7 +73,7 @@ export function create({
         const pass = encoder.beginComputePass();
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(words.length / (WORKGROUP * SERIAL))));
+        pass.dispatchWorkgroups(...gridOf(Math.ceil(words.length / (4 * WORKGROUP * SERIAL))));
         pass.end();
       },
       read: async () => ({ bins: new Uint32Array(await readBuffers(device, bins)) }),
@@ -89,7 +94,7 @@ export function create({
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** A view of the words as bytes; WebGPU hosts are little-endian, as `extractBits` from the lowest bit up expects. */
+/** A view of the words as bytes; WebGPU hosts are little-endian, as shifts from the lowest bit up expect. */
 function countBytes(words: Uint32Array, samples: number): Uint32Array {
   const bins = new Uint32Array(BINS);
   for (const byte of new Uint8Array(words.buffer, 0, samples)) bins[byte]!++;

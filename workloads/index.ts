@@ -50,7 +50,7 @@ export const catalog: readonly CatalogEntry[] = [
   {
     name: "bitonicSort",
     small: () => bitonicSort.create({ length: 5000 }),
-    full: (limits) => bitonicSort.create({ length: Math.min(2 ** 24, wordsIn(limits)) }),
+    full: (limits) => bitonicSort.create({ length: Math.min(2 ** 25, wordsIn(limits)) }),
   },
   {
     name: "histogram",

@@ -3,16 +3,16 @@
  *
  * Follows the sample QuasiRandomSequence of the AMD APP OpenCL SDK. Documented there: a workgroup computes numbers of one
  * dimension, first copies that dimension's 32 direction vectors to workgroup memory, and each number is the exclusive or
- * of the vectors that the bits of its index select; four numbers make a vec4. Chosen here: sixteen dimensions, eight
- * vec4 for each invocation, and numbers cut to 24 bits, which f32 holds exactly. The direction vectors are the published
- * ones of Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
+ * of the vectors that the bits of its index select; four numbers make a vec4. Chosen here: sixteen dimensions, sixteen
+ * vec4 for each invocation, all but the first from the one before by the bits in which their indices differ, and numbers
+ * cut to 24 bits, which f32 holds exactly. The direction vectors are the published ones of Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 
 const WORKGROUP = 128;
 /** How many vec4 an invocation computes. */
-const SERIAL = 8;
+const SERIAL = 16;
 const BITS = 32;
 
 const GENERATE = /* wgsl */ `
@@ -24,23 +24,35 @@ const BITS = ${BITS}u;
 @group(0) @binding(1) var<storage, read> directions: array<array<u32, BITS>>;
 @group(0) @binding(2) var<storage, read_write> sequence: array<vec4f>;
 
+const LANE_BITS = ${2 + Math.log2(WORKGROUP)}u; // of an index: its place in the vec4, and the invocation
+const SERIAL_BITS = ${Math.log2(SERIAL)}u;
+
 var<workgroup> direction: array<u32, BITS>;
+/** What changes when the bits above the invocation's count up: the lowest n + 1 of them flip. */
+var<workgroup> flips: array<u32, SERIAL_BITS + 1u>;
 
 @compute @workgroup_size(WORKGROUP)
 fn generate(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) local: u32) {
   if (local < BITS) { direction[local] = directions[group.y][local]; }
+  if (local <= SERIAL_BITS) {
+    var flip = 0u;
+    for (var bit = 0u; bit <= local; bit++) { flip ^= directions[group.y][LANE_BITS + bit]; }
+    flips[local] = flip;
+  }
   workgroupBarrier();
 
   // The two lowest bits of an index are those of its place in the vec4.
   let inside = vec4u(0u, direction[0], direction[1], direction[0] ^ direction[1]);
+  let first = group.x * SERIAL * WORKGROUP + local;
+  var outside = 0u;
+  for (var bit = 0u; first >> bit != 0u; bit++) {
+    outside ^= select(0u, direction[bit + 2u], ((first >> bit) & 1u) != 0u);
+  }
   for (var i = 0u; i < SERIAL; i++) {
-    let quad = (group.x * SERIAL + i) * WORKGROUP + local;
+    let quad = first + i * WORKGROUP;
     if (quad >= quads) { break; }
-    var outside = 0u;
-    for (var bit = 0u; quad >> bit != 0u; bit++) {
-      outside ^= select(0u, direction[bit + 2u], ((quad >> bit) & 1u) != 0u);
-    }
     sequence[group.y * quads + quad] = vec4f((inside ^ vec4u(outside)) >> vec4u(8u)) * 0x1p-24;
+    outside ^= flips[countTrailingZeros(i + 1u)];
   }
 }`;
 
