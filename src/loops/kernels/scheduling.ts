@@ -100,7 +100,7 @@ fn decide() {
   advance(control.executing, NONE);
 }`.trim(),
 
-  // Windows in which iterations wait for long become shorter: those that wait are looked at again in every round.
+  // Those that wait are looked at again in every round, so a window should be over after a few.
   scheduleReserved: `
 fn decide() {
   control.executing = control.held;
@@ -113,7 +113,7 @@ fn decide() {
     let rounds = control.turns / control.window;
     var length = control.window;
     if (rounds < 2u) { length = twice(length); }
-    else if (rounds >= 8u) { length = max(length / 2u, ${shortestWindow}u); }
+    else if (rounds >= 8u) { length = max(length / rounds * 4u, ${shortestWindow}u); }
     advance(limit(), length);
   }
   control.held = 0u;
