@@ -15,8 +15,9 @@ export type SpeculatedFunction = (execute: Executor, parameters: readonly Argume
 /** Loads a function from a TypeScript or JavaScript file, its loops replaced as the plugin replaces them. Rejects when none is. */
 export async function loadSpeculated(path: string, name: string): Promise<SpeculatedFunction> {
   const { code, diagnostics } = replaceLoops(await readFile(path, "utf8"), path);
-  if (code === undefined || diagnostics.length > 0) {
-    throw new Error(diagnostics[0]?.message ?? `${path} has no loops to speculate`);
+  const refused = diagnostics.find(({ severity }) => severity === "error");
+  if (code === undefined || refused) {
+    throw new Error(refused?.message ?? `${path} has no loops to speculate`);
   }
   let executor: Executor | undefined;
   const speculate: Executor = (call) => executor!(call);

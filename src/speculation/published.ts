@@ -40,8 +40,8 @@ export interface PublishedOptions {
   readonly timings?: boolean;
 }
 
-/** What an iteration may log when the loop does not say how much it accesses. */
-const assumedAccesses = 16;
+/** What an iteration may log when the loop does not say how much it accesses: many for few iterations, few for many. */
+const assumedAccesses = (count: number) => Math.min(1024, Math.max(16, Math.floor(2 ** 22 / count)));
 /** Turns of its loops that an iteration may take on the GPU. */
 const fuel = 1 << 14;
 /** Iterations that one round runs again at most: one invocation executes them in order. */
@@ -155,8 +155,8 @@ class PublishedRounds {
     const { device } = workspace;
     const keys = keysOf(loop, (name) => lengths[name]!);
     this.trackedKeys = keys.tracked;
-    const mostLoads = loop.mostLoads ?? assumedAccesses;
-    this.mostStores = loop.mostStores ?? assumedAccesses;
+    const mostLoads = loop.mostLoads ?? assumedAccesses(count);
+    this.mostStores = loop.mostStores ?? assumedAccesses(count);
 
     const rows = logRows(mostLoads, this.mostStores);
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
