@@ -21,7 +21,11 @@ export const mayHaveLoops = (source: string) =>
  *
  * The loop itself stays as the other branch, for when it meets what its translation does not cover. `filename` decides the language.
  */
-export function replaceLoops(source: string, filename: string): Replacement {
+export function replaceLoops(
+  source: string,
+  filename: string,
+  format: "commonjs" | "module" = /\.c[jt]s$/.test(filename) ? "commonjs" : "module",
+): Replacement {
   const { loops, diagnostics } = translate(source, filename);
   const replaced = loops.filter(({ mayAwait }) => mayAwait);
   if (replaced.length === 0) return { diagnostics };
@@ -38,7 +42,7 @@ export function replaceLoops(source: string, filename: string): Replacement {
       `const ${prefix}loop${at} = ${JSON.stringify(loop)}, ${prefix}sequential${at} = ${sequential.trim()};`,
   );
   const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
-  text.appendLeft(start, [importOf(filename, prefix), ...constants, ""].join("\n"));
+  text.appendLeft(start, [importOf(format, prefix), ...constants, ""].join("\n"));
   return {
     code: text.toString(),
     map: text.generateMap({ source: filename, includeContent: true, hires: "boundary" }),
@@ -53,8 +57,8 @@ function freshPrefix(source: string): string {
   return prefix;
 }
 
-function importOf(filename: string, prefix: string): string {
-  return /\.c[jt]s$/.test(filename)
+function importOf(format: string, prefix: string): string {
+  return format === "commonjs"
     ? `const { speculate: ${prefix}speculate } = require("belay-gpu/speculate");`
     : `import { speculate as ${prefix}speculate } from "belay-gpu/speculate";`;
 }

@@ -154,7 +154,7 @@ function checkNames(lowering: Lowering): Diagnostic[] {
   ];
 }
 
-/** What comes from outside must be of the type that it was translated as, and arrays must not share memory. */
+/** What comes from outside must be of the type that it was translated as. */
 function guardOutside(
   lowering: Lowering,
   arrays: readonly LoopArray[],
@@ -165,15 +165,6 @@ function guardOutside(
   for (const { name, variable } of written) {
     const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };
     guards.require(`Object.is(${converted[typeOfVariable(variable) as NumberType]}, ${name})`);
-  }
-  for (const [at, one] of arrays.entries()) {
-    for (const other of arrays.slice(at + 1)) {
-      if (one.role === "read" && other.role === "read") continue;
-      const [a, b] = [one.name, other.name];
-      guards.require(
-        `(${a}.buffer !== ${b}.buffer || ${a}.byteOffset + ${a}.byteLength <= ${b}.byteOffset || ${b}.byteOffset + ${b}.byteLength <= ${a}.byteOffset)`,
-      );
-    }
   }
 }
 
