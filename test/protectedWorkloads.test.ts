@@ -187,8 +187,8 @@ const struck: Record<string, Struck> = {
     program: binomialOption.create({ options: 4 }),
     kernel: "fold",
     value: "(growth - down) / ",
-    store: { "intra+lds": "prices[group] = ", "intra-lds": "levels[step % 2u][local] = value" },
-    signature: { "intra+lds": "fn fold(", "intra-lds": "levels[step % 2u][local] = value" },
+    store: { "intra+lds": "prices[group] = ", "intra-lds": "firsts[step % 2u][local] = nodes[0]" },
+    signature: { "intra+lds": "fn fold(", "intra-lds": "firsts[step % 2u][local] = nodes[0]" },
   },
   quasiRandomSequence: {
     program: quasiRandomSequence.create({ points: 100 }),

@@ -3,17 +3,19 @@
  * approach", 1979).
  *
  * Follows the sample BinomialOption of the AMD APP OpenCL SDK. Documented there: a workgroup folds the trees of four
- * options, the lanes of a vec4; each invocation has a leaf, and two arrays in workgroup memory take turns as levels of
- * the tree; one random number sets spot, strike and years by interpolation; rate 0.02, volatility 0.30. Chosen here:
- * 127 steps instead of 254, so that a workgroup of 128 has a leaf for each invocation; and random numbers of ten bits,
- * so that every price is held against a reference, of which there are 1024.
+ * options, the lanes of a vec4; two arrays in workgroup memory take turns as levels of the tree; one random number sets
+ * spot, strike and years by interpolation; rate 0.02, volatility 0.30. Chosen here: 127 steps instead of 254; four leaves
+ * for each invocation instead of one, which it keeps to itself but for the first; and random numbers of ten bits, so that
+ * every price is held against a reference, of which there are 1024.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomWord } from "./random.ts";
 
-const WORKGROUP = 128;
-const STEPS = WORKGROUP - 1;
+const WORKGROUP = 32;
+/** How many leaves an invocation has. */
+const OWN = 4;
+const STEPS = WORKGROUP * OWN - 1;
 const RATE = 0.02;
 const VOLATILITY = 0.3;
 
@@ -28,6 +30,7 @@ const mix = (parameter: Parameter) => {
 
 const FOLD = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
+const OWN = ${OWN}u;
 const STEPS = ${STEPS}u;
 const RATE = ${RATE};
 const VOLATILITY = ${VOLATILITY};
@@ -35,7 +38,8 @@ const VOLATILITY = ${VOLATILITY};
 @group(0) @binding(0) var<storage, read> numbers: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> prices: array<vec4f>;
 
-var<workgroup> levels: array<array<vec4f, WORKGROUP>, 2>;
+/** The first node of each invocation, in a level and in the next; behind the last one there is none, and it does not matter. */
+var<workgroup> firsts: array<array<vec4f, WORKGROUP + 1u>, 2>;
 
 @compute @workgroup_size(WORKGROUP)
 fn fold(
@@ -59,15 +63,18 @@ fn fold(
   let discountedUp = chance / growth;
   let discountedDown = (1.0 - chance) / growth;
 
-  var value = max(spot * exp(deviation * (2.0 * f32(local) - f32(STEPS))) - strike, vec4f());
-  for (var step = 0u; step < STEPS; step++) {
-    levels[step % 2u][local] = value;
-    workgroupBarrier();
-    if (local < STEPS - step) {
-      value = discountedUp * levels[step % 2u][local + 1u] + discountedDown * value;
-    }
+  var nodes: array<vec4f, OWN + 1u>;
+  for (var i = 0u; i < OWN; i++) {
+    let ups = f32(local * OWN + i);
+    nodes[i] = max(spot * exp(deviation * (2.0 * ups - f32(STEPS))) - strike, vec4f());
   }
-  if (local == 0u) { prices[group] = value; }
+  for (var step = 0u; step < STEPS; step++) {
+    firsts[step % 2u][local] = nodes[0];
+    workgroupBarrier();
+    nodes[OWN] = firsts[step % 2u][local + 1u];
+    for (var i = 0u; i < OWN; i++) { nodes[i] = discountedUp * nodes[i + 1u] + discountedDown * nodes[i]; }
+  }
+  if (local == 0u) { prices[group] = nodes[0]; }
 }`;
 
 const LEVELS = 2 ** 10;

@@ -5,8 +5,9 @@
  * average of its channels, the "minimal standard" of Park and Miller ("Random number generators: good ones are hard to
  * find", 1988), whose numbers a table of four entries per work-item, in local memory, shuffles (Bays and Durham,
  * "Improving a poor random number generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the
- * channels as the seed, so that there are 1021; a number for each of red, green and blue, so that the table is used more
- * than once; alpha as it is; whole numbers throughout, so that every pixel is checked exactly.
+ * channels as the seed, so that there are 1021; the first numbers skipped at once; a number for each of red, green and
+ * blue, so that the table is used more than once; alpha as it is; whole numbers throughout, so that every pixel is checked
+ * exactly.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
@@ -16,6 +17,12 @@ const WORKGROUP = 128;
 const ENTRIES = 4;
 /** Numbers that are thrown away before the table is filled. */
 const WARM_UP = 8;
+/** What takes a seed there: a power of the multiplier. */
+const skip = () => {
+  let power = 1;
+  for (let i = 0; i < WARM_UP; i++) power = (power * MULTIPLIER) % MODULUS;
+  return power;
+};
 const MULTIPLIER = 16807;
 const MODULUS = 2 ** 31 - 1;
 /** How many levels the noise covers, around 0. */
@@ -23,24 +30,23 @@ const STRENGTH = 25;
 
 const ADD_NOISE = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
-const ENTRIES = ${ENTRIES};
-const WARM_UP = ${WARM_UP};
-const MULTIPLIER = ${MULTIPLIER};
-const MODULUS = ${MODULUS};
-const STRENGTH = ${STRENGTH};
+const ENTRIES = ${ENTRIES}u;
+const SKIP = ${skip()}u;
+const MULTIPLIER = ${MULTIPLIER}u;
+const MODULUS = ${MODULUS}u;
+const STRENGTH = ${STRENGTH}u;
 
 @group(0) @binding(0) var<storage, read> image: array<u32>; // rgba8
 @group(0) @binding(1) var<storage, read_write> noisy: array<u32>;
 
 /** Each invocation has a column, so that a subgroup touches every bank once. */
-var<workgroup> table: array<array<i32, WORKGROUP>, ENTRIES>;
+var<workgroup> table: array<array<u32, WORKGROUP>, ENTRIES>;
 
-/** The successor modulo 2^31 - 1 in 32 bits, by the method of Schrage. */
-fn advance(state: i32) -> i32 {
-  const QUOTIENT = MODULUS / MULTIPLIER;
-  const REST = MODULUS % MULTIPLIER;
-  let next = MULTIPLIER * (state % QUOTIENT) - REST * (state / QUOTIENT);
-  return select(next, next + MODULUS, next < 0);
+/** A product modulo 2^31 - 1 in 32 bits, for a factor below 2^15: what is above 2^31 counts from 1 again. */
+fn times(state: u32, factor: u32) -> u32 {
+  let high = factor * (state >> 16u);
+  let sum = factor * (state & 0xffffu) + ((high & 0x7fffu) << 16u) + (high >> 15u);
+  return min(sum, sum - MODULUS); // a negative difference is large
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -53,21 +59,20 @@ fn addNoise(
   if (index >= arrayLength(&image)) { return; }
   let channels = vec4i((vec4u(image[index]) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u));
 
-  var state = channels.r + channels.g + channels.b + channels.a + 1;
-  for (var i = 0; i < WARM_UP; i++) { state = advance(state); }
-  for (var i = ENTRIES - 1; i >= 0; i--) {
-    state = advance(state);
-    table[i][local] = state;
+  var state = times(SKIP, u32(channels.r + channels.g + channels.b + channels.a + 1));
+  for (var i = ENTRIES; i > 0u; i--) {
+    state = times(state, MULTIPLIER);
+    table[i - 1u][local] = state;
   }
 
   var shuffled = state;
   var noise = vec4i();
   for (var channel = 0; channel < 3; channel++) {
-    state = advance(state);
-    let entry = shuffled / (1 + (MODULUS - 1) / ENTRIES);
+    state = times(state, MULTIPLIER);
+    let entry = shuffled / (1u + (MODULUS - 1u) / ENTRIES);
     shuffled = table[entry][local];
     table[entry][local] = state;
-    noise[channel] = (((shuffled >> 7u) * STRENGTH) >> 24u) - STRENGTH / 2;
+    noise[channel] = i32(((shuffled >> 7u) * STRENGTH) >> 24u) - i32(STRENGTH / 2u);
   }
   let levels = vec4u(clamp(channels + noise, vec4i(), vec4i(255)));
   noisy[index] = dot(levels, vec4u(1u, 0x100u, 0x10000u, 0x1000000u));
