@@ -1,15 +1,24 @@
 import { describe, it } from "vitest";
 import { goldens, type Step } from "../../test/goldens.ts";
 import { declareReport } from "./declareReport.ts";
+import { mailWords } from "./mailbox.ts";
 import { replicateWorkgroups } from "./replicateWorkgroups.ts";
 import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateWorkgroups");
-const report: Step = (program, names) =>
-  declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
-const replicate: Step = (program, names) =>
-  replicateWorkgroups(program, names, { entryPoints: new Set(["main"]) });
-const replicated = (name: string, wgsl: string) => golden(name, wgsl, report, replicate);
+const report =
+  (mail = 0): Step =>
+  (program, names) =>
+    declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0, mail });
+const replicate =
+  (blocking: readonly string[] = [], mail = 0): Step =>
+  (program, names) =>
+    replicateWorkgroups(program, names, {
+      entryPoints: new Set(["main"]),
+      blocking: new Set(blocking),
+      mail,
+    });
+const replicated = (name: string, wgsl: string) => golden(name, wgsl, report(), replicate());
 
 describe("doubles the grid", () => {
   it("with every built-in value", () =>
@@ -45,4 +54,15 @@ describe("doubles the grid", () => {
       @compute @workgroup_size(4) fn main(@builtin(workgroup_id) w: vec3u) { meet(w.x); }
       @compute @workgroup_size(4) fn other(@builtin(workgroup_id) w: vec3u) { meet(w.y); }`,
     ));
+
+  it("and lets twins that wait for each other draw their ids", () => {
+    const mail = mailWords([64]);
+    return golden(
+      "tickets",
+      `@compute @workgroup_size(8, 8)
+      fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n: vec3u) { if (n.x > 3u) { return; } }`,
+      report(mail),
+      replicate(["main"], mail),
+    );
+  });
 });

@@ -18,10 +18,10 @@ const glance = 2 ** 10;
  * A handshake over the mailbox in the report buffer, between invocations of twin workgroups. All reads are atomic, so they
  * are made where both see the same: at the second-level cache.
  *
- * A word is sent in two slots, under two keys that name its epoch, pair and turn: slots that decode to one word prove that
- * both are of this turn, and words of other turns, pairs or dispatches never do. So a word that differs is told from one
- * that has not come yet, and no fence is needed. In each turn both replicas send and both wait, if only to let the other
- * go on, so slots of two turns alternate.
+ * A word is sent in two slots, under two keys that name its epoch, pair and turn. If the slots decode to one word, it is
+ * the one of this turn, even if only one of them has come; those of another turn never do. So a word that differs is told
+ * from one that has not come yet, and no fence is needed. In each turn both replicas send and both wait, if only to let
+ * the other go on, so slots of two turns alternate.
  *
  * A wait ends in time. When the twin has left without a word, it has taken another path: a fault. When it has not, or has
  * given up itself, then it did not run for so long, and nothing is known (`waitedTooLong`). A replica that has waited in
@@ -38,11 +38,17 @@ export function interGroupChannel(library: Library): Channel {
     `${n("mail")} + ((${turn()} & 1u) * 4u + (${whose}) * 2u) * ${n("mail_stride")}`;
   const key = () => foldText(library, n("stamp"), [turn()]);
 
-  /** The statements that stop this invocation from waiting, and with `waitedTooLong` its workgroup. */
-  const giveUp = (cause: string) => `
-    ${alone()} = true;
-    if (${cause} == ${recordCause.waitedTooLong}u) { atomicStore(&${n("given_up")}, 1u); }
-    ${n("record")}(site, ${cause}, 0u, vec4<u32>());`;
+  /** Stops this invocation from waiting, and after a wait for what did not run its whole workgroup. */
+  const giveUp = () =>
+    library.once(
+      "give_up",
+      (name) => `
+      fn ${name}(site: u32, cause: u32) {
+        ${alone()} = true;
+        if (cause == ${recordCause.waitedTooLong}u) { atomicStore(&${n("given_up")}, 1u); }
+        ${n("record")}(site, cause, 0u, vec4<u32>());
+      }`,
+    );
 
   /** Begins a turn once the pair before has left the place, which is long ago unless the ring is small. */
   const begin = () =>
@@ -57,7 +63,7 @@ export function interGroupChannel(library: Library): Channel {
           ${n("place_is_free")} = atomicLoad(&${report}.places[${n("place")}]) == ~${n("stamp_before")};
         }
         if (${n("place_is_free")}) { return true; }
-        ${giveUp(`${recordCause.waitedTooLong}u`)}
+        ${giveUp()}(site, ${recordCause.waitedTooLong}u);
         return false;
       }`,
     );
@@ -92,8 +98,7 @@ export function interGroupChannel(library: Library): Channel {
             has_left = mark == ${n("stamp")};
           }
         }
-        let cause = select(${recordCause.waitedTooLong}u, ${recordCause.partnerAbsent}u, has_left);
-        ${giveUp("cause")}
+        ${giveUp()}(site, select(${recordCause.waitedTooLong}u, ${recordCause.partnerAbsent}u, has_left));
         return 0u;
       }`,
     );

@@ -2,6 +2,7 @@ fn belay_main_1(in: In, id: Id, w: vec3u, i: u32) {}
 
 @compute @workgroup_size(8, 4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
+  belay_local = belay_in_local_invocation_index;
   var belay_doubled = belay_doubling;
   if (belay_doubled == 3u) {
     belay_doubled = belay_report.grid;
@@ -10,7 +11,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_replica = belay_twin.replica;
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
-  belay_local = belay_in_local_invocation_index;
   belay_main_1(In(belay_twin.groups, belay_in_local_invocation_id), belay_twin.id * vec3<u32>(8u, 4u, 1u) + belay_in_local_invocation_id, belay_twin.id, belay_in_local_invocation_index);
 }
 

@@ -4,9 +4,10 @@ fn belay_main_1(w: vec3u) {
 
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_local = belay_in_local_invocation_index;
   var belay_doubled = belay_doubling;
   if (belay_doubled == 3u) {
-    if (belay_in_local_invocation_index == 0u) {
+    if (belay_local == 0u) {
       belay_dimension = belay_report.grid;
     }
     belay_doubled = workgroupUniformLoad(&belay_dimension);
@@ -15,7 +16,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_replica = belay_twin.replica;
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
-  belay_local = belay_in_local_invocation_index;
   belay_main_1(belay_twin.id);
 }
 

@@ -1,0 +1,22 @@
+@compute @workgroup_size(64)
+fn main() {
+  let belay_value_2 = belay_load_1();
+  let belay_value_3 = belay_load_1();
+  let belay_value_4 = belay_load_1();
+  let belay_value_5 = atomicAdd(&bins.all[belay_value_3], belay_value_4);
+  let belay_value_6: u32 = belay_value_2 + belay_value_5;
+  if (belay_replica == 0u) {
+    bins.total = belay_value_6;
+  } else {
+    belay_shadow_bins.total = belay_value_6;
+  }
+}
+
+@group(1) @binding(1) var<storage, read_write> belay_shadow_bins: Bins;
+
+fn belay_load_1() -> u32 {
+  if (belay_replica == 0u) {
+    return bins.total;
+  }
+  return belay_shadow_bins.total;
+}

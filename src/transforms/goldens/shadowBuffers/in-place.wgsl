@@ -1,0 +1,63 @@
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) i: u32) {
+  let belay_value_1: u32 = belay_load_1(u32(i)) + belay_load_1(u32(belay_load_1(u32(i + 1u))));
+  if (belay_replica == 0u) {
+    a[i] = belay_value_1;
+  } else {
+    belay_shadow_a[i] = belay_value_1;
+  }
+  if (i < arrayLength(&a) && belay_load_1(u32(i)) > 3u) {
+    let belay_value_2 = belay_load_1(u32(i));
+    let belay_value_3: u32 = belay_bump_1(u32(i));
+    out[belay_value_2] = belay_value_3;
+  }
+  for (var k = belay_load_2(); k < belay_load_3(); k += belay_load_4()) {
+    let belay_value_4 = k;
+    let belay_value_5: u32 = belay_load_1(u32(belay_value_4)) + 1;
+    if (belay_replica == 0u) {
+      a[belay_value_4] = belay_value_5;
+    } else {
+      belay_shadow_a[belay_value_4] = belay_value_5;
+    }
+  }
+}
+
+fn belay_bump_1(belay_index_1: u32) -> u32 {
+  let belay_value_6: u32 = belay_load_1(u32(belay_index_1)) + 1u;
+  if (belay_replica == 0u) {
+    a[belay_index_1] = belay_value_6;
+  } else {
+    belay_shadow_a[belay_index_1] = belay_value_6;
+  }
+  return belay_load_1(u32(belay_index_1));
+}
+
+@group(1) @binding(1) var<storage, read_write> belay_shadow_a: array<u32>;
+
+fn belay_load_1(belay_index_1: u32) -> u32 {
+  if (belay_replica == 0u) {
+    return a[belay_index_1];
+  }
+  return belay_shadow_a[belay_index_1];
+}
+
+fn belay_load_2() -> u32 {
+  if (belay_replica == 0u) {
+    return a[0];
+  }
+  return belay_shadow_a[0];
+}
+
+fn belay_load_3() -> u32 {
+  if (belay_replica == 0u) {
+    return a[1];
+  }
+  return belay_shadow_a[1];
+}
+
+fn belay_load_4() -> u32 {
+  if (belay_replica == 0u) {
+    return a[2];
+  }
+  return belay_shadow_a[2];
+}

@@ -1,0 +1,107 @@
+var<private> belay_turn: u32;
+var<private> belay_alone: bool;
+
+fn belay_give_up(site: u32, cause: u32) {
+  belay_alone = true;
+  if (cause == 3u) {
+    atomicStore(&belay_given_up, 1u);
+  }
+  belay_record(site, cause, 0u, vec4<u32>());
+}
+
+fn belay_begin(site: u32) -> bool {
+  belay_turn += 1u;
+  belay_alone |= atomicLoad(&belay_given_up) != 0u;
+  if (belay_alone) {
+    return false;
+  }
+  for (var i = 0u; i < belay_patience && !belay_place_is_free; i++) {
+    belay_place_is_free = atomicLoad(&belay_report.places[belay_place]) == ~belay_stamp_before;
+  }
+  if (belay_place_is_free) {
+    return true;
+  }
+  belay_give_up(site, 3u);
+  return false;
+}
+
+fn belay_fold(hash: u32, word: u32) -> u32 {
+  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
+}
+
+fn belay_send(word: u32) {
+  let key = belay_fold(belay_stamp, belay_turn);
+  let slot = belay_mail + ((belay_turn & 1u) * 4u + belay_replica * 2u) * belay_mail_stride;
+  atomicStore(&belay_report.mail[slot], word ^ key);
+  atomicStore(&belay_report.mail[slot + belay_mail_stride], word ^ ~(key >> 1u));
+}
+
+fn belay_receive(site: u32) -> u32 {
+  let key = belay_fold(belay_stamp, belay_turn);
+  let slot = belay_mail + ((belay_turn & 1u) * 4u + (belay_replica ^ 1u) * 2u) * belay_mail_stride;
+  var has_left = false;
+  for (var i = 0u; i < belay_patience; i++) {
+    let word = atomicLoad(&belay_report.mail[slot]) ^ key;
+    if (atomicLoad(&belay_report.mail[slot + belay_mail_stride]) == (word ^ ~(key >> 1u))) {
+      return word;
+    }
+    if (i % 1024u == 1023u) {
+      let mark = atomicLoad(&belay_report.places[belay_place]);
+      if (has_left || mark == belay_stamp + 0x80000000u) {
+        break;
+      }
+      has_left = mark == belay_stamp;
+    }
+  }
+  belay_give_up(site, select(3u, 2u, has_left));
+  return 0u;
+}
+
+fn belay_agree2at(site: u32, address: u32, value: vec2<u32>) -> bool {
+  if (!belay_begin(site)) {
+    return false;
+  }
+  let word = belay_fold(belay_fold(belay_fold(site, address), value.x), value.y);
+  belay_send(word);
+  let theirs = belay_receive(site);
+  if (belay_alone) {
+    return false;
+  }
+  if (theirs == word) {
+    return true;
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(value.x, value.y, 0u, 0u));
+  return false;
+}
+
+fn belay_agree0(site: u32, address: u32) -> bool {
+  if (!belay_begin(site)) {
+    return false;
+  }
+  let word = site;
+  belay_send(word);
+  let theirs = belay_receive(site);
+  if (belay_alone) {
+    return false;
+  }
+  if (theirs == word) {
+    return true;
+  }
+  belay_alone = true;
+  belay_record(site, 1u, address, vec4<u32>(0u, 0u, 0u, 0u));
+  return false;
+}
+
+fn belay_share1(site: u32, value: u32) -> u32 {
+  if (!belay_begin(site)) {
+    return value;
+  }
+  belay_send(select(value, 0u, belay_replica == 1u));
+  let word = belay_receive(site);
+  return select(word, value, (belay_replica == 0u) | belay_alone);
+}
+
+fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
+  return vec2<u32>(belay_share1(site, value.x), belay_share1(site, value.y));
+}
