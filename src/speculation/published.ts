@@ -9,6 +9,7 @@ import {
   keysOf,
   logRows,
   markWords,
+  ownedStores,
   type StateWord,
   stateSize,
   stateWords,
@@ -132,6 +133,7 @@ type Pipelines = Readonly<Record<keyof PublishedKernels, LoopPipeline>>;
 /** The rounds of one execution, and the buffers they share. */
 class PublishedRounds {
   readonly trackedKeys: number;
+  /** Most stores of an iteration to tracked elements. */
   readonly mostStores: number;
   /** Most iterations of a round that there is room for. */
   readonly longest: number;
@@ -155,10 +157,12 @@ class PublishedRounds {
     const { device } = workspace;
     const keys = keysOf(loop, (name) => lengths[name]!);
     this.trackedKeys = keys.tracked;
-    const mostLoads = loop.mostLoads ?? assumedAccesses(count);
-    this.mostStores = loop.mostStores ?? assumedAccesses(count);
+    const assumed = assumedAccesses(count);
+    const mostLoads = loop.mostLoads ?? assumed;
+    this.mostStores = loop.mostStores ?? assumed;
+    const loggedStores = this.mostStores + (ownedStores(loop) ?? assumed);
 
-    const rows = logRows(mostLoads, this.mostStores);
+    const rows = logRows(mostLoads, loggedStores);
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     const words = Math.floor(Math.min(maxStorageBufferBindingSize, maxBufferSize, 2 ** 31) / 4);
     this.longest = Math.max(1, Math.min(count, Math.floor((words - 2 * mostUndone) / rows)));
@@ -183,7 +187,7 @@ class PublishedRounds {
     };
     this.#parameters = {
       ...{ first, step, count, fuel, most_again: mostAgain },
-      ...{ most_loads: mostLoads, most_stores: this.mostStores },
+      ...{ most_loads: mostLoads, most_stores: loggedStores },
       ...{ tracked_keys: keys.tracked, key_carried: keys.carried },
       ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
       ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),

@@ -1,5 +1,6 @@
-import type { Loop, LoopArray } from "../../ir.ts";
+import type { Loop, LoopArray, Statement } from "../../ir.ts";
 import { wgslName } from "../names.ts";
+import { everyStatement } from "../walk.ts";
 
 /**
  * What the kernels of the published engine keep of a round, in three buffers.
@@ -76,6 +77,17 @@ export function keysOf(loop: Loop, lengthOf: (name: string) => number): Keys {
   const tracked = next;
   add("owned");
   return { firstOf, carried, tracked };
+}
+
+/** Most stores of one iteration to owned arrays; null when loops inside of it may make any number. */
+export function ownedStores(loop: Loop): number | null {
+  const owned = new Set(loop.arrays.filter(({ role }) => role === "owned").map(({ name }) => name));
+  const count = (statements: readonly Statement[]): number =>
+    [...everyStatement(statements)].filter((each) => each.kind === "store" && owned.has(each.array)).length;
+  const inLoops = [...everyStatement(loop.body)].some(
+    (each) => each.kind === "loop" && count(each.body) + count(each.update) > 0,
+  );
+  return inLoops ? null : count(loop.body);
 }
 
 /** Rows of the log, for so many loads and stores of one iteration. */
