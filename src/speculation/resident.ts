@@ -87,7 +87,9 @@ export class Resident<Data extends LoopData = LoopData> {
     }
     const { start, end } = this.#unsent;
     if (start < end) {
-      send(workspace.device, this.#buffer, this.#host, start & ~3, end);
+      const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, this.#host.byteLength)];
+      const { buffer, byteOffset } = this.#host;
+      workspace.uploads.write(this.#buffer, from, new Uint8Array(buffer, byteOffset + from, to - from));
       moved.uploaded += end - start;
     }
     this.#unsent = { start: 0, end: 0 };
@@ -167,15 +169,4 @@ export async function download(
 
 function padded(bytes: number): number {
   return Math.max(4, Math.ceil(bytes / 4) * 4);
-}
-
-/** Writes bytes `start` to `end - 1`; the last few go through a copy when they do not fill a word. */
-function send(device: GPUDevice, buffer: GPUBuffer, host: LoopData, start: number, end: number): void {
-  const whole = Math.min(Math.ceil(end / 4) * 4, host.byteLength & ~3);
-  if (whole > start)
-    device.queue.writeBuffer(buffer, start, host.buffer, host.byteOffset + start, whole - start);
-  if (end <= whole) return;
-  const rest = new Uint8Array(4);
-  rest.set(new Uint8Array(host.buffer, host.byteOffset + whole, host.byteLength - whole));
-  device.queue.writeBuffer(buffer, whole, rest);
 }

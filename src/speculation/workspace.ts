@@ -1,5 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
+import { Uploads } from "./uploads.ts";
 
 /** A compiled kernel. */
 export interface LoopPipeline {
@@ -16,6 +17,7 @@ const workspaces = new WeakMap<GPUDevice, Workspace>();
  */
 export class Workspace {
   readonly device: GPUDevice;
+  readonly uploads: Uploads;
   /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
   epoch = 0;
   readonly #buffers = new Map<string, GPUBuffer>();
@@ -36,6 +38,7 @@ export class Workspace {
 
   private constructor(device: GPUDevice) {
     this.device = device;
+    this.uploads = new Uploads(device);
     void device.lost.then(() => {
       this.#isLost = true;
     });
@@ -139,6 +142,7 @@ export class Workspace {
 
   /** Frees all memory on the device. Later loops start anew. */
   release(): void {
+    this.uploads.destroy();
     for (const buffer of [...this.#buffers.values(), ...this.#free]) buffer.destroy();
     this.#buffers.clear();
     this.#free.length = 0;
