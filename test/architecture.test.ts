@@ -14,6 +14,7 @@ const rows = [
   ["compiler"],
   ["runtime"],
   ["campaign", "report", "speculation"],
+  ["plugin"],
   ["bench"],
   ["cli"],
 ];

@@ -6,7 +6,7 @@ import { childrenOf } from "../loops/source/scopes.ts";
  * Throws a SyntaxError for syntax that is more than types, such as enums, and for a file that does not parse.
  */
 export function eraseTypes(source: string, filename: string): string {
-  const { program, errors } = parseSync(filename, source, { preserveParens: false, astType: "ts" });
+  const { program, errors } = parseSync(filename, source, { astType: "ts" });
   const [error] = errors;
   if (error) throw new SyntaxError(`${filename}: ${error.message}`);
   const pieces: { readonly start: number; readonly end: number; readonly mark: string }[] = [];

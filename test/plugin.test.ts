@@ -1,0 +1,230 @@
+/** Programs with loops, through each bundler and Node.js's own loader, give what they give as they stand. */
+import { execFile } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { build as esbuild } from "esbuild";
+import { rolldown } from "rolldown";
+import { rollup } from "rollup";
+import { build as vite } from "vite";
+import { afterAll, describe, expect, it } from "vitest";
+import webpack from "webpack";
+import { eraseTypes } from "../src/plugin/eraseTypes.ts";
+import { speculation } from "../src/plugin/plugin.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "belay-plugin-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+// An engine that executes loops on the CPU and counts them.
+file(
+  "node_modules/belay-gpu/package.json",
+  '{ "type": "module", "exports": { "./speculate": "./speculate.js" } }',
+);
+file(
+  "node_modules/belay-gpu/speculate.js",
+  `globalThis.speculated ??= 0;
+export async function speculate(call) {
+  if (!call?.loop) return;
+  globalThis.speculated++;
+  const inputs = { ...call.inputs, $first: call.first, $step: call.step };
+  const [carried, reductions] = [{ ...call.carried }, { ...call.reductions }];
+  return { ...call.sequential(call.arrays, inputs, carried, reductions, 0, call.count), carried, reductions };
+}
+export const misspeculate = () => {}, reduction = () => {}, accesses = () => {}, schedule = () => {};
+`,
+);
+file("package.json", '{ "type": "module" }');
+
+/** In JavaScript with types in comments, as bundlers take it without more plugins. */
+const program = `
+import { misspeculate, reduction, speculate } from "belay-gpu/speculate";
+const half = (x) => (x / 2) | 0;
+/** @param {Int32Array} a  @param {Uint32Array} p  @param {number} n */
+async function relax(a, p, n) {
+  "use speculate";
+  let total = 0, last = -1;
+  //#pragma omp for target(webgpu) speculate(a) reduction(+:total)
+  for (let i = 0; i < n; i++) {
+    if (a[i] === 99) break;
+    a[p[i]] = half(a[i]) + 1;
+    total += 2;
+  }
+  speculate(a);
+  reduction("+", total);
+  outer: for (let i = n - 1; i >= 0; i -= 2) {
+    for (let j = 0; j < 3; j++) {
+      if (a[p[j]] > 5) { misspeculate("+1"); last = i; continue outer; }
+      total++;
+    }
+  }
+  return [total, last];
+}
+export default async function run() {
+  const a = Int32Array.from({ length: 20 }, (_, i) => (i * 7) % 20);
+  a[15] = 99;
+  const p = Uint32Array.from(a, (x) => (x * 3) % 23);
+  return [await relax(a, p, 18), [...a], globalThis.speculated];
+}
+`;
+const main = file("main.js", program);
+const expected = await import(pathToFileURL(main).href).then((module) => module.default());
+
+async function resultOf(bundle: string) {
+  const before = (globalThis as { speculated?: number }).speculated ?? 0;
+  const [returned, array, after] = await (await import(pathToFileURL(bundle).href)).default();
+  return { returned, array, speculated: after - before };
+}
+
+describe("the plugin", () => {
+  const result = { returned: expected[0], array: expected[1], speculated: 2 };
+
+  it("translates for Vite", async () => {
+    await vite({
+      root: folder,
+      logLevel: "silent",
+      configFile: false,
+      plugins: [speculation.vite()],
+      build: { lib: { entry: main, formats: ["es"], fileName: "vite" }, outDir: "vite", minify: true },
+    });
+    expect(await resultOf(join(folder, "vite/vite.js"))).toEqual(result);
+  });
+
+  it("translates for Rollup", async () => {
+    const plugins = [speculation.rollup()];
+    const bundle = await rollup({ input: main, external: /belay-gpu/, plugins, onwarn: () => {} });
+    await bundle.write({ file: join(folder, "rollup.js"), sourcemap: true });
+    expect(await resultOf(join(folder, "rollup.js"))).toEqual(result);
+  });
+
+  it("translates for Rolldown", async () => {
+    const plugins = [speculation.rolldown()];
+    const bundle = await rolldown({ input: main, external: /belay-gpu/, plugins, logLevel: "silent" });
+    await bundle.write({ file: join(folder, "rolldown.js") });
+    expect(await resultOf(join(folder, "rolldown.js"))).toEqual(result);
+  });
+
+  it("translates for esbuild", async () => {
+    await esbuild({
+      entryPoints: [main],
+      outfile: join(folder, "esbuild.js"),
+      format: "esm",
+      bundle: true,
+      minify: true,
+      logLevel: "silent",
+      plugins: [speculation.esbuild()],
+    });
+    expect(await resultOf(join(folder, "esbuild.js"))).toEqual(result);
+  });
+
+  it("translates for webpack", async () => {
+    const compiler = webpack({
+      context: folder,
+      entry: main,
+      mode: "production",
+      target: "node",
+      experiments: { outputModule: true },
+      output: { path: folder, filename: "webpack.js", module: true, library: { type: "module" } },
+      plugins: [speculation.webpack()],
+    });
+    const stats = await promisify(compiler.run.bind(compiler))();
+    expect(stats?.toJson({ all: false, errors: true }).errors).toEqual([]);
+    expect(await resultOf(join(folder, "webpack.js"))).toEqual(result);
+  });
+
+  const build = (source: string, name: string, strict = false) => {
+    const warnings: string[] = [];
+    const done = rollup({
+      input: file(name, source),
+      external: /belay-gpu/,
+      plugins: [speculation.rollup({ strict })],
+      onwarn: ({ message }) => warnings.push(message),
+    });
+    return done.then(
+      () => warnings,
+      (error: Error) => error.message,
+    );
+  };
+
+  it("leaves a loop that it cannot translate, with a warning that shows it", async () => {
+    const source = program.replace("half(a[i]) + 1", "console.log(i)");
+    expect(String(await build(source, "refused.js"))).toMatch(
+      /warning|BELAY513[\s\S]*console\.log\(i\)[\s\S]*\^\^\^/,
+    );
+    expect(await build(source, "refused.js", true)).toMatch(/BELAY513/);
+  });
+
+  it("fails when something removed the directives", async () => {
+    const bare = program
+      .replace(/\/\/#.*/, "")
+      .replace(/speculate\(a\);\s*reduction\(.*\);/, "")
+      .replace(/misspeculate\(.*?\);/, "");
+    expect(await build(bare, "bare.js")).toMatch(/BELAY504/);
+  });
+});
+
+describe("belay-gpu/register", () => {
+  const typed = `
+import { half, type Names } from "./half.ts";
+export async function relax(a: Int32Array, p: Uint32Array): Promise<number> {
+  "use speculate";
+  let total: number = 0;
+  //#pragma omp for target(webgpu) speculate(a) reduction(+:total)
+  for (let i = 0; i < a.length; i++) {
+    a[p[i]!] = (a[i]! + 1) as number;
+    total += 1;
+  }
+  return total;
+}
+const [a, p] = [Int32Array.of(1, 2, 3), Uint32Array.of(1, 2, 0)];
+const names: Names = { one: half(4) };
+console.log(JSON.stringify([await relax(a, p), [...a], names, globalThis.speculated]));
+`;
+  /** Node.js 20 does not load Belay's TypeScript: it runs the JavaScript that is in it. */
+  function built(): string {
+    const root = resolve(import.meta.dirname, "..");
+    symlinkSync(join(root, "node_modules"), join(folder, "belay", "node_modules"));
+    for (const name of ["diagnostics", "loops", "plugin"]) {
+      for (const path of readdirSync(join(root, "src", name), { recursive: true, encoding: "utf8" })) {
+        if (!path.endsWith(".ts") || path.endsWith(".test.ts")) continue;
+        const javascript = eraseTypes(readFileSync(join(root, "src", name, path), "utf8"), path);
+        file(
+          join("belay", name, path.replace(/ts$/, "js")),
+          javascript.replace(/(["'].*)\.ts(["'])/g, "$1.js$2"),
+        );
+      }
+    }
+    return join(folder, "belay/plugin/register.js");
+  }
+
+  it("translates what Node.js loads", async () => {
+    file("belay/package.json", '{ "type": "module" }');
+    file(
+      "half.ts",
+      "export interface Names { one: number }\nexport const half = (x: number): number => x / 2;\n",
+    );
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      "--import",
+      built(),
+      file("typed.ts", typed),
+    ]);
+    expect(JSON.parse(stdout)).toEqual([3, [4, 2, 3], { one: 2 }, 1]);
+    expect(stderr).toBe("");
+  });
+});
