@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -118,14 +118,19 @@ function programOf(
   create: () => ReturnType<MeasuredProgram["create"]>,
   directory: string,
 ): MeasuredProgram {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const path = fileURLToPath(new URL(`../../workloads/loops/${name}.${extension}`, import.meta.url));
+  // Their types and directives are in the sources only: beside these, or in what the program was built from.
+  const [path] = ["../../", "../../../"]
+    .map((root) => fileURLToPath(new URL(`${root}workloads/loops/${name}.ts`, import.meta.url)))
+    .filter(existsSync);
   return {
     name,
     size,
     run,
     create,
-    load: () => loadSpeculated(path, name),
+    load: async () => {
+      if (!path) throw new Error("the sources of the loops are only in the repository");
+      return loadSpeculated(path, name);
+    },
     compiled: (parameters, runs) => runCompiled(compileLoop(name, directory), parameters, runs).seconds,
   };
 }
