@@ -12,7 +12,7 @@
  * coerces is coerced.
  */
 import type { Expression, Loop, Reduction, Statement } from "./ir.ts";
-import { allStatements } from "./traverse.ts";
+import { everyStatement } from "./kernels/walk.ts";
 
 /** Any array that a loop may access. */
 export type LoopData =
@@ -160,7 +160,7 @@ function writeLoop(
   const test = isTested ? ` ${whole(negated(first.test))}` : "";
   const rest = isTested ? others : body;
   const assignments = update.flatMap((one) => (one.kind === "assign" ? [` ${assignment(one)}`] : []));
-  const jumps = [...allStatements(body)].some((one) => one.kind === "continue" && one.label === label);
+  const jumps = [...everyStatement(body)].some((one) => one.kind === "continue" && one.label === label);
   if (assignments.length === update.length) {
     writer.open(`${label}: for (;${test};${assignments.join()}) {`);
     list(rest);

@@ -1,5 +1,5 @@
 import type { Expression, LoopArray, Statement } from "../ir.ts";
-import { expressionsOf, operandsOf } from "../traverse.ts";
+import { expressionsOf, operandsOf } from "../kernels/walk.ts";
 
 /** How many elements of tracked arrays an iteration loads and stores at most; null where nothing bounds them. */
 export interface AccessBounds {

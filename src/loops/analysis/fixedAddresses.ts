@@ -1,5 +1,5 @@
 import type { Expression, LoopArray, Statement } from "../ir.ts";
-import { allStatements, expressionsOf, partsOf } from "../traverse.ts";
+import { everyStatement, expressionsOf, withOperands } from "../kernels/walk.ts";
 
 /**
  * Whether it is known before a loop runs which elements each iteration accesses and which way it branches: nothing of that follows
@@ -11,14 +11,14 @@ export function addressesAreFixed(body: readonly Statement[], arrays: readonly L
   const locals = new Set<string>();
 
   const changes = (expression: Expression): boolean =>
-    [...partsOf(expression)].some(
+    [...withOperands(expression)].some(
       (part) =>
         part.kind === "carried" ||
         (part.kind === "load" && changing.has(part.array)) ||
         (part.kind === "local" && locals.has(part.name)),
     );
 
-  const statements = [...allStatements(body)];
+  const statements = [...everyStatement(body)];
   for (let known = -1; known !== changing.size + locals.size; ) {
     known = changing.size + locals.size;
     for (const statement of statements) {
@@ -39,7 +39,7 @@ export function addressesAreFixed(body: readonly Statement[], arrays: readonly L
 
 /** Whether a part of the expression decides which element is loaded, or whether one is. */
 function choosesAccess(expression: Expression, changes: (part: Expression) => boolean): boolean {
-  return [...partsOf(expression)].some((part) => {
+  return [...withOperands(expression)].some((part) => {
     switch (part.kind) {
       case "load":
         return changes(part.index);
@@ -53,4 +53,4 @@ function choosesAccess(expression: Expression, changes: (part: Expression) => bo
   });
 }
 
-const loads = (expression: Expression) => [...partsOf(expression)].some(({ kind }) => kind === "load");
+const loads = (expression: Expression) => [...withOperands(expression)].some(({ kind }) => kind === "load");

@@ -75,7 +75,8 @@ export function* everyExpression(loop: Loop): Generator<Expression> {
   }
 }
 
-function* withOperands(expression: Expression): Generator<Expression> {
+/** An expression and everything in it, outer ones first. */
+export function* withOperands(expression: Expression): Generator<Expression> {
   yield expression;
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }

@@ -1,12 +1,12 @@
 import type { Statement } from "../ir.ts";
-import { allStatements, expressionsOf, partsOf } from "../traverse.ts";
+import { everyStatement, expressionsOf, withOperands } from "../kernels/walk.ts";
 
 /** Leaves out locals that nothing reads; their values have no effects. */
 export function prune(body: readonly Statement[]): readonly Statement[] {
   const read = new Set<string>();
-  for (const statement of allStatements(body)) {
+  for (const statement of everyStatement(body)) {
     for (const expression of expressionsOf(statement)) {
-      for (const part of partsOf(expression)) if (part.kind === "local") read.add(part.name);
+      for (const part of withOperands(expression)) if (part.kind === "local") read.add(part.name);
     }
   }
   let isChanged = false;
