@@ -1,0 +1,29 @@
+/** The published engine on the paper's loops, with every part of it and with two left out. */
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadSpeculated } from "../../src/bench/speculatedFunction.ts";
+import { type SpeculateOptions, type Statistics, speculate } from "../../src/speculation/speculate.ts";
+import { loops } from "../../workloads/loops/index.ts";
+import { testDevices } from "../testDevices.ts";
+
+const devices = testDevices({ full: true });
+const variants: readonly SpeculateOptions["published"][] = [{}, { localization: false, scheduling: false }];
+
+describe.each(loops)("$name", ({ name, small }) => {
+  it("is right in the published engine", async () => {
+    const program = small();
+    const run = await loadSpeculated(resolve(`workloads/loops/${name}.ts`), name);
+    const device = await devices.newDevice();
+    for (const published of variants) {
+      const statistics: Statistics[] = [];
+      const parameters = program.inputs();
+      await run(async (call) => {
+        const result = await speculate(call, { device, engine: "published", published: { ...published } });
+        statistics.push(result.statistics);
+        return result;
+      }, parameters);
+      expect(program.verify(parameters), JSON.stringify(published)).toMatchObject({ ok: true });
+      expect(statistics.every(({ engine }) => engine === "published")).toBe(true);
+    }
+  });
+});
