@@ -17,10 +17,13 @@ import { orderDependentVariables } from "../analysis/hazards.ts";
 import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
+import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
 import type { CallExpression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Check, InterGroup, KernelLimits } from "./contract.ts";
+import { bytesOfVariables } from "./workgroupMemory.ts";
 
 export interface InterGroupPlan {
   /** The buffers that the kernel changes in place, of which the second replica has its own copy: names of variables. */
@@ -43,16 +46,18 @@ export function interGroupPlan(
   const once = variablesExecutedOnce(program, kernel, functions);
   const memoryOperations = operationsOn(program, functions, once);
   const buffers = [...variablesOf(program, functions)].filter((v) => addressSpaceOf(v) === "storage");
+  const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
+  const blocking = check === "store" || needsResult;
   return {
     shadowed: namesOf(shadowed),
     once: namesOf(once),
-    blocking:
-      check === "store" || memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic")),
+    blocking,
     obstacles: [
       ...unreplicable(program, functions, memoryOperations).map(({ span, why }) =>
         leftAlone("BELAY214", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, buffers.length, shadowed.size, limits.maxStorageBuffersPerShaderStage),
+      ...tooMuchMemory(program, kernel, blocking, limits.maxComputeWorkgroupStorageSize),
     ],
   };
 }
@@ -74,7 +79,8 @@ export function shadowBindings(
     return { group: report.group, binding };
   };
   const shadowed = new Set([...plans].flatMap((plan) => [...plan.shadowed]));
-  return new Map([...shadowed].map((name) => [name, next()]));
+  const declared = program.module.declarations.filter((d) => d.kind === "globalVariable");
+  return new Map(declared.flatMap(({ name }) => (shadowed.has(name) ? [[name, next()]] : [])));
 }
 
 /** The copies that a kernel has bound, as its host is told. */
@@ -176,9 +182,24 @@ function tooManyBuffers(
 ): Diagnostic[] {
   const needed = buffers + shadows + 1;
   if (needed <= most) return [];
-  const why = `with copies of ${shadows} buffers that it changes in place and the report it would need ${needed} storage buffers, and the device allows ${most}`;
+  const why = `with the report and a copy of each buffer that it changes in place it would need ${needed} storage buffers, and the device allows ${most}`;
   const help = "request a device with a higher maxStorageBuffersPerShaderStage";
   return [leftAlone("BELAY207", nameSpan, name, why, help)];
+}
+
+/** The kernel's own workgroup memory is not copied, but its wrapper may need some. */
+function tooMuchMemory(
+  program: Program,
+  kernel: FunctionDeclaration,
+  blocking: boolean,
+  most: number,
+): Diagnostic[] {
+  const own = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
+  const added = wrapperBytes(program, kernel, blocking);
+  if (own === undefined || added === 0 || own + added <= most) return [];
+  const why = `it would need ${own + added} bytes of workgroup memory, and the device allows ${most}`;
+  const help = blocking ? "use the check signature" : undefined;
+  return [leftAlone("BELAY205", kernel.nameSpan, kernel.name, why, help)];
 }
 
 export const namesOf = (variables: Iterable<GlobalVariable>) =>

@@ -52,15 +52,11 @@ export function workgroupBytes(
   { pairing, channel, limits }: MemorySettings,
   isCopied: (variable: GlobalVariable) => boolean,
 ): number | undefined {
-  let bytes = 0;
-  for (const variable of variablesOf(sized, reachableFrom(sized, [kernel]))) {
-    if (addressSpaceOf(variable) !== "workgroup") continue;
-    const type = sized.declaredTypeOf(variable);
-    if (!hasKnownSize(type)) return undefined;
-    const isDoubled = pairing !== "passes" && isCopied(variable);
-    bytes += Math.ceil((isDoubled ? bytesOfCopies(type, pairing) : sizeOf(type)) / 16) * 16;
-  }
-  if (channel === "subgroup") return bytes;
+  const isDoubled = (variable: GlobalVariable) => pairing !== "passes" && isCopied(variable);
+  const bytes = bytesOfVariables(sized, kernel, (variable, type) =>
+    isDoubled(variable) ? bytesOfCopies(type, pairing) : sizeOf(type),
+  );
+  if (bytes === undefined || channel === "subgroup") return bytes;
   const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
   // The slots of the channel are one variable for all kernels.
   const invocations =
@@ -70,6 +66,22 @@ export function workgroupBytes(
   // Replicas that meet only at the end need no slots.
   const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
   return invocations && bytes + each * invocations;
+}
+
+/** Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a value decides. */
+export function bytesOfVariables(
+  program: Program,
+  kernel: FunctionDeclaration,
+  bytesOf: (variable: GlobalVariable, type: Type) => number,
+): number | undefined {
+  let bytes = 0;
+  for (const variable of variablesOf(program, reachableFrom(program, [kernel]))) {
+    if (addressSpaceOf(variable) !== "workgroup") continue;
+    const type = program.declaredTypeOf(variable);
+    if (!hasKnownSize(type)) return undefined;
+    bytes += Math.ceil(bytesOf(variable, type) / 16) * 16;
+  }
+  return bytes;
 }
 
 const hasKnownSize = (type: Type): boolean => type.kind !== "array" || typeof type.count === "number";

@@ -39,8 +39,11 @@ export function mailWords(workgroups: readonly (number | undefined)[]): number {
   return Math.max(0, ...words);
 }
 
-/** The report's words for `words` words of mail, in bytes. */
+/** Bytes of the report that belong to `words` words of mail. */
 export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (2 + mostPlaces + words));
+
+/** Bytes of workgroup memory of a workgroup that has mail: for its ticket, and whether it has given up. */
+export const mailboxWorkgroupBytes = 32;
 
 /** The members of the report, as WGSL. */
 export const mailboxMembers = (words: number): string => `

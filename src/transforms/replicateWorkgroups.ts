@@ -23,10 +23,10 @@
  */
 import { uniformVariables } from "../analysis/uniformity.ts";
 import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
-import type { Program } from "../wgsl/program.ts";
+import type { Program, Target } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { invocationsOf, wrapEntryPoint } from "./entryPointWrapper.ts";
-import { mailboxDeclarations } from "./mailbox.ts";
+import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 import type { Names } from "./names.ts";
 
 export interface ReplicateWorkgroupsOptions {
@@ -40,6 +40,14 @@ export interface ReplicateWorkgroupsOptions {
 /** The override that says which dimension of the grid is doubled. */
 export const doublingOf = (names: Names): string => names.the("doubling");
 
+/** Bytes of workgroup memory that the wrapper of an entry point takes. */
+export function wrapperBytes(program: Program, fn: FunctionDeclaration, isBlocking: boolean): number {
+  return (needsUniformIds(fn, uniformVariables(program)) ? 16 : 0) + (isBlocking ? mailboxWorkgroupBytes : 0);
+}
+
+const needsUniformIds = (fn: FunctionDeclaration, uniform: ReadonlySet<Target>) =>
+  fn.parameters.some((parameter) => uniform.has(parameter));
+
 export function replicateWorkgroups(
   program: Program,
   names: Names,
@@ -49,9 +57,9 @@ export function replicateWorkgroups(
   let readsDimension = false;
   const wrapped = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !entryPoints.has(declaration.name)) return [declaration];
-    const needsUniformIds = declaration.parameters.some((parameter) => uniform.has(parameter));
-    readsDimension ||= needsUniformIds;
-    return wrap(program, names, declaration, needsUniformIds, blocking.has(declaration.name));
+    const isUniform = needsUniformIds(declaration, uniform);
+    readsDimension ||= isUniform;
+    return wrap(program, names, declaration, isUniform, blocking.has(declaration.name));
   });
   const { declarations } = quote();
   return {
@@ -69,13 +77,13 @@ function wrap(
   program: Program,
   names: Names,
   fn: FunctionDeclaration,
-  needsUniformIds: boolean,
+  isUniform: boolean,
   isBlocking: boolean,
 ): FunctionDeclaration[] {
   const n = (thing: string) => names.the(thing);
   const { statements } = quote(fn.nameSpan);
   const grid = `${n("report")}.grid`;
-  const fromReport = needsUniformIds
+  const fromReport = isUniform
     ? statements`if (${n("local")} == 0u) { ${n("dimension")} = ${grid}; } ${n("doubled")} = workgroupUniformLoad(&${n("dimension")});`
     : statements`${n("doubled")} = ${grid};`;
   const start = `${n("twin_of")}(${n("in_workgroup_id")}, ${n("in_num_workgroups")}, ${n("doubled")})`;
