@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import Table from "cli-table3";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import ora from "ora";
 import { benchmarkSizes } from "../../workloads/benchmarkSizes.ts";
 import { catalog } from "../../workloads/index.ts";
@@ -9,6 +9,7 @@ import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
 import { renderPage } from "../report/page.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { count, namesFrom } from "./benchOptions.ts";
 import { describeRmt, summaryTable } from "./benchRmtReport.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io, isTerminal } from "./io.ts";
@@ -137,13 +138,6 @@ function renderText(run: RmtRun, io: Io): string {
   return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
 }
 
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError("Expected a whole number from 1 on.");
-  return number;
-}
-
 const programsFrom = (text: string) =>
   namesFrom(
     text,
@@ -151,11 +145,3 @@ const programsFrom = (text: string) =>
   );
 const flavorsFrom = (text: string) => namesFrom(text, flavors);
 const measurementsFrom = (text: string) => namesFrom(text, measurements);
-
-function namesFrom<Name extends string>(text: string, known: readonly Name[]): Name[] {
-  return text.split(",").map((name) => {
-    const found = known.find((each) => each === name.trim());
-    if (!found) throw new InvalidArgumentError(`"${name}" is none of ${known.join(", ")}.`);
-    return found;
-  });
-}

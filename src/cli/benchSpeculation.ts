@@ -11,6 +11,7 @@ import { loadSpeculated } from "../bench/speculatedFunction.ts";
 import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
 import { renderPage } from "../report/page.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { count, namesFrom } from "./benchOptions.ts";
 import { describeSpeculation, renderSummary } from "./benchSpeculationReport.ts";
 import { exitStatus } from "./failure.ts";
 import { type Io, isTerminal } from "./io.ts";
@@ -143,20 +144,11 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
   return programOf(entry, `2^${bits}`, create, directory);
 }
 
-function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError("Expected a whole number from 1 on.");
-  return number;
-}
-
-function programsFrom(text: string): string[] {
-  return text.split(",").map((name) => {
-    if (!loops.some((each) => each.name === name.trim()))
-      throw new InvalidArgumentError(`"${name}" is none of ${loops.map((each) => each.name).join(", ")}.`);
-    return name.trim();
-  });
-}
+const programsFrom = (text: string) =>
+  namesFrom(
+    text,
+    loops.map(({ name }) => name),
+  );
 
 function bitsFrom(text: string): number[] {
   return text.split(",").map((bits) => {

@@ -81,7 +81,7 @@ export function renderSummary(run: SpeculationRun, io: Io): string {
   return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
 }
 
-export function summaryTable({ programs, threads }: SpeculationRun): TableSection {
+function summaryTable({ programs, threads }: SpeculationRun): TableSection {
   const end = { align: "end" } as const;
   return {
     kind: "table",

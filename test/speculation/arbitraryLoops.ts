@@ -26,7 +26,7 @@ const load = (array: string, at: Expression, type: "i32" | "f32" = "i32"): Expre
 });
 
 /** Elements of the array that loops change. */
-export const elements = 61;
+const elements = 61;
 
 const { statements } = fc.letrec<{
   /** An expression that names an element, or none. */
