@@ -1,53 +1,269 @@
-/** The default engine on random loops with hostile indices: what it leaves is what the loop in order leaves. */
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { speculate } from "../../src/speculation/speculate.ts";
+/** What the default engine does about each kind of loop, always with what the loop in order leaves. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type * as Control from "../../src/loops/kernels/control.ts";
+import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
+import type * as Logged from "../../src/loops/kernels/logged.ts";
+import { resident } from "../../src/speculation/resident.ts";
 import { testDevices } from "../testDevices.ts";
-import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
-const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 8);
+const n = 300;
+/** Every number below n, in some order. */
+const order = numbers(n, (i) => (i * 77 + 5) % n);
+const values = () => numbers(n, (i) => (i * 7919) % 1000);
 
-describe("random loops", () => {
-  it.each(["never", "measured"] as const)(
-    "run as in sequence, with fallback %s",
-    async (fallback) => {
-      const device = await devices.newDevice();
-      const property = fc.asyncProperty(
-        arbitraryLoop,
-        arbitraryArrays,
-        fc.constantFrom(null, 1, 7),
-        async (given, indices, iterationsPerRound) => {
-          const loop = { ...given, schedule: { iterationsPerRound } };
-          const sequential = sequentialLoop(loop);
-          const count = indices.p.length;
-          const variables = { inputs: {}, carried: { last: 3 }, reductions: { sum: 10 } };
-          const expected = { a: initialValues(loop), carried: { last: 3 }, reductions: { sum: 10 } };
-          const order = sequential(
-            { a: expected.a, ...indices },
-            { $first: 0, $step: 1 },
-            expected.carried,
-            expected.reductions,
-            0,
-            count,
-          );
-          const a = initialValues(loop);
-          const call = {
-            loop,
-            sequential,
-            arrays: { a, ...indices },
-            ...variables,
-            first: 0,
-            step: 1,
-            count,
-          };
-          const { carried, reductions, next, ended } = await speculate(call, { device, fallback });
-          expect({ a, carried, reductions, next, ended }).toEqual({ ...expected, ...order });
-        },
-      );
-      await fc.assert(property, { numRuns, seed: 7 });
-    },
-    600_000,
-  );
+const update = loopFrom(
+  "a: Int32Array, p: Int32Array, q: Int32Array",
+  "for (let i = 0; i < p.length; i++) { a[p[i]!] = (Math.imul(a[q[i]!]!, 3) + i) | 0; }",
+  "speculate(a)",
+);
+const dependent = loopFrom(
+  "a: Int32Array, p: Int32Array, q: Int32Array",
+  "for (let i = 0; i < p.length; i++) { a[p[a[q[i]!]! & 255]!] = i; }",
+  "speculate(a)",
+);
+
+describe("plans", () => {
+  it.each([
+    ["no dependences", order, ["in place"], 1],
+    [
+      "loads of what later iterations store",
+      order.map((_, i) => order[i + 20] ?? order[i]!),
+      ["in place", "logged"],
+      2,
+    ],
+    ["stores to one element", null, ["in place", "logged"], 2],
+    [
+      "loads of what earlier iterations store",
+      order.map((_, i) => order[i - 50] ?? order[i]!),
+      ["in place", "by reservation"],
+      7,
+    ],
+  ])("for %s", async (_, q, plans, rounds) => {
+    const device = await devices.newDevice();
+    const arrays = q
+      ? { a: values(), p: order, q }
+      : { a: values(), p: order.map((place) => place >> 2), q: numbers(n, () => n - 1) };
+    const { statistics } = await expectSequential(update, { arrays, count: n }, { device });
+    expect(statistics).toMatchObject({ engine: "default", plans, rounds, committed: n, onCpu: 0 });
+  });
+
+  it("for addresses that follow from what the loop writes", async () => {
+    const device = await devices.newDevice();
+    const { statistics } = await expectSequential(
+      dependent,
+      { arrays: { a: values(), p: order, q: order }, count: n },
+      { device },
+    );
+    expect(statistics.plans).toEqual(["logged"]);
+    expect(statistics.misspeculated).toBeGreaterThan(0);
+  });
+});
+
+describe("every feature", () => {
+  it("keeps variables from one iteration to the next", async () => {
+    const loop = loopFrom(
+      "a: Int32Array, last: number",
+      "for (let i = 0; i < a.length; i++) { if (a[i]! > 900) { last = i; } if (a[i]! === 7) { a[i] = last; } }",
+      "speculate(a)",
+    );
+    const a = values();
+    a[150] = 7;
+    const device = await devices.newDevice();
+    const carried = Object.fromEntries(loop.carried.map(({ name }) => [name, -1]));
+    const { statistics } = await expectSequential(loop, { arrays: { a }, carried, count: n }, { device });
+    expect(statistics.misspeculated).toBeGreaterThan(0);
+  });
+
+  it("ends the loop where it ends itself, and reduces what was executed", async () => {
+    const loop = loopFrom(
+      "a: Int32Array, p: Int32Array, sum: number",
+      "for (let i = 0; i < p.length; i++) { a[p[i]!] = i; sum = (sum + i) | 0; if (a[(i + 3) % 300]! === -5) { break; } }",
+      "speculate(a) reduction(+:sum)",
+    );
+    const a = values();
+    a.fill(-5, 200, 220);
+    const device = await devices.newDevice();
+    const sum = Object.fromEntries(loop.reductions.map(({ name }) => [name, 5]));
+    const result = await expectSequential(
+      loop,
+      { arrays: { a, p: order }, reductions: sum, count: n },
+      { device },
+    );
+    expect(result.ended).toBe(true);
+  });
+
+  it.each(["+1", "-1,+2", "+0:+4", "+1:", "i + 2"])("takes %s as misspeculated", async (which) => {
+    const loop = loopFrom(
+      "a: Int32Array, p: Int32Array",
+      `for (let i = 0; i < p.length; i++) {
+        if (a[p[i]!]! > 950) {
+          //#pragma omp branch misspeculate(${which})
+          a[p[i]!] = 1;
+        }
+        a[i] = (a[i]! + 1) | 0;
+      }`,
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
+  });
+
+  it.each([
+    ["Int8Array", Int8Array],
+    ["Uint8Array", Uint8Array],
+    ["Uint8ClampedArray", Uint8ClampedArray],
+    ["Int16Array", Int16Array],
+    ["Uint16Array", Uint16Array],
+  ])("changes neighbours in a word of a %s", async (name, Elements) => {
+    const loop = loopFrom(
+      `a: ${name}, p: Int32Array, q: Int32Array`,
+      "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[q[i]!]! + i; }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const arrays = { a: new Elements(n).fill(3), p: order, q: order.map((_, i) => order[(i * 13) % n]!) };
+    await expectSequential(loop, { arrays, count: n }, { device });
+  });
+
+  it("takes as many iterations in a round as it was told", async () => {
+    const device = await devices.newDevice();
+    const loop = { ...update, schedule: { iterationsPerRound: 50 } };
+    const arrays = { a: values(), p: order, q: order };
+    const { statistics } = await expectSequential(loop, { arrays, count: n }, { device });
+    expect(statistics.rounds).toBe(6);
+  });
+
+  it("goes on in a new segment after the longest", async () => {
+    vi.resetModules();
+    vi.doMock("../../src/loops/kernels/control.ts", async (load) => ({
+      ...(await load<typeof Control>()),
+      longestWindow: 64,
+    }));
+    const changed = await import("./sourceLoops.ts");
+    const loop = changed.loopFrom(
+      "a: Int32Array, p: Int32Array, sum: number",
+      "for (let i = 0; i < p.length; i++) { a[p[i]!] = i; sum = (sum + i) | 0; }",
+      "speculate(a) reduction(+:sum)",
+    );
+    const device = await devices.newDevice();
+    const reductions = Object.fromEntries(loop.reductions.map(({ name }) => [name, 5]));
+    const given = { arrays: { a: values(), p: order }, reductions, count: n };
+    const { statistics } = await changed.expectSequential(loop, given, { device });
+    expect(statistics.rounds).toBe(5);
+  });
+});
+
+describe("iterations that only the CPU can execute", () => {
+  it("load an element that does not exist", async () => {
+    const device = await devices.newDevice();
+    const q = order.map((place, i) => (i % 100 === 50 ? n + i : place));
+    const { statistics } = await expectSequential(
+      update,
+      { arrays: { a: values(), p: order, q }, count: n },
+      { device },
+    );
+    expect(statistics.onCpu).toBeGreaterThanOrEqual(3);
+  });
+
+  it("need more turns than a GPU should take", async () => {
+    const loop = loopFrom(
+      "a: Int32Array, p: Int32Array",
+      "for (let i = 0; i < p.length; i++) { let x = 0; for (let k = 0; k < a[p[i]!]!; k++) { x = (x + k) | 0; } a[p[i]!] = x; }",
+      "speculate(a) accesses(2)",
+    );
+    const a = numbers(n, (i) => (i === 99 ? 20_000 : i % 5));
+    const device = await devices.newDevice();
+    const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
+    expect(statistics.onCpu).toBeGreaterThan(0);
+  });
+
+  it("are none that only log more than was assumed", async () => {
+    const loop = loopFrom(
+      "a: Int32Array, p: Int32Array",
+      "for (let i = 0; i < p.length; i++) { for (let k = 0; k < a[0]!; k++) { a[1 + (((p[i]! + k) | 0) & 127)] = i; } }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const a = numbers(n, () => 100);
+    const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
+    expect(statistics).toMatchObject({ onCpu: 0, plans: ["logged"] });
+  });
+});
+
+describe("resident arrays", () => {
+  it("move only when one side has changed them", async () => {
+    const device = await devices.newDevice();
+    const arrays = { a: resident(values()), p: resident(order), q: resident(order) };
+    const first = await expectSequential(update, { arrays, count: n }, { device });
+    expect(first.statistics.bytes).toEqual({ uploaded: 12 * n, downloaded: 0 });
+    await arrays.a.write([1, 2, 3], 10);
+    const second = await expectSequential(update, { arrays, count: n }, { device });
+    expect(second.statistics.bytes).toEqual({ uploaded: 12, downloaded: 0 });
+    for (const array of Object.values(arrays)) array.release();
+  });
+});
+
+describe("a rule left out", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/loops/kernels/inPlace.ts");
+    vi.doUnmock("../../src/loops/kernels/logged.ts");
+    vi.doUnmock("../../src/loops/kernels/control.ts");
+    vi.resetModules();
+  });
+
+  it.each([
+    [
+      "in place: who loads what another one stores",
+      "check",
+      "if (first != NONE && first != slot)",
+      "if (false)",
+    ],
+    ["reservation: who is first", "reserve", "< slot) { blocked = true; }", "< slot) { }"],
+    ["logged: the first writer", "checkLog", "< slot) { cut_at(slot); return; }", "< slot) { return; }"],
+    [
+      "logged: the last of several stores",
+      "commit",
+      "marks[place] != order_mark(slot)",
+      "marks[place] == order_mark(slot)",
+    ],
+  ] as const)("gives wrong results, %s", async (_, name, find, put) => {
+    vi.resetModules();
+    const change = <Kernels extends object>(kernels: Kernels): Kernels => {
+      const known = kernels as Record<string, { code: string }>;
+      if (!(name in known)) return kernels;
+      expect(known[name]!.code).toContain(find);
+      return { ...kernels, [name]: { ...known[name], code: known[name]!.code.replaceAll(find, put) } };
+    };
+    vi.doMock("../../src/loops/kernels/inPlace.ts", async (load) => {
+      const original = await load<typeof InPlace>();
+      return {
+        ...original,
+        inPlaceKernels: (loop: Parameters<typeof original.inPlaceKernels>[0]) =>
+          change(original.inPlaceKernels(loop)),
+      };
+    });
+    vi.doMock("../../src/loops/kernels/logged.ts", async (load) => {
+      const original = await load<typeof Logged>();
+      return {
+        ...original,
+        loggedKernels: (loop: Parameters<typeof original.loggedKernels>[0]) =>
+          change(original.loggedKernels(loop)),
+      };
+    });
+    const changed = await import("./sourceLoops.ts");
+    const device = await devices.newDevice();
+    const q = order.map((_, i) => order[i - 1] ?? order[i]!);
+    const isLast = name === "commit";
+    const arrays = {
+      a: values(),
+      p: isLast ? order.map((place) => place % 7) : order,
+      q: isLast ? numbers(n, () => n - 1) : q,
+    };
+    const loop = name === "checkLog" ? dependent : update;
+    await expect(changed.expectSequential(loop, { arrays, count: n }, { device })).rejects.toThrow(
+      "to deeply equal",
+    );
+  });
 });

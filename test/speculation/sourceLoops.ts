@@ -1,0 +1,77 @@
+/** Loops from their source, run as speculation runs them and as JavaScript does. */
+import { expect } from "vitest";
+import type { Loop } from "../../src/loops/ir.ts";
+import { type LoopData, type SequentialLoop, sequentialLoop } from "../../src/loops/sequential.ts";
+import { translate } from "../../src/loops/translate.ts";
+import { Resident } from "../../src/speculation/resident.ts";
+import { type Speculated, type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
+
+/** A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its directive. */
+export function loopFrom(parameters: string, source: string, clauses = ""): Loop {
+  const text = `export async function test(${parameters}) {
+  "use speculate";
+  //#pragma omp for target(webgpu) ${clauses}
+  ${source}
+}`;
+  const { loops, diagnostics } = translate(text, "test.ts");
+  expect(diagnostics.flatMap(({ severity, message }) => (severity === "error" ? [message] : []))).toEqual([]);
+  return loops[0]!.loop;
+}
+
+export interface Given {
+  readonly arrays: Readonly<Record<string, LoopData | Resident>>;
+  readonly inputs?: Readonly<Record<string, number>>;
+  readonly carried?: Readonly<Record<string, number>>;
+  readonly reductions?: Readonly<Record<string, number>>;
+  readonly count: number;
+  readonly sequential?: SequentialLoop;
+}
+
+/** Speculates, and expects what the loop in order leaves in the arrays and the variables. */
+export async function expectSequential(
+  loop: Loop,
+  given: Given,
+  options: SpeculateOptions,
+): Promise<Speculated> {
+  const { arrays, inputs = {}, carried = {}, reductions = {}, count } = given;
+  const sequential = sequentialLoop(loop);
+  const hosts = Object.entries(arrays).map(
+    ([name, array]) => [name, array instanceof Resident ? array.host : array] as const,
+  );
+  const expected = {
+    arrays: Object.fromEntries(hosts.map(([name, array]) => [name, array.slice()])),
+    carried: { ...carried },
+    reductions: { ...reductions },
+  };
+  const end = sequential(
+    expected.arrays,
+    { ...inputs, $first: 0, $step: 1 },
+    expected.carried,
+    expected.reductions,
+    0,
+    count,
+  );
+  const result = await speculate(
+    {
+      loop,
+      sequential: given.sequential ?? sequential,
+      arrays,
+      inputs,
+      carried,
+      reductions,
+      first: 0,
+      step: 1,
+      count,
+    },
+    { fallback: "never", ...options },
+  );
+  for (const array of Object.values(arrays)) if (array instanceof Resident) await array.read();
+  const { next, ended } = result;
+  const left = { arrays: Object.fromEntries(hosts), carried: result.carried, reductions: result.reductions };
+  expect({ ...left, next, ended }).toEqual({ ...expected, ...end });
+  return result;
+}
+
+/** As many numbers as asked, by their place. */
+export const numbers = (count: number, of: (place: number) => number) =>
+  Int32Array.from({ length: count }, (_, i) => of(i));
