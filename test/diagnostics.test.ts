@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { protect } from "../src/compiler/protect.ts";
+import { translate } from "../src/loops/translate.ts";
 
 const root = join(import.meta.dirname, "..");
 const documentation = readFileSync(join(root, "docs/diagnostics.md"), "utf8");
@@ -27,13 +28,15 @@ describe("docs/diagnostics.md", () => {
   });
 
   const examples = [...sections].flatMap(([code, section]) => {
-    const example = /^```wgsl\n(.*?)^```$/ms.exec(section)?.[1];
-    return example === undefined ? [] : [[code, example] as const];
+    const [, language, example] = /^```(wgsl|ts)\n(.*?)^```$/ms.exec(section) ?? [];
+    const isOfLoops = code.startsWith("BELAY5");
+    return example === undefined || isOfLoops !== (language === "ts") ? [] : [[code, example] as const];
   });
 
   it("has examples", () => expect(examples.length).toBeGreaterThan(30));
 
   it.each(examples)("gives an example of %s", (code, example) => {
-    expect(protect(example).diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+    const { diagnostics } = code.startsWith("BELAY5") ? translate(example, "example.ts") : protect(example);
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
   });
 });

@@ -20,7 +20,7 @@ function bitsOf(array: ReturnType<typeof parametersOf>[number] & object): string
 }
 
 it("gives the bits that JavaScript gives, for random loops on hostile inputs", async () => {
-  const runs = Number(process.env.LOOPS ?? 300);
+  const runs = Number(process.env.LOOPS ?? 120);
   let translated = 0;
   let executed = 0;
   await fc.assert(

@@ -31,11 +31,16 @@ function declare(lowering: Lowering, kind: string, declarator: VariableDeclarato
   }
   const binding = lookUp(lowering.scope, id.name)!;
   const isConstant = binding.assignments.length === 0;
+  if (kind === "const" && !isConstant) refuseAssignment(binding);
   if (isConstant && init && isFunction(init)) return; // A helper, inlined where it is called.
   const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
   if (array) lowering.meanings.set(binding, array);
   else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
   else declareWithout(lowering, binding, declarator);
+}
+
+export function refuseAssignment({ name, assignments }: Binding): never {
+  return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
 }
 
 /** The array that an expression names, if it is no more than a name of one. */

@@ -7,7 +7,7 @@ import { expression } from "./expressions.ts";
 import { add, codeOf, constant, type Linear, subtract } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
-import { type HostValue, hostConstant, hostNumber, int32, integer } from "./values.ts";
+import { between, type HostValue, hostConstant, hostNumber, int32, integer } from "./values.ts";
 
 /** How a loop counts, as JavaScript that the host evaluates before it. */
 export interface Header {
@@ -32,6 +32,9 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
       loopError.notCounted(`\`${counted.name}\` changes in its body`, other, "let only the header change it"),
     );
   }
+  // The header may not use the index; if it does, it is any integer.
+  lowering.index = int32;
+  lowering.meanings.set(binding, { kind: "value", value: index });
   declareOthers(lowering, node, counted.declarator);
 
   const first = onHost(lowering, counted.from, "where it starts");
@@ -52,6 +55,8 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
   const end = to.integral || isPlain(to) ? to : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
   requireWhole(lowering, first, node);
   requireWhole(lowering, end, node);
+  // The index is computed, and a sum is never minus zero.
+  if (first.constant === undefined) lowering.guards.require(`!Object.is(${first.code}, -0)`);
   const limit = add(end.linear, constant(isDown ? -inclusive : inclusive));
   lowering.index = isDown
     ? { low: add(limit, constant(1)), high: first.linear }
@@ -59,9 +64,6 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
   if (!lowering.guards.requireWithin(lowering.index, int32)) {
     return refuse(loopError.notCounted("its index may have more than 32 bits", headerOf(node)));
   }
-  const index = integer({ kind: "index", type: "i32" }, { low: constant(0), high: constant(0) }, constant(1));
-  lowering.meanings.set(binding, { kind: "value", value: index });
-
   const sizeNumber = typeof size.constant === "number" ? size.constant : null;
   const iterations = isDown ? subtract(first.linear, limit) : subtract(limit, first.linear);
   return {
@@ -73,6 +75,8 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
     iterations,
   };
 }
+
+const index = integer({ kind: "index", type: "i32" }, between(0, 0), constant(1));
 
 /** The header alone, for what is wrong with it. */
 const headerOf = ({ start, update, test, init, body }: ForStatement) => ({

@@ -3,6 +3,7 @@ import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
 import { declaredType } from "../source/declaredTypes.ts";
 import { type Binding, lookUp } from "../source/scopes.ts";
+import { refuseAssignment } from "./declarations.ts";
 import { hostValue } from "./linear.ts";
 import type { AccessedArray, Lowering, Meaning } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
@@ -61,9 +62,11 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
 }
 
 /** A number from outside: the same in all iterations, or carried from each to the next, or reduced. */
-function scalar(lowering: Lowering, { name, assignments }: Binding): Meaning {
+function scalar(lowering: Lowering, binding: Binding): Meaning {
+  const { name, assignments } = binding;
   const { loop } = lowering;
   const isWritten = assignments.some(({ start, end }) => loop.node.start <= start && end <= loop.node.end);
+  if (isWritten && binding.kind === "const") return refuseAssignment(binding);
   const reduced = loop.directive.reductions.find((reduction) => reduction.name === name);
   if (!isWritten && !reduced) return { kind: "value", value: hostNumber(name, false) };
   const value = hostValue(name);
