@@ -12,9 +12,13 @@ export class SpeculationError extends Error {
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
 export const speculationError = {
-  lostArrays: (names: readonly string[], cause: unknown) =>
-    new SpeculationError("BELAY540", `the device failed with what only it held of ${quoted(names)}`, { cause }),
+  /** `names` are of the arrays whose contents are lost; none when it is not known how the program calls them. */
+  lostArrays(names: readonly string[], cause: unknown): SpeculationError {
+    const what = names.length > 0 ? quoted(names) : "an array";
+    return new SpeculationError("BELAY540", `the device failed with what only it had of ${what}`, { cause });
+  },
 
-  changedArrays: (names: readonly string[]) =>
-    new SpeculationError("BELAY541", `${quoted(names)} got another length while the loop ran`),
+  changedArrays(names: readonly string[]): SpeculationError {
+    return new SpeculationError("BELAY541", `${quoted(names)} got another length while the loop ran`);
+  },
 };

@@ -1,6 +1,6 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
-import { download, type Moved, Resident } from "./resident.ts";
+import { download, type Moved, Resident, rescue } from "./resident.ts";
 import type { SpeculateCall } from "./speculate.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -72,7 +72,11 @@ export class CallArrays {
 
   /** Brings those up to date that only another device has. */
   async leaveOthers(workspace: Workspace): Promise<void> {
-    await this.#download(this.#arrays.filter(({ resident }) => resident.isElsewhere(workspace)));
+    const elsewhere = this.#arrays.filter(({ resident }) => resident.isElsewhere(workspace));
+    await rescue(
+      elsewhere.map(({ resident }) => resident),
+      this.moved,
+    );
   }
 
   /** Says that the CPU has executed iterations. */

@@ -35,7 +35,7 @@ class DefaultExecution {
   readonly #execution: Execution;
   readonly #progress: Progress;
   #done = 0;
-  #ended: boolean;
+  #ended = false;
   #onCpu = 0;
   /** How many iterations the CPU takes when it has to take one: each time twice as many, so that moving data never costs more. */
   #chunk = 1;
@@ -44,7 +44,6 @@ class DefaultExecution {
     this.#workspace = workspace;
     this.#execution = execution;
     this.#progress = new Progress(execution, timer, pace);
-    this.#ended = execution.count === 0;
   }
 
   async run(): Promise<EngineOutcome> {

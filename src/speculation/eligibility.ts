@@ -82,12 +82,11 @@ function whyNotNumbers(loop: Loop, values: Readonly<Record<string, number>>): st
 }
 
 function whyNotIndex({ index }: Loop, first: number, step: number, count: number): string | null {
-  const [least, most] = index.type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
-  const last = first + (count - 1) * step;
-  const fits = (value: number) => Number.isInteger(value) && value >= least && value <= most;
+  if (count === 0) return "there are no iterations";
   if (!Number.isInteger(step) || Math.abs(step) >= 2 ** 31 || !Number.isSafeInteger(count) || count < 0)
     return "the iterations cannot be counted";
-  return count === 0 || (fits(first) && fits(last))
-    ? null
-    : `${index.name} is not always of the type ${index.type}`;
+  const [least, most] = index.type === "i32" ? [-(2 ** 31), 2 ** 31 - 1] : [0, 2 ** 32 - 1];
+  const fits = (value: number) => Number.isInteger(value) && value >= least && value <= most;
+  const last = first + (count - 1) * step;
+  return fits(first) && fits(last) ? null : `${index.name} is not always of the type ${index.type}`;
 }

@@ -1,4 +1,6 @@
+import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -39,13 +41,13 @@ export class Resident<Data extends LoopData = LoopData> {
 
   /** The array as loops left it. It is the program's array that was taken over, brought up to date. */
   async read(): Promise<Data> {
-    await download([this]);
+    await rescue([this]);
     return this.#host;
   }
 
   /** Changes elements from `start` on. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
-    await download([this]);
+    await rescue([this]);
     this.#host.set(values, start);
     const bytes = this.#host.BYTES_PER_ELEMENT;
     this.hostChanged({ start: start * bytes, end: (start + values.length) * bytes });
@@ -150,6 +152,15 @@ interface PendingDownload {
 /** Keeps an array on the GPU between loops; see {@link Resident}. */
 export function resident<Data extends LoopData>(array: Data): Resident<Data> {
   return new Resident(array);
+}
+
+/** As {@link download}, for arrays that nobody can compute again. */
+export async function rescue(residents: readonly Resident[], moved?: Moved): Promise<void> {
+  try {
+    await download(residents, moved);
+  } catch (error) {
+    throw error instanceof DeviceFailure ? speculationError.lostArrays([], error) : error;
+  }
 }
 
 /** Brings arrays up to date that the device has changed, in one go. */

@@ -5,7 +5,7 @@ import { whyNot } from "./eligibility.ts";
 import type { Engine } from "./execution.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
 import type { PublishedOptions } from "./published.ts";
-import { download, Resident } from "./resident.ts";
+import { Resident, rescue } from "./resident.ts";
 import { Workspace } from "./workspace.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -113,7 +113,7 @@ async function runSequential(
 ): Promise<Speculated> {
   const start = performance.now();
   const moved = { uploaded: 0, downloaded: 0 };
-  await download(
+  await rescue(
     Object.values(call.arrays).filter((array) => array instanceof Resident),
     moved,
   );

@@ -1,0 +1,191 @@
+/** Data and devices that speculation cannot use, or that change while it runs: the right result, or a clear error. */
+import { describe, expect, it } from "vitest";
+import { sequentialLoop } from "../../src/loops/sequential.ts";
+import { resident } from "../../src/speculation/resident.ts";
+import { speculate, useDevice } from "../../src/speculation/speculate.ts";
+import { testDevices } from "../testDevices.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
+
+const devices = testDevices();
+const n = 200;
+const order = numbers(n, (i) => (i * 77 + 5) % n);
+const values = () => numbers(n, (i) => i * 3);
+const loop = loopFrom(
+  "a: Int32Array, p: Int32Array",
+  "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[p[i]!]! + i) | 0; }",
+  "speculate(a)",
+);
+const sequential = sequentialLoop(loop);
+const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: n };
+
+describe("the CPU executes", () => {
+  it("loops over views that share memory", async () => {
+    const device = await devices.newDevice();
+    const all = numbers(2 * n, (i) => i % n);
+    const expected = all.slice();
+    const views = (memory: Int32Array) => ({ a: memory.subarray(0, n + 1), p: memory.subarray(n, 2 * n) });
+    sequential(views(expected), { $first: 0, $step: 1 }, {}, {}, 0, n);
+    const { statistics } = await speculate(
+      { loop, sequential, arrays: views(all), ...variables },
+      { device },
+    );
+    expect(all).toEqual(expected);
+    expect(statistics).toMatchObject({ engine: "sequential", reason: "p and a share memory" });
+  });
+
+  it("loops over memory that is shared between threads", async () => {
+    const device = await devices.newDevice();
+    const a = new Int32Array(new SharedArrayBuffer(4 * n));
+    const { statistics } = await expectSequential(loop, { arrays: { a, p: order }, count: n }, { device });
+    expect(statistics.reason).toBe("other threads may change a");
+  });
+
+  it("loops over arrays of another type", async () => {
+    const device = await devices.newDevice();
+    const arrays = { a: new Float32Array(n).fill(0.5), p: order };
+    const { statistics } = await expectSequential(loop, { arrays, count: n }, { device });
+    expect(statistics.reason).toBe("a is not of the type Int32Array");
+  });
+
+  it("loops over arrays that are too large for the device", async () => {
+    const device = await devices.newDevice();
+    const elements = device.limits.maxStorageBufferBindingSize / 4 + 1;
+    const arrays = { a: new Int32Array(elements), p: order };
+    const { statistics } = await speculate({ loop, sequential, arrays, ...variables }, { device });
+    expect(statistics.reason).toBe("a is too large for a buffer of the device");
+  });
+
+  it("loops whose index leaves its type", async () => {
+    const device = await devices.newDevice();
+    const call = { loop, sequential, arrays: { a: values(), p: order }, ...variables, first: 2 ** 31 - 10 };
+    expect((await speculate(call, { device })).statistics.reason).toBe("i is not always of the type i32");
+    expect((await speculate({ ...call, step: 0.5 }, { device })).statistics.reason).toBe(
+      "the iterations cannot be counted",
+    );
+  });
+
+  it("loops with more arrays than a kernel can use", async () => {
+    const names = "bcdefghijk".split("");
+    const wide = loopFrom(
+      ["a: Int32Array", ...names.map((name) => `${name}: Int32Array`)].join(", "),
+      `for (let n = 0; n < a.length; n++) { a[n] = (a[n]! + ${names.map((name) => `${name}[n]!`).join(" ^ ")}) | 0; }`,
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const arrays = Object.fromEntries(["a", ...names].map((name) => [name, values()]));
+    const { statistics } = await expectSequential(wide, { arrays, count: n }, { device });
+    expect(statistics.reason).toMatch(/^the loop needs 15 buffers/);
+  });
+
+  it("everything when there is no device", async () => {
+    useDevice(null);
+    const { statistics } = await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, {});
+    expect(statistics).toMatchObject({ engine: "sequential", reason: "no device was given", onCpu: n });
+  });
+});
+
+describe("arrays", () => {
+  it("may be empty, or have lost their memory before", async () => {
+    const device = await devices.newDevice();
+    const a = values();
+    structuredClone(a, { transfer: [a.buffer] });
+    const taken = await speculate(
+      { loop, sequential, arrays: { a, p: order }, ...variables },
+      { device, fallback: "never" },
+    );
+    expect(taken.next).toBe(n);
+    await expectSequential(
+      loop,
+      { arrays: { a: new Int32Array(0), p: new Int32Array(0) }, count: 0 },
+      { device },
+    );
+  });
+
+  it("must keep their length while the loop runs", async () => {
+    const device = await devices.newDevice();
+    const a = values();
+    const running = speculate(
+      { loop, sequential, arrays: { a, p: order }, ...variables },
+      { device, fallback: "never" },
+    );
+    // The loop has its data by then, and no results yet.
+    await new Promise(setImmediate);
+    structuredClone(a, { transfer: [a.buffer] });
+    await expect(running).rejects.toMatchObject({
+      code: "BELAY541",
+      message: "`a` got another length while the loop ran",
+    });
+    await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
+  });
+
+  it("may begin within a word", async () => {
+    const bytes = loopFrom(
+      "a: Uint8Array, p: Int32Array",
+      "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + i; }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const memory = new Uint8Array(n + 7).fill(9);
+    await expectSequential(
+      bytes,
+      { arrays: { a: memory.subarray(3, n + 2), p: order }, count: n },
+      { device },
+    );
+    expect([memory[2], memory[n + 2]]).toEqual([9, 9]);
+  });
+});
+
+describe("a device that is lost", () => {
+  it("before the loop leaves it to the CPU", async () => {
+    const device = await devices.newDevice();
+    device.destroy();
+    await device.lost;
+    const { statistics } = await expectSequential(
+      loop,
+      { arrays: { a: values(), p: order }, count: n },
+      { device },
+    );
+    expect(statistics.engine).toBe("sequential");
+  });
+
+  it("while the loop runs leaves it to the CPU", async () => {
+    const device = await devices.newDevice();
+    const a = values();
+    const expected = a.slice();
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    const running = speculate(
+      { loop, sequential, arrays: { a, p: order }, ...variables },
+      { device, fallback: "never" },
+    );
+    await new Promise(setImmediate);
+    device.destroy();
+    const { statistics } = await running;
+    expect(a).toEqual(expected);
+    expect(statistics.reason).toMatch(/^the device failed: /);
+  });
+
+  it("with what only it had is an error", async () => {
+    const device = await devices.newDevice();
+    const arrays = { a: resident(values()), p: order };
+    const call = { loop, sequential, arrays, ...variables };
+    await speculate(call, { device, fallback: "never" });
+    device.destroy();
+    await device.lost;
+    await expect(speculate(call, { device, fallback: "never" })).rejects.toMatchObject({ code: "BELAY540" });
+    await expect(arrays.a.read()).rejects.toMatchObject({ code: "BELAY540" });
+  });
+});
+
+describe("what a loop throws", () => {
+  it("is what speculation rejects with", async () => {
+    const device = await devices.newDevice();
+    const failing = () => {
+      throw new RangeError("from the loop");
+    };
+    const arrays = { a: values(), p: order.with(150, n + 1) };
+    const call = { loop, sequential: failing, arrays, ...variables };
+    await expect(speculate(call, { device, fallback: "never" })).rejects.toThrow(
+      new RangeError("from the loop"),
+    );
+  });
+});
