@@ -1,4 +1,6 @@
 /** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
+export type { RankedConfiguration } from "./compiler/choice.ts";
+export { type Configuration, type Structure, structures } from "./compiler/configurations.ts";
 export type {
   BindingAccess,
   BindingPoint,
@@ -38,6 +40,7 @@ export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
+export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
 export type { GiveUp, Recovery } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

@@ -14,7 +14,7 @@ const published: DemoResult = JSON.parse(
 );
 
 describe("demonstrate", () => {
-  const policy = { redundancy: "intra+lds", check: "store", channel: "auto" } as const;
+  const policy = { redundancy: "intra+lds", check: "store", channel: "auto", pairing: "adjacent" } as const;
   const entry = catalog.find(({ name }) => name === "reduction")!;
 
   it("protects a program and recovers it from a fault", async () => {

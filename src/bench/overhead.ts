@@ -1,11 +1,13 @@
 /** What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time, side by side. */
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { Policy } from "../runtime/policy.ts";
 import type { Outputs, Program } from "../runtime/workload.ts";
 import type { Configuration } from "./configurations.ts";
 import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";
 
-export interface Overhead extends Configuration {
+/** What a way of protecting costs a program. */
+export interface Cost {
   readonly unprotected: Times;
   readonly protected: Times;
   /** Of the medians. */
@@ -16,30 +18,47 @@ export interface Overhead extends Configuration {
   readonly identical: boolean;
 }
 
+export interface Overhead extends Configuration, Cost {}
+
 /** A configuration that a program cannot run in. */
-export interface Refusal extends Configuration {
-  /** Why its kernels, or some of them, stay unprotected. */
+export interface Refusal extends Configuration, Refused {}
+
+export interface Refused {
+  /** Why the kernels, or some of them, stay unprotected. */
   readonly refused: string;
 }
 
-/**
- * Times a protected program in alternation with `unprotected`, whose outputs are `expected`. Rejects when the program
- * fails.
- */
+/** The unprotected program, and what it gives. */
+export interface Baseline {
+  readonly unprotected: TimedProgram;
+  readonly expected: Outputs;
+}
+
+/** What `configuration` costs a program. Rejects when the program fails. */
 export async function measureOverhead(
   program: Program,
   native: GPUDevice,
-  { unprotected, expected }: { readonly unprotected: TimedProgram; readonly expected: Outputs },
+  baseline: Baseline,
   configuration: Configuration,
   runs: number,
 ): Promise<Overhead | Refusal> {
-  const device = await harden(native, { ...configuration, onFault: "report" });
+  return { ...configuration, ...(await measureCost(program, native, baseline, configuration, runs)) };
+}
+
+/** Times a program under a policy in alternation with the unprotected one. Rejects when the program fails. */
+export async function measureCost(
+  program: Program,
+  native: GPUDevice,
+  { unprotected, expected }: Baseline,
+  policy: Policy,
+  runs: number,
+): Promise<Cost | Refused> {
+  const device = await harden(native, { ...policy, onFault: "report" });
   using guarded = new TimedProgram(program, device);
   const refused = await gapsOf(device, guarded);
-  if (refused) return { ...configuration, refused };
+  if (refused) return { refused };
   const [before, after] = await alternate(runs, unprotected, guarded);
   return {
-    ...configuration,
     unprotected: before,
     protected: after,
     ratio: after.median / before.median,

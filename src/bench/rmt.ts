@@ -3,6 +3,7 @@
  * ISCA 2014, sections 6 to 8: figures 2 to 7 and 9.
  */
 import type { Program, Verdict } from "../runtime/workload.ts";
+import { type Automatic, measureAutomatic } from "./automatic.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { type Components, measureComponents } from "./components.ts";
 import { type Configuration, configurationsFor, type Flavor, nameOf, usualOf } from "./configurations.ts";
@@ -13,7 +14,7 @@ import { measureRoofline, type Roofline } from "./roofline.ts";
 import { TimedProgram } from "./timing.ts";
 
 /** What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7 `components`, 5 `power`. */
-export const measurements = ["overhead", "roofline", "components", "power"] as const;
+export const measurements = ["overhead", "auto", "roofline", "components", "power"] as const;
 export type Measurement = (typeof measurements)[number];
 
 export interface RmtOptions {
@@ -39,6 +40,7 @@ export interface ProgramResult {
   /** Of the unprotected program, against the CPU. */
   readonly verdict: Verdict;
   readonly overheads: readonly (Overhead | Refusal)[];
+  readonly automatic?: Automatic;
   readonly roofline?: Roofline;
   readonly components: readonly Components[];
   readonly power: readonly Power[];
@@ -108,6 +110,7 @@ async function measureProgram(
   const alarms: FaultFree[] = [];
   let verdict: Verdict = { ok: false, message: "the unprotected program failed" };
   let roofline: Roofline | undefined;
+  let automatic: Automatic | undefined;
 
   await attempt("unprotected", async () => {
     const program = create();
@@ -131,6 +134,11 @@ async function measureProgram(
       );
       if (counted) alarms.push(counted);
     }
+    if (measure.includes("auto")) {
+      automatic = await attempt("auto", () =>
+        measureAutomatic(program, newDevice, { unprotected, expected }, runs),
+      );
+    }
     for (const flavor of measure.includes("components") ? flavors : []) {
       const configuration = usualOf(configurations, flavor, "signature")!;
       const parts = await attempt(`components, ${flavor}`, () =>
@@ -151,16 +159,23 @@ async function measureProgram(
       );
     }
   });
-  const measured = { overheads, ...(roofline && { roofline }), components, power, faultFree: alarms };
+  const measured = {
+    overheads,
+    ...(automatic && { automatic }),
+    ...(roofline && { roofline }),
+    ...{ components, power, faultFree: alarms },
+  };
   return { name, verdict, ...measured, failures };
 }
 
 /** Whether the program was right, and protected without a false alarm, another result, or a failure. */
-export function isSound({ verdict, overheads, faultFree, failures }: ProgramResult): boolean {
+export function isSound({ verdict, overheads, automatic, faultFree, failures }: ProgramResult): boolean {
   return (
     verdict.ok &&
     failures.length === 0 &&
-    overheads.every((each) => "refused" in each || (each.identical && each.detections === 0)) &&
+    [...overheads, ...(automatic ? [automatic.predicted, automatic.tuned] : [])].every(
+      (each) => "refused" in each || (each.identical && each.detections === 0),
+    ) &&
     faultFree.every(({ detections, different }) => detections === 0 && different === 0)
   );
 }

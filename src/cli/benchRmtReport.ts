@@ -1,5 +1,6 @@
 import type { Ceilings } from "../bench/ceilings.ts";
 import { flavors, nameOf } from "../bench/configurations.ts";
+import type { Cost, Overhead, Refused } from "../bench/overhead.ts";
 import { isSound, type ProgramResult } from "../bench/rmt.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
@@ -21,6 +22,7 @@ export function describeRmt(run: RmtRun): Report {
     sections: [
       { ...summaryTable(run), lead: "Medians of GPU time; ratios of protected to unprotected, run in turn." },
       ...figures(run),
+      ...automaticSection(run),
       ...faultFreeSection(run),
       ...everyRatioSection(run),
       ...problemsSection(run),
@@ -74,6 +76,44 @@ export function summaryTable({ programs }: RmtRun): TableSection {
       { text: ratio(program.roofline?.limit) },
     ]),
   };
+}
+
+/** What `auto` chose, beside the best of all that was measured. */
+function automaticSection({ programs }: RmtRun): Section[] {
+  const known = programs.flatMap(({ automatic, ...program }) =>
+    automatic ? [{ ...program, automatic }] : [],
+  );
+  if (known.length === 0) return [];
+  const text = (cost: Cost | Refused) => ("refused" in cost ? "refused" : ratio(cost.ratio));
+  return [
+    {
+      kind: "table",
+      title: 'Redundancy "auto"',
+      lead: "Chosen from the kernel's text, and by measurement, with the best configuration that was measured beside them.",
+      columns: [
+        { label: "Program" },
+        { label: "From the text", align: "end" },
+        { label: "By measurement", align: "end" },
+        { label: "Best", align: "end" },
+        { label: "Chosen by measurement" },
+      ],
+      rows: known.map((program) => [
+        { text: program.name },
+        { text: text(program.automatic.predicted) },
+        { text: text(program.automatic.tuned) },
+        { text: ratio(best(program)?.ratio) },
+        { text: [...new Set(Object.values(program.automatic.choices))].join(", ") },
+      ]),
+    },
+  ];
+}
+
+/** The configuration with the least overhead. */
+function best(program: Pick<ProgramResult, "overheads">): Overhead | undefined {
+  return measured(program).reduce<Overhead | undefined>(
+    (least, each) => (least && least.ratio <= each.ratio ? least : each),
+    undefined,
+  );
 }
 
 function faultFreeSection({ programs }: RmtRun): Section[] {

@@ -7,6 +7,7 @@ import { exitStatus } from "./failure.ts";
 import { type Io, printThrown } from "./io.ts";
 import { protectCommand } from "./protect.ts";
 import { runCommand } from "./run.ts";
+import { tuneCommand } from "./tune.ts";
 
 /** A command: registers its flags and help, and reports its exit status when it has run. */
 export type CommandFactory = (io: Io, finish: (status: number) => void) => Command;
@@ -14,6 +15,7 @@ export type CommandFactory = (io: Io, finish: (status: number) => void) => Comma
 const commands: readonly CommandFactory[] = [
   protectCommand,
   runCommand,
+  tuneCommand,
   demoCommand,
   benchCommand,
   doctorCommand,

@@ -6,7 +6,7 @@ import type { Policy } from "../runtime/policy.ts";
 
 export const redundancyOption = () =>
   new Option("--redundancy <flavor>", "how kernels are doubled")
-    .choices(["none", "intra+lds", "intra-lds", "inter"])
+    .choices(["none", "intra+lds", "intra-lds", "inter", "auto"])
     .default("intra+lds");
 
 export const checkOption = (standard: Check = "signature") =>
@@ -19,14 +19,23 @@ export const channelOption = () =>
     .choices(["auto", "subgroup", "workgroup"])
     .default("auto");
 
-export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel">>;
+export const pairingOption = () =>
+  new Option("--pairing <place>", "where, or when, the replicas of an invocation run")
+    .choices(["adjacent", "half-subgroup", "subgroups", "passes"])
+    .default("adjacent");
+
+export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 
 /** Adds the flags that say how a device is hardened. */
 export function addPolicyOptions(command: Command, check?: Check): Command {
-  return command.addOption(redundancyOption()).addOption(checkOption(check)).addOption(channelOption());
+  return command
+    .addOption(redundancyOption())
+    .addOption(checkOption(check))
+    .addOption(channelOption())
+    .addOption(pairingOption());
 }
 
 /** The policy's part of a command's flags. */
-export function policyOf({ redundancy, check, channel }: PolicyFlags): PolicyFlags {
-  return { redundancy, check, channel };
+export function policyOf({ redundancy, check, channel, pairing }: PolicyFlags): PolicyFlags {
+  return { redundancy, check, channel, pairing };
 }

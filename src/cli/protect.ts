@@ -1,17 +1,26 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Channel, Check, ProtectOptions, ProtectResult, Redundancy } from "../compiler/contract.ts";
+import { nameOf } from "../compiler/configurations.ts";
+import type {
+  Channel,
+  Check,
+  Pairing,
+  ProtectOptions,
+  ProtectResult,
+  Redundancy,
+} from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
-import { channelOption, checkOption, redundancyOption } from "./options.ts";
+import { channelOption, checkOption, pairingOption, redundancyOption } from "./options.ts";
 import { writeAtomically } from "./output.ts";
 
 interface Flags {
-  readonly redundancy: Redundancy;
+  readonly redundancy: Redundancy | "auto";
   readonly check: Check;
   readonly channel: Channel | "auto";
+  readonly pairing: Pairing;
   readonly feature: string[];
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;
@@ -31,6 +40,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .addOption(redundancyOption())
     .addOption(checkOption())
     .addOption(channelOption())
+    .addOption(pairingOption())
     .addOption(
       new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
         .argParser((name, all: string[]) => [...all, name])
@@ -51,6 +61,11 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
 
       if (!flags.json) printDiagnostics(result, source, file, io);
+      const { chosen } = result;
+      if (chosen && !flags.json)
+        io.stderr.write(
+          `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
+        );
       if (flags.json || !failed) {
         const text = flags.json ? toJson(result, source) : result.code;
         if (flags.output && !failed) await writeAtomically(flags.output, text);
@@ -79,8 +94,12 @@ function toJson(result: ProtectResult, source: string): string {
 }
 
 function toProtectOptions(flags: Flags): ProtectOptions {
-  const { redundancy, check, channel, feature, constant, injectFaults, strict } = flags;
-  return { redundancy, check, channel, features: feature, constants: constant, injectFaults, strict };
+  const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
+  return {
+    ...{ redundancy, check, channel, pairing, injectFaults, strict },
+    features: feature,
+    constants: constant,
+  };
 }
 
 function parseConstant(text: string, all: Record<string, number>): Record<string, number> {

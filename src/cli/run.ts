@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { nameOf } from "../compiler/configurations.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import { describeFault, type Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
@@ -85,8 +86,9 @@ async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> 
 function render(result: RunResult, io: Io): string {
   const color = colorsFor(io.stdout);
   const sizes = Object.entries(result.outputs).map(([name, bytes]) => `${name} (${bytes} bytes)`);
-  const kernels = result.kernels.flatMap(({ kernel, redundancy, dispatches, diagnostics }) => [
+  const kernels = result.kernels.flatMap(({ kernel, redundancy, chosen, dispatches, diagnostics }) => [
     [kernel, redundancy === "none" ? color.yellow("not protected") : redundancy, `${dispatches} dispatches`],
+    ...(chosen ? [["", "chosen", `${nameOf(chosen)}: ${chosen.reason}`]] : []),
     ...diagnostics.map(({ code, message, line, column }) => ["", code, `${line}:${column} ${message}`]),
   ]);
   return [

@@ -4,8 +4,20 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Pairing } from "../transforms/pairing.ts";
 import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuffer.ts";
 
+import type { RankedConfiguration } from "./choice.ts";
+import type { Structure } from "./configurations.ts";
+
 export { recordCause, reportWords } from "../transforms/reportBuffer.ts";
-export type { BindingAccess, BindingPoint, CheckSite, FaultSite, Pairing, ReportLayout };
+export type {
+  BindingAccess,
+  BindingPoint,
+  CheckSite,
+  FaultSite,
+  Pairing,
+  RankedConfiguration,
+  ReportLayout,
+  Structure,
+};
 
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
 export type Check = "store" | "signature";
@@ -51,8 +63,15 @@ export interface ShadowBinding {
 }
 
 export interface ProtectOptions {
-  /** Default `"intra+lds"`. */
-  readonly redundancy?: Redundancy;
+  /**
+   * Default `"intra+lds"`. `"auto"` chooses flavor, check, channel and pairing: of those that detect faults in the
+   * structures to `cover`, the one that promises to cost least for this kernel.
+   */
+  readonly redundancy?: Redundancy | "auto";
+  /** What `"auto"` must cover. Default: vector arithmetic, vector registers and workgroup memory. */
+  readonly cover?: readonly Structure[];
+  /** The entry point that `"auto"` chooses for. Default: all of the module's compute entry points together. */
+  readonly entryPoint?: string;
   /** Default `"signature"`. `"none"` protects nothing: replicas compute and store without a comparison, to measure what it costs. */
   readonly check?: Check | "none";
   /** Default `"adjacent"`; Intra-Group only. */
@@ -91,6 +110,8 @@ export interface EntryPointSummary {
 }
 
 export interface ProtectResult {
+  /** What `"auto"` chose, and why. */
+  readonly chosen?: RankedConfiguration;
   /** The protected module; the input, unchanged, when `diagnostics` has an error. */
   readonly code: string;
   readonly diagnostics: readonly Diagnostic[];

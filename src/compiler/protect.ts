@@ -10,7 +10,8 @@ import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import type { EntryPointSummary, ProtectOptions, ProtectResult } from "./contract.ts";
+import { rankConfigurations } from "./choice.ts";
+import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { withConstants } from "./overrides.ts";
@@ -28,6 +29,35 @@ import { conflictIn, settingsOf } from "./settings.ts";
  * Throws only when a transform breaks its own contract.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+  const { redundancy, ...others } = options;
+  return redundancy === "auto"
+    ? protectAtLeastCost(wgsl, others)
+    : protectAs(wgsl, { ...others, ...(redundancy && { redundancy }) });
+}
+
+const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
+
+/** In the first of the ranked ways that protects all that is asked for; otherwise in the one that protects most. */
+function protectAtLeastCost(wgsl: string, options: Omit<ProtectOptions, "redundancy">): ProtectResult {
+  const { cover = usuallyCovered, features = [], entryPoint } = options;
+  const choice = { cover, features, ...(entryPoint && { entryPoint }) };
+  let best: { result: ProtectResult; count: number } | undefined;
+  for (const chosen of rankConfigurations(wgsl, choice)) {
+    const { redundancy, check, channel, pairing } = chosen;
+    const result = { ...protectAs(wgsl, { ...options, redundancy, check, channel, pairing }), chosen };
+    const wanted = result.entryPoints.filter(({ name }) => !entryPoint || name === entryPoint);
+    const count = wanted.filter((each) => each.redundancy !== "none").length;
+    if (count > (best?.count ?? 0)) best = { result, count };
+    if (wanted.length > 0 && count === wanted.length) break;
+  }
+  return best?.result ?? protectAs(wgsl, options);
+}
+
+interface FixedOptions extends ProtectOptions {
+  readonly redundancy?: Redundancy;
+}
+
+function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   const unchanged = (diagnostics: readonly Diagnostic[]): ProtectResult => ({
     code: wgsl,
     diagnostics,

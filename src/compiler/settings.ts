@@ -32,7 +32,7 @@ export interface Settings {
   readonly injectFaults: boolean;
 }
 
-export function settingsOf(source: Program, options: ProtectOptions): Settings {
+export function settingsOf(source: Program, options: ProtectOptions & { redundancy?: Redundancy }): Settings {
   const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
   // Only Intra-Group replicas have a place in a workgroup.
   const pairing = (redundancy.startsWith("intra") && options.pairing) || "adjacent";

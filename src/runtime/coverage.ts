@@ -1,4 +1,4 @@
-import type { Redundancy } from "../compiler/contract.ts";
+import type { RankedConfiguration, Redundancy } from "../compiler/contract.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
@@ -11,6 +11,8 @@ export interface KernelCoverage {
   readonly entryPoint: string;
   /** `"none"`: the kernel is left alone, for the reasons in `diagnostics`. */
   readonly redundancy: Redundancy;
+  /** What `"auto"` chose for the kernel, and why. */
+  readonly chosen?: RankedConfiguration;
   /** Parts outside the protection, and reasons why a kernel is left alone, in the program's own source. */
   readonly diagnostics: readonly LocatedDiagnostic[];
 }

@@ -153,6 +153,7 @@ export class Kernels {
       kernel: name,
       entryPoint: summary?.name ?? request.entryPoint ?? "",
       redundancy: usable ? summary.redundancy : "none",
+      ...(usable && result.chosen && { chosen: result.chosen }),
       diagnostics: locate(source, reasons),
     };
     const choice = { coverage, strict: policy.strict, ...(summary && { bindings: summary.bindings }) };
@@ -183,17 +184,19 @@ export class Kernels {
   }
 
   #protectOnce(
-    { source, constants, room }: KernelRequest,
-    { redundancy, check, channel, pairing, strict }: Required<KernelPolicy>,
+    { source, constants, room, entryPoint }: KernelRequest,
+    { redundancy, cover, check, channel, pairing, strict }: Required<KernelPolicy>,
   ): Protection {
     const reportBinding = room?.reportBinding;
-    const policy = [redundancy, check, channel, pairing, strict];
+    // Which way is the cheapest depends on the kernel, and any other way on the module only.
+    const chosenFor = redundancy === "auto" && entryPoint ? { entryPoint } : {};
+    const policy = [redundancy, cover, check, channel, pairing, strict, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#protections.get(key);
     if (!protection) {
       const { injectFaults } = this.#policy;
       const options: ProtectOptions = {
-        ...{ redundancy, check, channel, pairing, injectFaults, strict, constants },
+        ...{ redundancy, cover, check, channel, pairing, injectFaults, strict, constants, ...chosenFor },
         ...(reportBinding && { reportBinding }),
         features: this.#device.features,
         limits: this.#limits,

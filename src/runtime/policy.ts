@@ -1,12 +1,15 @@
-import type { Channel, Check, Pairing, Redundancy } from "../compiler/contract.ts";
+import { structures } from "../compiler/configurations.ts";
+import type { Channel, Check, Pairing, Redundancy, Structure } from "../compiler/contract.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
 
 /** How a kernel is protected. */
 export interface KernelPolicy {
-  /** How kernels are made redundant. Default `"intra+lds"`. */
-  readonly redundancy?: Redundancy;
+  /** How kernels are made redundant. Default `"intra+lds"`; `"auto"` also chooses check, channel and pairing. */
+  readonly redundancy?: Redundancy | "auto";
+  /** The structures that `"auto"` must cover. Default vector arithmetic, vector registers and workgroup memory. */
+  readonly cover?: readonly Structure[];
   /** When the replicas are compared. Default `"signature"`. */
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
@@ -36,8 +39,10 @@ export interface Policy extends KernelPolicy {
 
 export type ResolvedPolicy = Required<Policy>;
 
-const kernelChoices: { readonly [K in keyof KernelPolicy]-?: readonly Required<KernelPolicy>[K][] } = {
-  redundancy: ["none", "intra+lds", "intra-lds", "inter"],
+type ListedChoices = Omit<KernelPolicy, "cover">;
+
+const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<ListedChoices>[K][] } = {
+  redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
   check: ["store", "signature"],
   channel: ["auto", "subgroup", "workgroup"],
   pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
@@ -48,10 +53,11 @@ const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
   injectFaults: [true, false],
-} satisfies { readonly [K in keyof Policy]: readonly Policy[K][] };
+} satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
 const defaults: ResolvedPolicy = {
   redundancy: "intra+lds",
+  cover: ["ALU", "VRF", "LDS"],
   check: "signature",
   channel: "auto",
   pairing: "adjacent",
@@ -88,7 +94,9 @@ export function policyFor(
 
 /** Whether kernels may be dispatched on doubled grids. */
 export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
-  return [{ redundancy }, ...Object.values(kernels)].some((policy) => policy.redundancy === "inter");
+  return [{ redundancy }, ...Object.values(kernels)].some(
+    (policy) => policy.redundancy === "inter" || policy.redundancy === "auto",
+  );
 }
 
 /** The fields that are given. */
@@ -113,8 +121,17 @@ function problemOf(
   if (field === "retries" && allowed === choices) {
     return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
   }
+  if (field === "cover") {
+    const isListed = Array.isArray(value) && value.every((each) => structures.includes(each));
+    return isListed
+      ? undefined
+      : `it is a list of ${structures.map((each) => JSON.stringify(each)).join(", ")}`;
+  }
   const values = Object.hasOwn(allowed, field) ? allowed[field] : undefined;
-  if (!values) return `the fields are ${Object.keys(allowed === choices ? defaults : allowed).join(", ")}`;
+  if (!values) {
+    const fields = allowed === choices ? Object.keys(defaults) : [...Object.keys(allowed), "cover"];
+    return `the fields are ${fields.join(", ")}`;
+  }
   if (values.includes(value)) return undefined;
   return `it is one of ${values.map((choice) => JSON.stringify(choice)).join(", ")}`;
 }

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { rankConfigurations } from "./choice.ts";
+import { coveredBy, nameOf, structures } from "./configurations.ts";
+import { protect } from "./protect.ts";
+
+const kernel = (body: string, declarations = "") => /* wgsl */ `
+@group(0) @binding(0) var<storage, read> input: array<f32>;
+@group(0) @binding(1) var<storage, read_write> output: array<f32>;
+${declarations}
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) local: u32) {
+  let i = id.x;
+  ${body}
+}`;
+
+const copy = kernel("output[i] = input[i];");
+const iterate = kernel(
+  "var x = input[i]; for (var k = 0; k < 500; k++) { x = fma(x, x, 0.5); } output[i] = x;",
+);
+const update = kernel("output[i] = output[i] + input[i];");
+const features = ["subgroups"];
+const lanes = ["ALU", "VRF"] as const;
+const firstFor = (wgsl: string) => rankConfigurations(wgsl, { cover: lanes, features })[0]!;
+
+describe("the configuration with the lowest predicted cost", () => {
+  it("lets replicas of a streaming kernel run one after the other", () => {
+    expect(firstFor(copy)).toMatchObject({ pairing: "passes", redundancy: "intra+lds" });
+    expect(firstFor(update)).toMatchObject({ pairing: "passes" });
+  });
+
+  it("puts replicas of a computing kernel side by side", () => {
+    expect(nameOf(firstFor(iterate))).toBe("intra+lds signature subgroup");
+  });
+
+  it("says what it is bound by", () => {
+    expect(firstFor(copy).reason).toContain("bound by memory");
+    expect(firstFor(iterate).reason).toContain("bound by arithmetic");
+    expect(firstFor(update).reason).toContain("in place");
+  });
+
+  it("covers what is asked for", () => {
+    for (const structure of structures) {
+      const ranked = rankConfigurations(iterate, { cover: [structure], features });
+      expect(ranked.length).toBeGreaterThan(0);
+      for (const each of ranked) expect(coveredBy(each)).toContain(structure);
+    }
+    const scalar = rankConfigurations(iterate, { cover: ["SRF"], features });
+    expect(scalar.map(({ redundancy, pairing }) => `${redundancy} ${pairing}`)).not.toContain(
+      "intra+lds adjacent",
+    );
+  });
+
+  it("needs no register exchange that the device lacks", () => {
+    const ranked = rankConfigurations(copy, { cover: lanes });
+    expect(ranked.map(({ channel }) => channel)).not.toContain("subgroup");
+  });
+
+  it("is none for what is no program", () => {
+    expect(rankConfigurations("fn main( {", { cover: lanes })).toEqual([]);
+  });
+});
+
+describe("protect with auto", () => {
+  it("tells what it chose", () => {
+    const { chosen, entryPoints } = protect(copy, { redundancy: "auto", features });
+    expect(chosen).toMatchObject({ pairing: "passes" });
+    expect(entryPoints).toMatchObject([{ name: "main", redundancy: "intra+lds" }]);
+  });
+
+  it("takes the next configuration where the first can't protect the kernel", () => {
+    const counter = "@group(0) @binding(2) var<storage, read_write> count: atomic<u32>;";
+    const append = kernel("let at = atomicAdd(&count, 1u); output[at] = input[i];", counter);
+    expect(firstFor(append).pairing).toBe("passes");
+    const { chosen, entryPoints } = protect(append, { redundancy: "auto", features });
+    expect(chosen!.pairing).not.toBe("passes");
+    expect(entryPoints[0]!.redundancy).not.toBe("none");
+  });
+
+  it("chooses for the entry point that is named", () => {
+    const two = `${copy}\n@compute @workgroup_size(64) fn other(@builtin(global_invocation_id) id: vec3u) {
+      var x = input[id.x]; for (var k = 0; k < 500; k++) { x = fma(x, x, 0.5); } output[id.x] = x; }`;
+    const pairing = (entryPoint: string) =>
+      protect(two, { redundancy: "auto", features, entryPoint }).chosen!.pairing;
+    expect([pairing("main"), pairing("other")]).toEqual(["passes", "adjacent"]);
+  });
+
+  it("reports what is wrong with a program that is none", () => {
+    expect(protect("fn main( {", { redundancy: "auto" }).diagnostics[0]!.severity).toBe("error");
+  });
+});
