@@ -242,3 +242,17 @@ export function computed(lowering: Lowering, value: IntegerValue, node: Node): I
   }
   return value;
 }
+
+/** An integer type that holds both operands exactly. */
+export function typeForBoth(lowering: Lowering, one: Interval, other: Interval, node: Node): "i32" | "u32" {
+  const type = commonType(lowering, [one, other]);
+  if (type) return type;
+  if (!commonType(lowering, [one]) || !commonType(lowering, [other])) return refuseWide(node);
+  return refuse(
+    loopError.inexactInteger(
+      "no type of 32 bits holds both the signed and the unsigned integer",
+      node,
+      "coerce one of them, as in `(a >>> 0) < b`",
+    ),
+  );
+}

@@ -1,10 +1,11 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, Span, Statement } from "../ir.ts";
-import { binary, choose, unary } from "./arithmetic.ts";
+import type { Expression, Span } from "../ir.ts";
+import { binary, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
-import { as, toBoolean, toIndex } from "./conversions.ts";
+import { conditional, logical } from "./choices.ts";
+import { toIndex } from "./conversions.ts";
 import { hostValue } from "./linear.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
@@ -12,7 +13,6 @@ import { refuse } from "./refusal.ts";
 import { effects } from "./statements.ts";
 import {
   between,
-  hostBoolean,
   hostConstant,
   hostNumber,
   type IntegerValue,
@@ -65,10 +65,8 @@ function translate(lowering: Lowering, node: Source): Value {
     }
     case "LogicalExpression":
       return logical(lowering, node);
-    case "ConditionalExpression": {
-      const test = expression(lowering, node.test);
-      return conditionally(lowering, test, node.consequent, node.alternate, node);
-    }
+    case "ConditionalExpression":
+      return conditional(lowering, node);
     case "MemberExpression":
       return member(lowering, node);
     case "AssignmentExpression":
@@ -164,106 +162,6 @@ function named(lowering: Lowering, name: string, node: Node): Value {
         loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
       );
   }
-}
-
-function logical(lowering: Lowering, node: Extract<Source, { type: "LogicalExpression" }>): Value {
-  const left = expression(lowering, node.left);
-  if (node.operator === "??") {
-    return nullish(lowering, left, node);
-  }
-  const isAnd = node.operator === "&&";
-  if (left.kind === "host" && left.constant !== undefined) {
-    return Boolean(left.constant) === isAnd ? expression(lowering, node.right) : left;
-  }
-  const second = branch(lowering, node.right);
-  const { before, value: right } = second;
-  const isBoolean = (value: Value) =>
-    value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
-  if (before.length === 0 && isBoolean(left) && isBoolean(right)) {
-    if (left.kind === "host" && right.kind === "host") {
-      return hostBoolean(`(${left.code} ${node.operator} ${right.code})`);
-    }
-    const [a, b] = [toBoolean(lowering, left, node), toBoolean(lowering, right, node)];
-    return {
-      kind: "boolean",
-      ir: { kind: "binary", type: "bool", operator: node.operator, left: a, right: b },
-    };
-  }
-  // `a && b` is `a ? b : a`, and `a || b` is `a ? a : b`, with `a` evaluated once.
-  const first = held(lowering, left);
-  const test = toBoolean(lowering, first, node.left);
-  const itself = { before: [], value: first };
-  return merge(lowering, test, isAnd ? second : itself, isAnd ? itself : second, node);
-}
-
-/** `a[i] ?? other`: an element that the array does not have is undefined. */
-function nullish(
-  lowering: Lowering,
-  left: Value,
-  node: Extract<Source, { type: "LogicalExpression" }>,
-): Value {
-  const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
-  if (element?.kind !== "load") return left;
-  const array = lowering.arrays.get(element.array)!;
-  const at = lowering.hold(element.index);
-  if (at.type === "f32") return refuse(loopError.unsupported("`??` of an element at a fraction", node));
-  const compare = (operator: "<" | ">=", right: Expression): Expression => ({
-    kind: "binary",
-    type: "bool",
-    operator,
-    left: at,
-    right,
-  });
-  const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
-  const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
-  const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
-  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
-  return merge(lowering, exists, itself, branch(lowering, node.right), node);
-}
-
-interface Branch {
-  readonly before: Statement[];
-  readonly value: Value;
-}
-
-function branch(lowering: Lowering, node: Source): Branch {
-  let value!: Value;
-  const assigned = new Set(lowering.assigned);
-  const before = lowering.collect(() => {
-    value = expression(lowering, node);
-  });
-  lowering.assigned = assigned;
-  return { before, value };
-}
-
-/** `test ? yes : no`. */
-function conditionally(lowering: Lowering, test: Value, yes: Source, no: Source, node: Node): Value {
-  if (test.kind === "host" && test.constant !== undefined)
-    return expression(lowering, test.constant ? yes : no);
-  const branches = [branch(lowering, yes), branch(lowering, no)] as const;
-  const [a, b] = branches.map(({ value }) => value);
-  if (test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
-    const code = `(${test.code} ? ${a!.code} : ${b!.code})`;
-    return a!.type === "boolean" ? hostBoolean(code) : hostNumber(code, a!.integral && b!.integral);
-  }
-  return merge(lowering, toBoolean(lowering, test, node), branches[0], branches[1], node);
-}
-
-/** One of two values. Where a branch needs statements, or loads, it becomes a branch of an `if`. */
-function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
-  const value = choose(lowering, test, yes.value, no.value, node);
-  if (yes.before.length + no.before.length === 0) return value;
-  const { ir } = value as Exclude<Value, { kind: "host" }>;
-  if (ir.kind !== "conditional") throw new Error("a choice of two values is a conditional expression");
-  const name = lowering.temporary();
-  const zero: Expression = { kind: "literal", type: ir.type, value: 0 };
-  lowering.emit({ kind: "declare", name, type: ir.type, value: zero });
-  const arm = (statements: Statement[], chosen: Expression): Statement[] => [
-    ...statements,
-    { kind: "assign", name, value: chosen },
-  ];
-  lowering.emit({ kind: "if", test, yes: arm(yes.before, ir.yes), no: arm(no.before, ir.no) });
-  return { ...value, ir: { kind: "local", type: ir.type, name } } as Value;
 }
 
 function member(lowering: Lowering, node: MemberExpression): Value {

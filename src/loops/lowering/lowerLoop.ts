@@ -105,7 +105,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
   guardOutside(lowering, arrays, written);
 
   const loop: Loop = {
-    name: `${header.name}@${node.start}`,
+    name: lowering.loop.name,
     span: { start: node.start, end: node.end },
     index: { name: header.name, type: "i32" },
     arrays,

@@ -164,3 +164,10 @@ export const boolean = (value: boolean): Expression => ({
   type: "bool",
   value: value ? 1 : 0,
 });
+
+export const isBooleanValue = (value: Value) =>
+  value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
+
+/** A number that is known, and no integer. */
+export const isFraction = (value: Value) =>
+  value.kind === "host" && typeof value.constant === "number" && !Number.isSafeInteger(value.constant);

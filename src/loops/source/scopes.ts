@@ -47,6 +47,16 @@ export function childrenOf(node: Node): Node[] {
   });
 }
 
+/** Every node in another one, itself included, with the scope that it stands in. */
+export function* everyNode(root: Node, scopes: Scopes): Generator<readonly [Node, Scope]> {
+  const pending: [Node, Scope][] = [[root, scopes.get(root)!]];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    yield next;
+    const [node, scope] = next;
+    for (const child of childrenOf(node).reverse()) pending.push([child, scopes.get(node) ?? scope]);
+  }
+}
+
 /** Finds every declaration and the scope it belongs to. */
 export function resolveScopes(program: Program): Scopes {
   const scopes = new Map<Node, Scope>();

@@ -8,11 +8,15 @@ import {
   parseCalls,
   parseComment,
 } from "../directives.ts";
+import { type ForLoop, forLoops, nameOf } from "./forLoops.ts";
 import type { ParsedFile } from "./parse.ts";
-import { childrenOf, isFunction, lookUp, type Scope, type Scopes } from "./scopes.ts";
+import { everyNode, lookUp, type Scope, type Scopes } from "./scopes.ts";
+import { loopsWithoutMark, marksWithoutLoop } from "./useSpeculate.ts";
 
 /** A loop with its directives, as it stands in the file. */
 export interface SpeculatedLoop {
+  /** That of the function around it, with a number where that has several. */
+  readonly name: string;
   readonly node: ForStatement;
   readonly label: string | undefined;
   /** From the directive's first call, or the loop or its label, to the end of the loop. */
@@ -37,25 +41,12 @@ export interface FoundLoops {
 /** Where programs import the call form from. */
 export const directiveModule = "belay-gpu/speculate";
 
-/** A `for` statement and what is around it. */
-interface Place {
-  readonly node: ForStatement;
-  readonly label: string | undefined;
-  /** The loop, or its label. */
-  readonly start: number;
-  readonly scope: Scope;
-  /** Functions and the program around it, innermost first. */
-  readonly containers: readonly Node[];
-  /** The statements before it in its block, the nearest last. */
-  readonly before: readonly Node[];
-}
-
 /** Finds the loops that have directives, and the directives that have no loop. */
 export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
   const diagnostics: Diagnostic[] = [];
-  const places = findFors(file, scopes);
+  const places = forLoops(file, scopes);
   const directiveNames = importedNames(file);
-  const loops: SpeculatedLoop[] = [];
+  const loops: Omit<SpeculatedLoop, "name">[] = [];
   const branchDirectives: BranchDirective[] = [];
 
   for (const comment of file.comments) {
@@ -90,10 +81,14 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
       diagnostics.push(loopError.misplacedBranchDirective(directive.span));
     }
   }
-  diagnostics.push(...unmarked(outermost), ...unused(file, outermost, diagnostics.length > 0));
+  // A directive that is wrong is reported itself.
+  if (diagnostics.length === 0) diagnostics.push(...marksWithoutLoop(file, scopes, outermost));
+  diagnostics.push(...loopsWithoutMark(outermost));
+  outermost.sort((one, other) => one.start - other.start);
   return {
-    loops: outermost.map((loop) => ({
+    loops: outermost.map((loop, at) => ({
       ...loop,
+      name: numbered(outermost, at, scopes),
       branchDirectives: branchDirectives.filter(({ span }) => contains(loop.node, span)),
     })),
     directiveNames,
@@ -101,10 +96,17 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
   };
 }
 
+function numbered(loops: readonly { readonly container: Node }[], at: number, scopes: Scopes): string {
+  const { container } = loops[at]!;
+  const name = nameOf(container, scopes) ?? "loop";
+  const number = loops.slice(0, at).filter((loop) => loop.container === container).length + 1;
+  return number === 1 ? name : `${name}$${number}`;
+}
+
 const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
-function loopAt(place: Place, directive: LoopDirective, start: number): SpeculatedLoop {
-  const { node, label, scope, containers } = place;
+function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
+  const { node, label, scope, container } = place;
   return {
     node,
     label,
@@ -113,40 +115,8 @@ function loopAt(place: Place, directive: LoopDirective, start: number): Speculat
     directive,
     branchDirectives: [],
     scope,
-    container: containers[0]!,
+    container,
   };
-}
-
-/** Every `for` of the file, in order. */
-function findFors({ program }: ParsedFile, scopes: Scopes): Place[] {
-  const places: Place[] = [];
-  type Pending = Omit<Place, "node" | "start"> & { readonly node: Node; readonly start: number };
-  const pending: Pending[] = [];
-  const add = (node: Node, outer: Omit<Pending, "node" | "start" | "label" | "before">) => {
-    const block = "body" in node && Array.isArray(node.body) ? (node.body as Node[]) : [];
-    const scope = scopes.get(node) ?? outer.scope;
-    const containers =
-      isFunction(node) || node.type === "Program" ? [node, ...outer.containers] : outer.containers;
-    for (const child of childrenOf(node)) {
-      const before = block.slice(
-        Math.max(0, block.indexOf(child) - callNames.length * 4),
-        Math.max(0, block.indexOf(child)),
-      );
-      pending.push({ node: child, start: child.start, scope, containers, label: undefined, before });
-    }
-  };
-  const root = scopes.get(program)!;
-  add(program, { scope: root, containers: [] });
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const { node } = next;
-    if (node.type === "LabeledStatement") {
-      pending.push({ ...next, node: node.body, label: node.label.name });
-      continue;
-    }
-    if (node.type === "ForStatement") places.push({ ...next, node });
-    add(node, next);
-  }
-  return places.sort((one, other) => one.start - other.start);
 }
 
 /** Whether there is nothing but comments between two places. */
@@ -185,10 +155,11 @@ function directiveCall(statement: Node, scope: Scope, names: ReadonlyMap<string,
 }
 
 /** The calls of directives directly before a loop. */
-function callsBefore({ before, scope }: Place, names: ReadonlyMap<string, string>) {
+function callsBefore({ siblings, start, scope }: ForLoop, names: ReadonlyMap<string, string>) {
   const calls: NonNullable<ReturnType<typeof directiveCall>>[] = [];
-  for (const statement of [...before].reverse()) {
-    const call = directiveCall(statement, scope, names);
+  let at = names.size > 0 ? siblings.findIndex((sibling) => sibling.start === start) : 0;
+  for (; at > 0; at--) {
+    const call = directiveCall(siblings[at - 1]!, scope, names);
     if (!call) break;
     calls.unshift(call);
   }
@@ -203,52 +174,7 @@ function strayCalls(
   used: ReadonlySet<Node>,
 ): Diagnostic[] {
   if (names.size === 0) return [];
-  const stray: Diagnostic[] = [];
-  const pending: [Node, Scope][] = [[program, scopes.get(program)!]];
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const [node, outer] = next;
-    const scope = scopes.get(node) ?? outer;
-    if (directiveCall(node, scope, names) && !used.has(node)) {
-      stray.push(loopError.misplacedLoopDirective({ start: node.start, end: node.end }));
-    }
-    for (const child of childrenOf(node)) pending.push([child, scope]);
-  }
-  return stray;
-}
-
-/** Loops outside all functions that ask for speculation. */
-function unmarked(loops: readonly SpeculatedLoop[]): Diagnostic[] {
-  const marked = (scope: Scope | undefined): boolean =>
-    scope !== undefined && (hasUseSpeculate(scope.node) || marked(scope.parent));
-  return loops
-    .filter(({ scope }) => !marked(scope))
-    .map(({ directive }) => loopError.useSpeculateMissing(directive.span));
-}
-
-/** Functions that ask for speculation and have no loop for it. */
-function unused({ program }: ParsedFile, loops: readonly SpeculatedLoop[], hasErrors: boolean): Diagnostic[] {
-  if (hasErrors) return [];
-  const found: Diagnostic[] = [];
-  const pending: Node[] = [program];
-  for (let node = pending.pop(); node; node = pending.pop()) {
-    const container = node;
-    const directive = useSpeculateOf(container);
-    if (directive && !loops.some((loop) => contains(container, loop.node))) {
-      found.push(loopError.pragmaMissing({ start: directive.start, end: directive.end }));
-    }
-    pending.push(...childrenOf(node));
-  }
-  return found;
-}
-
-const hasUseSpeculate = (node: Node) => useSpeculateOf(node) !== undefined;
-
-/** The directive "use speculate" at the start of a function or the program. */
-function useSpeculateOf(node: Node): Node | undefined {
-  const body = "body" in node ? node.body : undefined;
-  const statements = Array.isArray(body) ? body : ((body as { body?: unknown } | null)?.body ?? []);
-  if (!(isFunction(node) || node.type === "Program") || !Array.isArray(statements)) return undefined;
-  return (statements as Node[]).find(
-    (statement) => statement.type === "ExpressionStatement" && statement.directive === "use speculate",
-  );
+  return [...everyNode(program, scopes)]
+    .filter(([node, scope]) => !used.has(node) && directiveCall(node, scope, names))
+    .map(([{ start, end }]) => loopError.misplacedLoopDirective({ start, end }));
 }

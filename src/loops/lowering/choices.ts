@@ -1,0 +1,131 @@
+/** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
+import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import type { Expression, Statement } from "../ir.ts";
+import { as, asInteger, rangeOfInteger, toBoolean, toFloat } from "./conversions.ts";
+import { expression, held } from "./expressions.ts";
+import type { Lowering } from "./lowering.ts";
+import { refuse } from "./refusal.ts";
+import { hostBoolean, hostNumber, hull, integer, isBooleanValue, isFraction, type Value } from "./values.ts";
+
+/** `a && b`, `a || b`, `a ?? b`. */
+export function logical(lowering: Lowering, node: LogicalExpression): Value {
+  const left = expression(lowering, node.left);
+  if (node.operator === "??") {
+    return nullish(lowering, left, node);
+  }
+  const isAnd = node.operator === "&&";
+  if (left.kind === "host" && left.constant !== undefined) {
+    return Boolean(left.constant) === isAnd ? expression(lowering, node.right) : left;
+  }
+  const second = branch(lowering, node.right);
+  const { before, value: right } = second;
+  if (before.length === 0 && isBooleanValue(left) && isBooleanValue(right)) {
+    if (left.kind === "host" && right.kind === "host") {
+      return hostBoolean(`(${left.code} ${node.operator} ${right.code})`);
+    }
+    const [a, b] = [toBoolean(lowering, left, node), toBoolean(lowering, right, node)];
+    return {
+      kind: "boolean",
+      ir: { kind: "binary", type: "bool", operator: node.operator, left: a, right: b },
+    };
+  }
+  // `a && b` is `a ? b : a`, and `a || b` is `a ? a : b`, with `a` evaluated once.
+  const first = held(lowering, left);
+  const test = toBoolean(lowering, first, node.left);
+  const itself = { before: [], value: first };
+  return merge(lowering, test, isAnd ? second : itself, isAnd ? itself : second, node);
+}
+
+/** `a[i] ?? other`: an element that the array does not have is undefined. */
+function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Value {
+  const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
+  if (element?.kind !== "load") return left;
+  const array = lowering.arrays.get(element.array)!;
+  const at = lowering.hold(element.index);
+  if (at.type === "f32") return refuse(loopError.unsupported("`??` of an element at a fraction", node));
+  const compare = (operator: "<" | ">=", right: Expression): Expression => ({
+    kind: "binary",
+    type: "bool",
+    operator,
+    left: at,
+    right,
+  });
+  const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
+  const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
+  const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
+  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
+  return merge(lowering, exists, itself, branch(lowering, node.right), node);
+}
+
+interface Branch {
+  readonly before: Statement[];
+  readonly value: Value;
+}
+
+function branch(lowering: Lowering, node: Source): Branch {
+  let value!: Value;
+  const assigned = new Set(lowering.assigned);
+  const before = lowering.collect(() => {
+    value = expression(lowering, node);
+  });
+  lowering.assigned = assigned;
+  return { before, value };
+}
+
+/** `test ? yes : no`. */
+export function conditional(lowering: Lowering, node: ConditionalExpression): Value {
+  const test = expression(lowering, node.test);
+  if (test.kind === "host" && test.constant !== undefined) {
+    return expression(lowering, test.constant ? node.consequent : node.alternate);
+  }
+  const branches = [branch(lowering, node.consequent), branch(lowering, node.alternate)] as const;
+  const [a, b] = branches.map(({ value }) => value);
+  if (test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
+    const code = `(${test.code} ? ${a!.code} : ${b!.code})`;
+    return a!.type === "boolean" ? hostBoolean(code) : hostNumber(code, a!.integral && b!.integral);
+  }
+  return merge(lowering, toBoolean(lowering, test, node), branches[0], branches[1], node);
+}
+
+/** One of two values. Where a branch needs statements, or loads, it becomes a branch of an `if`. */
+function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
+  const value = choose(lowering, test, yes.value, no.value, node);
+  if (yes.before.length + no.before.length === 0) return value;
+  const { ir } = value as Exclude<Value, { kind: "host" }>;
+  if (ir.kind !== "conditional") throw new Error("a choice of two values is a conditional expression");
+  const name = lowering.temporary();
+  const zero: Expression = { kind: "literal", type: ir.type, value: 0 };
+  lowering.emit({ kind: "declare", name, type: ir.type, value: zero });
+  const arm = (statements: Statement[], chosen: Expression): Statement[] => [
+    ...statements,
+    { kind: "assign", name, value: chosen },
+  ];
+  lowering.emit({ kind: "if", test, yes: arm(yes.before, ir.yes), no: arm(no.before, ir.no) });
+  return { ...value, ir: { kind: "local", type: ir.type, name } } as Value;
+}
+
+/** One value of two, for conditional expressions. */
+function choose(lowering: Lowering, test: Expression, yes: Value, no: Value, node: Node): Value {
+  const either = (a: Expression, b: Expression): Expression => ({
+    kind: "conditional",
+    type: a.type,
+    test,
+    yes: a,
+    no: b,
+  });
+  const booleans = [yes, no].map(isBooleanValue);
+  if (booleans[0] !== booleans[1]) refuse(loopError.mixedTypes("?:", "number", "boolean", node));
+  if (booleans[0]) {
+    const ir = either(toBoolean(lowering, yes, node), toBoolean(lowering, no, node));
+    return { kind: "boolean", ir };
+  }
+  const whole = (value: Value) => value.kind === "integer" || (value.kind === "host" && !isFraction(value));
+  if (whole(yes) && whole(no)) {
+    const [a, b] = [asInteger(lowering, yes, node)!, asInteger(lowering, no, node)!];
+    const type = a.ir.type === "u32" && b.ir.type === "u32" ? "u32" : "i32";
+    const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
+    return integer(either(as(type, a.ir), as(type, b.ir)), range);
+  }
+  return { kind: "float", ir: either(toFloat(lowering, yes, node), toFloat(lowering, no, node)) };
+}
