@@ -8,6 +8,7 @@ import type { Workspace } from "./workspace.ts";
 /** What is known of a loop from its earlier executions; rates are milliseconds for an iteration. */
 interface History {
   cpu: number | null;
+  /** The best so far: other data may have had more conflicts. */
   gpu: number | null;
   /** Milliseconds that the CPU has worked on the loop so far. */
   worked: number;
@@ -20,6 +21,8 @@ const histories = new WeakMap<Loop, History>();
 const kernels = 4;
 /** Launches that a loop without conflicts takes. */
 const launches = 4;
+/** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets. */
+const warm = 5;
 /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
 const trial = 1 / 4;
 
@@ -61,8 +64,9 @@ export class Choice {
     next: number;
     ended: boolean;
   } {
-    const { cpu } = this.#history;
-    if (cpu !== null && cpu * this.#count > 2 * this.#onGpu(this.#count)) return { next: 0, ended: false };
+    const { cpu, worked } = this.#history;
+    if (cpu !== null && worked > warm && cpu * this.#count > 2 * this.#onGpu(this.#count))
+      return { next: 0, ended: false };
     let spent = 0;
     return runInSlices(run, 0, this.#count, (slice) => {
       spent += slice.time;
@@ -83,10 +87,13 @@ export class Choice {
     if (iterations > 0) this.#history.cpu = time / iterations;
   }
 
-  /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved and compiled. */
+  /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
   observeGpu(iterations: number, time: number): void {
-    this.#history.compiledOn.add(this.#workspace);
-    if (iterations > 0) this.#history.gpu = Math.max(0, time - this.#fixed) / iterations;
+    const { compiledOn, gpu } = this.#history;
+    // Compiling takes most of the first execution.
+    if (iterations > 0 && compiledOn.has(this.#workspace))
+      this.#history.gpu = Math.min(gpu ?? Infinity, Math.max(0, time - this.#fixed) / iterations);
+    compiledOn.add(this.#workspace);
   }
 
   #onGpu(iterations: number): number {

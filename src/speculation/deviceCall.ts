@@ -73,6 +73,8 @@ export class DeviceCall {
     const { loop, inputs, first, step, count } = this.#call;
     const arrays = this.#arrays;
     const start = performance.now();
+    const buffers = arrays.toDevice(this.#workspace);
+    await this.#workspace.allocated();
     const execution: Execution = {
       loop,
       inputs,
@@ -81,7 +83,7 @@ export class DeviceCall {
       count: count - done,
       carried: this.#carried,
       reductions: this.#reductions,
-      buffers: arrays.toDevice(this.#workspace),
+      buffers,
       lengths: arrays.lengths,
       onCpu: async (from, to, { waiting = [], milliseconds = Infinity } = {}) => {
         await arrays.toHost();

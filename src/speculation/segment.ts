@@ -129,7 +129,9 @@ export class Segment {
       this.#plan.phases.map(({ kernel }) => kernel),
     );
     if (plans.at(-1) !== name) plans.push(name);
-    this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, this.#buffers(), timer);
+    const buffers = this.#buffers();
+    await this.#workspace.allocated();
+    this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
     this.#counted = { rounds: 0, evaluated: 0, executed: base };
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,

@@ -1,5 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
 import { Uploads } from "./uploads.ts";
 
 /** A compiled kernel. */
@@ -23,6 +24,8 @@ export class Workspace {
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #free: GPUBuffer[] = [];
   readonly #pipelines = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
+  /** What came of buffers that were made since it was last looked at. */
+  readonly #allocations: Promise<GPUError | null>[] = [];
   #stamp = 0;
   #last: Promise<unknown> = Promise.resolve();
   #isLost = false;
@@ -74,7 +77,7 @@ export class Workspace {
     const known = this.#buffers.get(name);
     if (known && known.size >= bytes) return known;
     known?.destroy();
-    const buffer = this.device.createBuffer({ label: name, size: Math.max(16, bytes), usage });
+    const buffer = this.#allocate({ label: name, size: Math.max(16, bytes), usage });
     this.#buffers.set(name, buffer);
     if (name === "marks") this.epoch = 0;
     return buffer;
@@ -96,7 +99,22 @@ export class Workspace {
       free.usage === usage && free.size >= bytes && free.size <= 2 * bytes + 4096;
     const place = this.#free.findIndex(fits);
     if (place >= 0) return this.#free.splice(place, 1)[0]!;
-    return this.device.createBuffer({ size: Math.max(16, bytes), usage });
+    return this.#allocate({ size: Math.max(16, bytes), usage });
+  }
+
+  /** Throws a `DeviceFailure` when there was no memory for a buffer that was asked for, and frees what there is. */
+  async allocated(): Promise<void> {
+    const errors = await Promise.all(this.#allocations.splice(0));
+    if (errors.every((error) => error === null)) return;
+    this.release();
+    throw new DeviceFailure("it has not enough memory");
+  }
+
+  #allocate(descriptor: GPUBufferDescriptor): GPUBuffer {
+    this.device.pushErrorScope("out-of-memory");
+    const buffer = this.device.createBuffer(descriptor);
+    this.#allocations.push(this.device.popErrorScope());
+    return buffer;
   }
 
   /** Takes a borrowed buffer back. A few are kept for the next loop. */

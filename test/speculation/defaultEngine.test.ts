@@ -3,7 +3,11 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type * as Control from "../../src/loops/kernels/control.ts";
 import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
 import type * as Logged from "../../src/loops/kernels/logged.ts";
+import { runDefault } from "../../src/speculation/defaultEngine.ts";
+import type { Engine } from "../../src/speculation/execution.ts";
+import { Pace } from "../../src/speculation/pace.ts";
 import { resident } from "../../src/speculation/resident.ts";
+import type { SpeculateOptions } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
@@ -265,5 +269,43 @@ describe("a rule left out", () => {
     await expect(changed.expectSequential(loop, { arrays, count: n }, { device })).rejects.toThrow(
       "to deeply equal",
     );
+  });
+});
+
+describe("the CPU, when it is faster", () => {
+  /** Thinks so every other time it is asked. */
+  class Impatient extends Pace {
+    #asked = 0;
+    override isSlow = () => this.#asked++ % 2 === 1;
+    override nextTurn = () => 0;
+  }
+  const impatient: Engine<SpeculateOptions> = (workspace, execution) =>
+    runDefault(workspace, execution, { pace: new Impatient(0, null) });
+
+  it.each([
+    ["between windows", update, order],
+    ["amid a window in which iterations wait", update, order.map((_, i) => order[i - 1] ?? order[i]!)],
+    ["between windows of a log", dependent, order],
+  ])("takes over %s", async (_, loop, q) => {
+    const device = await devices.newDevice();
+    const arrays = { a: values(), p: order, q };
+    const short = { ...loop, schedule: { iterationsPerRound: 25 } };
+    const { statistics } = await expectSequential(short, { arrays, count: n }, { device, engine: impatient });
+    expect(statistics.onCpu).toBeGreaterThan(0);
+    expect(statistics.onCpu).toBeLessThan(n);
+  });
+
+  it("takes over amid a window, with reductions", async () => {
+    const loop = loopFrom(
+      "a: Int32Array, p: Int32Array, q: Int32Array, sum: number",
+      "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[q[i]!]! + 1) | 0; sum = (sum + a[q[i]!]!) | 0; }",
+      "speculate(a) reduction(+:sum)",
+    );
+    const device = await devices.newDevice();
+    const q = order.map((_, i) => order[i - 3] ?? order[i]!);
+    const reductions = Object.fromEntries(loop.reductions.map(({ name }) => [name, 5]));
+    const given = { arrays: { a: values(), p: order, q }, reductions, count: n };
+    const { statistics } = await expectSequential(loop, given, { device, engine: impatient });
+    expect(statistics.onCpu).toBeGreaterThan(0);
   });
 });

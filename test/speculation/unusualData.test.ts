@@ -176,6 +176,20 @@ describe("a device that is lost", () => {
   });
 });
 
+describe("a device without memory", () => {
+  it("leaves the loop to the CPU", async () => {
+    const device = await devices.newDevice();
+    let asked = 0;
+    device.popErrorScope = async () => (++asked < 4 ? null : new GPUOutOfMemoryError("none left"));
+    const { statistics } = await expectSequential(
+      loop,
+      { arrays: { a: values(), p: order }, count: n },
+      { device },
+    );
+    expect(statistics.reason).toBe("the device failed: it has not enough memory");
+  });
+});
+
 describe("what a loop throws", () => {
   it("is what speculation rejects with", async () => {
     const device = await devices.newDevice();

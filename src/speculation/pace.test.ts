@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { Pace } from "./pace.ts";
+import { runInSlices } from "./slices.ts";
+
+describe("the pace", () => {
+  it("is too slow when the CPU promises to be faster, moving of data included", () => {
+    const pace = new Pace(10, 0.001);
+    pace.observe(1000, 1000, 2); // 0.002 ms for each
+    expect(pace.isSlow(100_000)).toBe(true);
+    pace.observe(1000, 1000, 2);
+    expect(pace.isSlow(1000)).toBe(false); // would take 2 ms, less than moving the data
+    pace.observe(10_000, 10_000, 2);
+    expect(pace.isSlow(100_000)).toBe(false);
+  });
+
+  it("is not judged by too little", () => {
+    const pace = new Pace(0, 1e-6);
+    pace.observe(10, 1, 0.4);
+    expect(pace.isSlow(1e6)).toBe(false);
+    pace.observe(10, 1, 0.4);
+    pace.observe(10, 1, 0.4);
+    expect(pace.isSlow(1e6)).toBe(true);
+  });
+
+  it("is judged by the waste when it is not known how fast the CPU is", () => {
+    const pace = new Pace(1, null);
+    pace.observe(4000, 1000, 5);
+    expect(pace.isSlow(1e6)).toBe(false);
+    pace.observe(65_536, 1, 5);
+    expect(pace.isSlow(1e6)).toBe(true);
+    pace.observeCpu(1000, 10);
+    pace.observe(65_536, 600, 5); // 0.0083 ms for each, where the CPU takes 0.01
+    expect(pace.isSlow(1e6)).toBe(false);
+  });
+
+  it("lets the CPU work longer each time", () => {
+    const pace = new Pace(5, null);
+    const turns = [pace.nextTurn(), pace.nextTurn(), pace.nextTurn()];
+    expect(turns[0]).toBeGreaterThan(5);
+    expect(turns[2]! - turns[1]!).toBeGreaterThan(0);
+    expect(turns[1]! - turns[0]!).toBeGreaterThan(0);
+  });
+});
+
+describe("slices", () => {
+  const record =
+    (ranges: [number, number][], ends = Infinity) =>
+    (from: number, to: number) => {
+      ranges.push([from, to]);
+      return ends < to ? { next: ends + 1, ended: true } : { next: to, ended: false };
+    };
+
+  it("double until all is done", () => {
+    const ranges: [number, number][] = [];
+    expect(runInSlices(record(ranges), 10, 300, () => true)).toEqual({ next: 300, ended: false });
+    expect(ranges).toEqual([
+      [10, 74],
+      [74, 202],
+      [202, 300],
+    ]);
+  });
+
+  it("stop when they are told to, and when the loop ends itself", () => {
+    expect(runInSlices(record([]), 0, 300, ({ next }) => next < 100)).toEqual({ next: 192, ended: false });
+    expect(runInSlices(record([], 70), 0, 300, () => true)).toEqual({ next: 71, ended: true });
+  });
+});
