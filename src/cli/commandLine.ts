@@ -7,6 +7,7 @@ import { exitStatus } from "./failure.ts";
 import { type Io, printThrown } from "./io.ts";
 import { protectCommand } from "./protect.ts";
 import { runCommand } from "./run.ts";
+import { speculateCommand } from "./speculate.ts";
 import { tuneCommand } from "./tune.ts";
 
 /** A command: registers its flags and help, and reports its exit status when it has run. */
@@ -18,6 +19,7 @@ const commands: readonly CommandFactory[] = [
   tuneCommand,
   demoCommand,
   benchCommand,
+  speculateCommand,
   doctorCommand,
 ];
 

@@ -50,7 +50,7 @@ export function sequentialSource(loop: Loop): string {
     names: readonly { readonly name: string }[],
   ) => {
     if (names.length === 0) return;
-    const pairs = names.map(({ name }) => `${JSON.stringify(name)}: ${prefix}${name}`);
+    const pairs = names.map(({ name }) => `${name}: ${prefix}${name}`);
     writer.line(`${kind} { ${pairs.join(", ")} } = ${object};`);
   };
   writer.open("(arrays, inputs, carried, reductions, from, to) => {");
@@ -65,8 +65,8 @@ export function sequentialSource(loop: Loop): string {
   writer.line("const index = $first + k * $step;");
   for (const statement of loop.body) writeStatement(writer, statement, loop);
   writer.close("}");
-  for (const { name } of loop.carried) writer.line(`carried[${JSON.stringify(name)}] = c_${name};`);
-  for (const { name } of loop.reductions) writer.line(`reductions[${JSON.stringify(name)}] = r_${name};`);
+  for (const { name } of loop.carried) writer.line(`carried.${name} = c_${name};`);
+  for (const { name } of loop.reductions) writer.line(`reductions.${name} = r_${name};`);
   writer.line("return { next: ended ? k + 1 : k, ended };");
   writer.close("}");
   return writer.text;

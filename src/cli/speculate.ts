@@ -1,0 +1,106 @@
+import { Command } from "commander";
+import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
+import { addressesAreRepeatable } from "../loops/kernels/addresses.ts";
+import { logSize } from "../loops/kernels/logged.ts";
+import { type TranslatedLoop, translate } from "../loops/translate.ts";
+import { type Plan, planOf } from "../speculation/plans.ts";
+import { exitStatus } from "./failure.ts";
+import { readSource } from "./input.ts";
+import { colorsFor, type Io } from "./io.ts";
+import { alignColumns } from "./table.ts";
+
+interface Flags {
+  readonly wgsl: boolean;
+  readonly json: boolean;
+}
+
+/** `belay speculate`: what becomes of a file's loops. */
+export function speculateCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("speculate")
+    .summary("show what becomes of the loops in a TypeScript or JavaScript file")
+    .description(
+      "Shows, for each loop with a directive, what iterations share, the kernels that are made of it, and its CPU version. Diagnostics go to stderr; the exit status is 1 when a loop was refused.",
+    )
+    .argument("<file>", "TypeScript or JavaScript source, or - for TypeScript on standard input")
+    .option("--wgsl", "print the kernels in full", false)
+    .option("--json", "print everything as JSON", false)
+    .action(async (file: string, flags: Flags) => {
+      const source = await readSource(file, io);
+      const name = file === "-" ? "<stdin>" : file;
+      const { loops, diagnostics } = translate(source, file === "-" ? "stdin.ts" : file);
+      if (flags.json) {
+        const located = diagnostics.map((one) => ({ ...one, ...lineAndColumn(source, one.span.start) }));
+        const shown = loops.map((one) => ({ ...one, plans: plansOf(one) }));
+        io.stdout.write(`${JSON.stringify({ loops: shown, diagnostics: located }, null, 2)}\n`);
+      } else {
+        const color = colorsFor(io.stderr).isColorSupported;
+        for (const diagnostic of diagnostics) {
+          io.stderr.write(`${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
+        }
+        if (diagnostics.length + loops.length === 0)
+          io.stderr.write(`${name} has no loops with directives\n`);
+        for (const loop of loops) io.stdout.write(`${describe(loop, source, name, flags)}\n`);
+      }
+      finish(diagnostics.some(({ severity }) => severity === "error") ? exitStatus.failed : exitStatus.ok);
+    });
+}
+
+/** Accesses of an iteration that an engine assumes at first, where they are not known. */
+const assumed = 16;
+
+/** The plans that the default engine has for the loop; the first is the one it starts with. */
+function plansOf({ loop }: TranslatedLoop): Plan[] {
+  const names = addressesAreRepeatable(loop)
+    ? (["in place", "by reservation"] as const)
+    : (["logged"] as const);
+  return names.map((name) => planOf(name, loop, logSize(loop, assumed)));
+}
+
+function describe(translated: TranslatedLoop, source: string, file: string, { wgsl }: Flags): string {
+  const { loop, host, sequential } = translated;
+  const { line, column } = lineAndColumn(source, loop.span.start);
+  const bound = (most: number | null) => (most === null ? "not counted" : String(most));
+  const variables = [
+    ...loop.carried.map(({ name, type }) => [name, type, "carried: goes from each iteration to the next"]),
+    ...loop.reductions.map(({ name, type, operator }) => [name, type, `reduced with ${operator}`]),
+    ...loop.inputs.map(({ name, type }) => [name, type, `input: ${host.inputs[name]}`]),
+  ];
+  const facts = [
+    ["iterations", `${host.count}, from ${host.first} by ${host.step}`],
+    ["tracked, per iteration", `loads: ${bound(loop.mostLoads)}, stores: ${bound(loop.mostStores)}`],
+    [
+      "addresses",
+      loop.addressesAreFixed ? "known before the loop runs" : "may follow from what the loop writes",
+    ],
+  ];
+  const plans = plansOf(translated);
+  const kernels = plans.map(({ name, phases }) => [name, phases.map(({ kernel }) => kernel.name).join(", ")]);
+  const text = plans.flatMap(({ name, phases }) =>
+    phases.map(({ kernel }) => `\n// ${loop.name}, ${name}: ${kernel.name}\n${kernel.code}`),
+  );
+  return [
+    `${loop.name}  ${file}:${line}:${column}`,
+    alignColumns([
+      ...loop.arrays.map(({ name, element, role }) => [name, element, roles[role]]),
+      ...variables,
+    ]),
+    "",
+    alignColumns(facts),
+    "",
+    "On the GPU if",
+    ...host.guards.map((guard) => `  ${guard}`),
+    "Kernels",
+    alignColumns(kernels),
+    "On the CPU",
+    indent(sequential),
+    ...(wgsl ? text : []),
+  ].join("\n");
+}
+
+const roles = {
+  read: "only read",
+  owned: "written, each element by one iteration",
+  tracked: "written, checked for dependences",
+};
+
+const indent = (text: string) => text.replace(/^(?=.)/gm, "  ");
