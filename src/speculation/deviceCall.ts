@@ -60,7 +60,10 @@ export class DeviceCall {
     if (arrays.areOnHost) this.#keep(done);
     try {
       const outcome = await this.#onDevice(done);
-      return this.#result(outcome, "the loop can be executed on the GPU");
+      return this.#result(
+        outcome,
+        this.#choice ? "the GPU promised to be faster" : "the program asked for it",
+      );
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;
       return this.#recover(error);

@@ -1,6 +1,6 @@
 import { escapes } from "../loops/kernels/body.ts";
 import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
-import { logSize, mostLogged } from "../loops/kernels/logged.ts";
+import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
 import { shortestWindow } from "../loops/kernels/scheduling.ts";
@@ -205,12 +205,15 @@ export class Segment {
     return { done: state.base + limit, waiting, ended: limit === afterEnd };
   }
 
-  /** Makes room to log more of each iteration; false when there is none. */
+  /** Makes room to log more of each iteration; false when windows would become too short. */
   #growLog(): boolean {
-    const progress = this.#progress;
-    if (!this.#logSize.isAssumed || progress.accesses >= mostLogged) return false;
-    progress.accesses *= 4;
-    return this.#capacity >= Math.min(shortestWindow, this.#execution.count);
+    const { loop, count } = this.#execution;
+    const accesses = 4 * this.#progress.accesses;
+    const size = logSize(loop, accesses);
+    const grows = size.mostLoads + size.mostStores > this.#logSize.mostLoads + this.#logSize.mostStores;
+    if (!grows || this.#roomFor(logBytes(size)) < Math.min(shortestWindow, count)) return false;
+    this.#progress.accesses = accesses;
+    return true;
   }
 
   #takeCarried({ carried: bits }: ControlState): void {
@@ -253,13 +256,16 @@ export class Segment {
     return values;
   }
 
-  get #logSize(): ReturnType<typeof logSize> {
+  get #logSize(): LogSize {
     return logSize(this.#execution.loop, this.#progress.accesses);
   }
 
   /** Most iterations of a window that there is room for. */
   get #capacity(): number {
-    const { bytesPerSlot } = this.#plan;
+    return this.#roomFor(this.#plan.bytesPerSlot);
+  }
+
+  #roomFor(bytesPerSlot: number): number {
     const { maxStorageBufferBindingSize } = this.#workspace.device.limits;
     const bytes = Math.min(maxStorageBufferBindingSize, mostWindowBytes);
     const room = Math.floor(bytes / Math.max(1, bytesPerSlot));

@@ -70,14 +70,14 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
   };
 }
 
-/** What iterations may log: `accesses` bounds what the loop itself does not; null for a loop that needs a bound to be given. */
+/** Most accesses that are logged of one iteration. */
 export interface LogSize {
   readonly mostLoads: number;
   readonly mostStores: number;
 }
 
 /** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
-export function logSize(loop: Loop, otherwise: number): LogSize & { readonly isAssumed: boolean } {
+export function logSize(loop: Loop, otherwise: number): LogSize {
   const written = loop.arrays.map(
     (array): LoopArray => ({
       ...array,
@@ -91,12 +91,11 @@ export function logSize(loop: Loop, otherwise: number): LogSize & { readonly isA
   return {
     mostLoads: Math.min(mostLoads, mostLogged) + carried,
     mostStores: Math.min(mostStores, mostLogged) + carried,
-    isAssumed: loop.mostLoads === null || stores === null,
   };
 }
 
 /** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */
-export const mostLogged = 2 ** 15;
+const mostLogged = 2 ** 15;
 
 /** Bytes of the log for each iteration of a window. */
 export function logBytes({ mostLoads, mostStores }: LogSize): number {

@@ -10,7 +10,7 @@ import { fromBits, toBits, wgslName } from "./names.ts";
 export type ArrayAccess = "read" | "write";
 
 /** The type of an element's value: what a load gives before it is converted. */
-export function valueType(element: ElementType): NumberType {
+function valueType(element: ElementType): NumberType {
   return element === "u32" || element === "f32" ? element : "i32";
 }
 
