@@ -1,4 +1,4 @@
-import { addressesAreRepeatable } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addresses.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
@@ -11,6 +11,8 @@ export interface DefaultOptions {
   readonly timings?: boolean;
   /** Decides when the CPU takes over; without it, only for iterations that the GPU cannot execute. */
   readonly pace?: Pace | null;
+  /** The plan to begin with, which must be one for the loop; otherwise the one that suits it best. */
+  readonly plan?: PlanName;
 }
 
 /**
@@ -24,7 +26,7 @@ export async function runDefault(
 ): Promise<EngineOutcome> {
   const timer = options.timings ? new PhaseTimer(workspace) : null;
   try {
-    return await new DefaultExecution(workspace, execution, timer, options.pace ?? null).run();
+    return await new DefaultExecution(workspace, execution, timer, options.pace ?? null).run(options.plan);
   } finally {
     timer?.destroy();
   }
@@ -46,11 +48,11 @@ class DefaultExecution {
     this.#progress = new Progress(execution, timer, pace);
   }
 
-  async run(): Promise<EngineOutcome> {
+  async run(plan?: PlanName): Promise<EngineOutcome> {
     const { loop, count } = this.#execution;
     const { plans } = this.#progress;
     const longest = longestSegment(this.#execution, this.#workspace);
-    const firstPlan = addressesAreRepeatable(loop) ? "in place" : "logged";
+    const firstPlan = plan ?? (addressLoop(loop)?.isExact ? "in place" : "logged");
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
       await this.#advance(part, plans.at(-1) ?? firstPlan);

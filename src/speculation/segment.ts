@@ -1,3 +1,4 @@
+import { addressLoop } from "../loops/kernels/addresses.ts";
 import { escapes } from "../loops/kernels/body.ts";
 import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
 import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
@@ -26,6 +27,8 @@ const firstWindow = 1 << 16;
 const assumedAccesses = 16;
 /** Most bytes that the iterations of one window may take up together. */
 const mostWindowBytes = 2 ** 27;
+/** Iterations executed for each one committed above which iterations should reserve their elements. */
+const mostWaste = 4;
 /** Milliseconds that a round should take at most and at least, as systems reset a GPU that does not answer. */
 const roundTimes = { most: 200, least: 20 };
 
@@ -80,6 +83,8 @@ export class Segment {
   #rounds!: Rounds;
   /** What was counted when the control words were last read. */
   #counted = { rounds: 0, evaluated: 0, executed: 0 };
+  /** What happened between the last two times. */
+  #recent = { evaluated: 0, executed: 0 };
 
   /** The execution is one of at most {@link longestSegment} iterations. */
   constructor(workspace: Workspace, execution: Part, progress: Progress) {
@@ -100,7 +105,14 @@ export class Segment {
       const { base } = state;
       if (state.state === states.conflicting) {
         const flow = (state.conflicts & conflictKinds.flow) !== 0;
-        await this.#begin(this.#past(flow), base, flow ? firstWindow : Infinity);
+        const plan = flow && this.#canReserve ? "by reservation" : "logged";
+        await this.#begin(plan, base, flow ? firstWindow : Infinity);
+        encoded = 2;
+        continue;
+      }
+      if (this.#shouldReserve(state)) {
+        this.#takeCarried(state);
+        await this.#begin("by reservation", base, firstWindow);
         encoded = 2;
         continue;
       }
@@ -143,10 +155,19 @@ export class Segment {
     this.#rounds.begin(this.#parameters(), startOf(base, length, Uint32Array.from(bits)));
   }
 
-  /** The plan that gets past the conflicts that the plan `in place` has found. */
-  #past(flow: boolean): PlanName {
-    const fits = 8 * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
-    return flow && fits ? "by reservation" : "logged";
+  /** Whether the log is the wrong plan: most of what was executed was not committed, and iterations can reserve elements. */
+  #shouldReserve({ state }: ControlState): boolean {
+    const { evaluated, executed } = this.#recent;
+    const isWaste = this.#plan.name === "logged" && evaluated > mostWaste * executed;
+    return state === states.running && isWaste && this.#canReserve;
+  }
+
+  get #canReserve(): boolean {
+    const bytes = 8 * this.#marked;
+    return (
+      bytes <= this.#workspace.device.limits.maxStorageBufferBindingSize &&
+      addressLoop(this.#execution.loop) !== null
+    );
   }
 
   /** Runs some rounds, and counts what they did. */
@@ -163,10 +184,12 @@ export class Segment {
       executed: state.base + (isInterrupted(state) ? state.window - state.slots : 0),
     };
     const evaluated = this.#counted.evaluated - before.evaluated;
+    const executed = this.#counted.executed - before.executed;
+    this.#recent = { evaluated, executed };
     progress.rounds += state.rounds - before.rounds;
     progress.evaluated += evaluated;
     if (state.state === states.running) {
-      progress.pace?.observe(evaluated, this.#counted.executed - before.executed, took);
+      progress.pace?.observe(evaluated, executed, took);
       this.#bound(took / Math.max(1, state.rounds - before.rounds));
     }
     return state;

@@ -65,6 +65,33 @@ describe("plans", () => {
   });
 });
 
+describe("branches that follow from what the loop writes", () => {
+  const matching = loopFrom(
+    "a: Int32Array, p: Int32Array, q: Int32Array",
+    "for (let i = 0; i < p.length; i++) { if (a[p[i]!]! < 3 && a[q[i]!]! < 3) { a[p[i]!] = i + 3; a[q[i]!] = i + 3; } }",
+    "speculate(a)",
+  );
+  const arrays = () => ({
+    a: numbers(n, () => 0),
+    p: order.map((place) => place >> 2),
+    q: order.map((_, i) => order[(i * 7) % n]! >> 1),
+  });
+
+  it("do not keep iterations from reserving what they may access", async () => {
+    const device = await devices.newDevice();
+    const { statistics } = await expectSequential(matching, { arrays: arrays(), count: n }, { device });
+    expect(statistics.plans).toEqual(["logged", "by reservation"]);
+    expect(statistics.rounds).toBeLessThan(30);
+  });
+
+  it("are executed in order from the log as well", async () => {
+    const device = await devices.newDevice();
+    const loop = { ...matching, schedule: { iterationsPerRound: 3 } };
+    const { statistics } = await expectSequential(loop, { arrays: arrays(), count: n }, { device });
+    expect(statistics.plans).toEqual(["logged"]);
+  });
+});
+
 describe("every feature", () => {
   it("keeps variables from one iteration to the next", async () => {
     const loop = loopFrom(

@@ -1,23 +1,51 @@
-import type { Expression, Loop, MathFunction } from "../ir.ts";
-import {
-  everyExpression,
-  everyStatement,
-  expressionsOf,
-  isLoad,
-  operandsOf,
-  someExpression,
-} from "./walk.ts";
+import type { Expression, Loop, MathFunction, Statement } from "../ir.ts";
+import { everyStatement, expressionsOf, isLoad, operandsOf, someExpression, withOperands } from "./walk.ts";
 
 /** Functions of f32 whose result every kernel computes alike. */
-const exact = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
+const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
+
+/** A loop to evaluate instead of another one, to find out which elements its iterations may access before any is executed. */
+export interface AddressLoop {
+  readonly loop: Loop;
+  /** Whether iterations access, and branch, just like this; otherwise they may leave some of it out. */
+  readonly isExact: boolean;
+}
 
 /**
- * Whether an iteration accesses the same elements, and takes the same branches, each time a kernel evaluates it: nothing that the
- * loop writes decides about either, and no arithmetic whose rounding WGSL leaves to the compiler of one kernel.
- *
- * Then addresses may be evaluated before values, and by more than one kernel.
+ * The loop by which kernels find an iteration's addresses before its values, each time the same ones; null when there is none. That
+ * needs elements that nothing decides about which the loop writes, and no arithmetic whose rounding WGSL leaves to the compiler
+ * of one kernel. Where only branches depend on such values, both sides are evaluated, one after the other.
  */
-export function addressesAreRepeatable(loop: Loop): boolean {
+export function addressLoop(loop: Loop): AddressLoop | null {
+  const known = found.get(loop);
+  const result = known === undefined ? findAddressLoop(loop) : known;
+  found.set(loop, result);
+  return result;
+}
+
+const found = new WeakMap<Loop, AddressLoop | null>();
+
+function findAddressLoop(loop: Loop): AddressLoop | null {
+  const varies = varyingIn(loop);
+  const statements = [...everyStatement(loop.body)];
+  const expressions = statements.flatMap((statement) =>
+    expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
+  );
+  const indices = [
+    ...expressions.flatMap((expression) => (expression.kind === "load" ? [expression.index] : [])),
+    ...statements.flatMap((statement) => (statement.kind === "store" ? [statement.index] : [])),
+  ];
+  if (indices.some(varies)) return null;
+  const branches = statements.flatMap((statement) => (statement.kind === "if" ? [statement] : []));
+  const open = branches.filter(({ test }) => varies(test));
+  if (open.length === 0 && !expressions.some((expression) => choosesLoads(expression, varies)))
+    return { loop, isExact: true };
+  if (open.some(({ yes, no }) => leaves([...yes, ...no]))) return null;
+  return { loop: { ...loop, body: new Opening(varies).block(loop.body) }, isExact: false };
+}
+
+/** Tells expressions whose value may depend on what the loop writes, or on a kernel's rounding. */
+function varyingIn(loop: Loop): (expression: Expression) => boolean {
   const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
   const varying = new Set<string>();
   const varies = (expression: Expression): boolean => {
@@ -32,42 +60,138 @@ export function addressesAreRepeatable(loop: Loop): boolean {
         if (expression.type === "f32") return true;
         break;
       case "call":
-        if (expression.type === "f32" && !exact.has(expression.callee)) return true;
+        if (expression.type === "f32" && !exactFunctions.has(expression.callee)) return true;
         break;
     }
     return operandsOf(expression).some(varies);
   };
 
-  // A local varies when anything that varies is assigned to it anywhere.
-  const assignments = [...everyStatement(loop.body)].filter(
-    (statement) => statement.kind === "declare" || statement.kind === "assign",
-  );
+  // A local varies when anything that varies is assigned to it, or anything in a branch that may not be taken; `own` are the locals
+  // of that branch, which do not exist outside of it.
+  const walk = (statements: readonly Statement[], own: Set<string> | null): void => {
+    for (const statement of statements) {
+      switch (statement.kind) {
+        case "declare":
+          own?.add(statement.name);
+          if (varies(statement.value)) varying.add(statement.name);
+          break;
+        case "assign":
+          if (varies(statement.value) || own?.has(statement.name) === false) varying.add(statement.name);
+          break;
+        case "if": {
+          const inside = () => (varies(statement.test) ? new Set<string>() : own);
+          walk(statement.yes, inside());
+          walk(statement.no, inside());
+          break;
+        }
+        case "loop":
+          walk(statement.body, own);
+          walk(statement.update, own);
+      }
+    }
+  };
   for (let before = -1; before !== varying.size; ) {
     before = varying.size;
-    for (const { name, value } of assignments) if (varies(value)) varying.add(name);
+    walk(loop.body, null);
   }
-
-  const decides = [...everyExpression(loop)].flatMap(decidingParts);
-  for (const statement of everyStatement(loop.body)) {
-    if (statement.kind === "store") decides.push(statement.index);
-    if (statement.kind === "if") decides.push(...expressionsOf(statement));
-  }
-  return !decides.some(varies);
+  return varies;
 }
 
-/** What an expression evaluates to find an element, or to find out whether to load one. */
-function decidingParts(expression: Expression): readonly Expression[] {
-  const someLoad = (side: Expression) => someExpression(side, isLoad);
+/** Whether a value that varies decides whether the expression loads something. */
+function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
+  const loads = (side: Expression) => someExpression(side, isLoad);
   switch (expression.kind) {
-    case "load":
-      return [expression.index];
     case "conditional":
-      return someLoad(expression.yes) || someLoad(expression.no) ? [expression.test] : [];
+      return (loads(expression.yes) || loads(expression.no)) && varies(expression.test);
     case "binary": {
       const shortCircuits = expression.operator === "&&" || expression.operator === "||";
-      return shortCircuits && someLoad(expression.right) ? [expression.left] : [];
+      return shortCircuits && loads(expression.right) && varies(expression.left);
     }
     default:
-      return [];
+      return false;
+  }
+}
+
+/** Whether statements jump to a loop around them, or end the speculated one. */
+function leaves(statements: readonly Statement[]): boolean {
+  const inside = [...everyStatement(statements)];
+  const labels = new Set(inside.flatMap((statement) => (statement.kind === "loop" ? [statement.label] : [])));
+  return inside.some(
+    (statement) =>
+      statement.kind === "endLoop" ||
+      ((statement.kind === "break" || statement.kind === "continue") && !labels.has(statement.label)),
+  );
+}
+
+/** Rewrites statements so that all is evaluated that may be. Values that vary come out wrong, which no address depends on. */
+class Opening {
+  readonly #varies: (expression: Expression) => boolean;
+  #names = 0;
+
+  constructor(varies: (expression: Expression) => boolean) {
+    this.#varies = varies;
+  }
+
+  /** `isOpen`: in a branch that may not be taken, so that the iteration may go on where it seems to end. */
+  block(statements: readonly Statement[], isOpen = false): Statement[] {
+    return statements.flatMap((statement) => this.#statement(statement, isOpen));
+  }
+
+  #statement(statement: Statement, isOpen: boolean): Statement[] {
+    switch (statement.kind) {
+      case "declare":
+      case "assign":
+      case "assignCarried":
+      case "reduce":
+      case "store":
+        return [...this.#loads(statement.value), { ...statement, value: this.#value(statement.value) }];
+      case "if": {
+        const { test, yes, no } = statement;
+        if (!this.#varies(test))
+          return [{ ...statement, yes: this.block(yes, isOpen), no: this.block(no, isOpen) }];
+        const taken = (side: readonly Statement[]): Statement => ({
+          kind: "if",
+          test: { kind: "literal", type: "bool", value: 1 },
+          yes: this.block(side, true),
+          no: [],
+        });
+        return [...this.#load(test), taken(yes), taken(no)];
+      }
+      case "loop":
+        return [
+          {
+            ...statement,
+            body: this.block(statement.body, isOpen),
+            update: this.block(statement.update, isOpen),
+          },
+        ];
+      case "endIteration":
+        return isOpen ? [] : [statement];
+      case "misspeculate":
+        return [];
+      default:
+        return [statement];
+    }
+  }
+
+  /** What to evaluate before an expression that may leave some of its loads out. */
+  #loads(expression: Expression): Statement[] {
+    return this.#isOpen(expression) ? this.#load(expression) : [];
+  }
+
+  #value(expression: Expression): Expression {
+    return this.#isOpen(expression) ? { kind: "literal", type: expression.type, value: 0 } : expression;
+  }
+
+  #isOpen(expression: Expression): boolean {
+    return [...withOperands(expression)].some((part) => choosesLoads(part, this.#varies));
+  }
+
+  /** Evaluates all loads of an expression; the loads in their indices come along. */
+  #load(expression: Expression): Statement[] {
+    if (isLoad(expression)) {
+      return [{ kind: "declare", name: `$opened${this.#names++}`, type: expression.type, value: expression }];
+    }
+    return operandsOf(expression).flatMap((operand) => this.#load(operand));
   }
 }

@@ -1,4 +1,5 @@
 import type { Loop, LoopArray } from "../ir.ts";
+import { addressLoop } from "./addresses.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
 import {
@@ -13,7 +14,7 @@ import { engineParameters, identify, indexAt, markFunctions, reportFunctions, re
 import { toBits, wgslName } from "./names.ts";
 
 /**
- * The kernels of loops whose addresses may be evaluated before their values (`addresses.ts`): iterations announce what they
+ * The kernels of loops whose addresses may be evaluated before their values (`addresses.ts`): iterations announce what they may
  * access, those that cannot meet are executed in place, and nothing is copied.
  *
  * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
@@ -31,11 +32,12 @@ import { toBits, wgslName } from "./names.ts";
 export function inPlaceKernels(
   loop: Loop,
 ): Record<"mark" | "check" | "markAll" | "reserve" | "execute" | "executeHeld", Kernel> {
+  const addresses = addressLoop(loop)?.loop ?? loop;
   return {
-    mark: markKernel(loop, "mark"),
-    check: checkKernel(loop),
-    markAll: markKernel(loop, "markAll"),
-    reserve: reserveKernel(loop),
+    mark: markKernel(addresses, "mark"),
+    check: checkKernel(addresses),
+    markAll: markKernel(addresses, "markAll"),
+    reserve: reserveKernel(addresses),
     execute: executeKernel(loop, "execute"),
     executeHeld: executeKernel(loop, "executeHeld"),
   };
