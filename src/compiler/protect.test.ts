@@ -33,6 +33,10 @@ const replicated: ProtectOptions[] = (["intra+lds", "intra-lds"] as const).flatM
     })),
   ),
 );
+replicated.push(
+  { redundancy: "inter", check: "signature", features: ["subgroups"] },
+  { redundancy: "inter", check: "store" },
+);
 const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].map((options) => ({
   ...options,
   injectFaults: true,
