@@ -1,46 +1,29 @@
 /** What an Inter-Group kernel needs of its host and of its twin: known from its code in access normal form. */
-import {
-  type BindingPoint,
-  bindingPointOf,
-  bindingPointsOf,
-  buffersInPlace,
-  storageAccesses,
-} from "../analysis/bindings.ts";
+import { type BindingPoint, bindingPointOf, bindingPointsOf, buffersInPlace } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import {
-  builtinFunction,
-  isTextureInPlace,
-  isTextureStore,
-  textureLoadsInPlace,
-} from "../analysis/effects.ts";
-import { orderDependentVariables } from "../analysis/hazards.ts";
-import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
+import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
-import type { CallExpression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
 import type { Check, InterGroup, KernelLimits } from "./contract.ts";
+import {
+  type KernelPlan,
+  loadsOfStoredTextures,
+  type MemoryOperation,
+  namesOf,
+  operationsOn,
+  variablesExecutedOnce,
+} from "./kernelPlan.ts";
 import { bytesOfVariables } from "./workgroupMemory.ts";
-
-export interface InterGroupPlan {
-  /** The buffers that the kernel changes in place, of which the second replica has its own copy: names of variables. */
-  readonly shadowed: ReadonlySet<string>;
-  /** The variables whose atomic operations must run once, as their order matters or their memory is not replicated. */
-  readonly once: ReadonlySet<string>;
-  /** Whether twins wait for each other (`InterGroup.blocking`). */
-  readonly blocking: boolean;
-  /** Why the kernel must be left alone. */
-  readonly obstacles: readonly Diagnostic[];
-}
 
 export function interGroupPlan(
   program: Program,
   kernel: FunctionDeclaration,
   { check, limits }: { readonly check: Check | "none"; readonly limits: KernelLimits },
-): InterGroupPlan {
+): KernelPlan {
   const functions = reachableFrom(program, [kernel]);
   const shadowed = buffersInPlace(program, functions);
   const once = variablesExecutedOnce(program, kernel, functions);
@@ -68,7 +51,7 @@ export function interGroupPlan(
 export function shadowBindings(
   program: Program,
   report: BindingPoint,
-  plans: Iterable<InterGroupPlan>,
+  plans: Iterable<KernelPlan>,
 ): Map<string, BindingPoint> {
   const inGroup = bindingPointsOf(program).filter(({ group }) => group === report.group);
   const taken = new Set(inGroup.map(({ binding }) => binding));
@@ -86,7 +69,7 @@ export function shadowBindings(
 /** The copies that a kernel has bound, as its host is told. */
 export function shadowsOf(
   program: Program,
-  { shadowed }: InterGroupPlan,
+  { shadowed }: KernelPlan,
   shadows: ReadonlyMap<string, BindingPoint>,
 ): InterGroup["shadows"] {
   return program.module.declarations.flatMap((variable) => {
@@ -95,64 +78,6 @@ export function shadowsOf(
     const hasAtomics = containsAtomic(program.declaredTypeOf(variable));
     return of && at ? [{ of, at, ...(hasAtomics && { hasAtomics }) }] : [];
   });
-}
-
-/**
- * Both replicas may execute atomic operations on workgroup memory, of which each has its own, if their order does not
- * matter, and load from storage that nobody changes.
- */
-export function variablesExecutedOnce(
-  program: Program,
-  kernel: FunctionDeclaration,
-  functions: ReadonlySet<FunctionDeclaration>,
-): Set<GlobalVariable> {
-  const changed = [...storageAccesses(program, functions)].filter(([, access]) => access !== "read");
-  return new Set([...changed.map(([variable]) => variable), ...orderDependentVariables(program, [kernel])]);
-}
-
-/** A call of an atomic or other built-in function that takes a pointer to memory. */
-interface MemoryOperation {
-  readonly name: string;
-  readonly span: Span;
-  readonly variable: GlobalVariable;
-  /** Whether its result is. */
-  readonly isUsed: boolean;
-}
-
-export function operationsOn(
-  program: Program,
-  functions: Iterable<FunctionDeclaration>,
-  variables: ReadonlySet<GlobalVariable>,
-): MemoryOperation[] {
-  const found: MemoryOperation[] = [];
-  for (const fn of functions) {
-    const unused = new Set<CallExpression>();
-    walk(fn.body, (node) => {
-      if (node.kind === "callStatement") unused.add(node.call);
-      const name = node.kind === "call" ? builtinFunction(program, node) : undefined;
-      if (node.kind !== "call" || !name || node.args[0]?.kind !== "unary") return;
-      const variable = rootVariable(program, node.args[0])?.variable;
-      if (variable && variables.has(variable))
-        found.push({ name, span: node.span, variable, isUsed: !unused.has(node) });
-    });
-  }
-  return found;
-}
-
-/** The loads from textures of functions that also store to such. */
-export function loadsOfStoredTextures(
-  program: Program,
-  functions: ReadonlySet<FunctionDeclaration>,
-): CallExpression[] {
-  const bodies = [...functions].map((fn) => fn.body);
-  let stores = false;
-  for (const body of bodies) {
-    walk(body, (node) => {
-      if (node.kind === "call" && isTextureStore(program, node) && isTextureInPlace(program, node))
-        stores = true;
-    });
-  }
-  return stores ? bodies.flatMap((body) => textureLoadsInPlace(program, body)) : [];
 }
 
 /** What has no second copy, and is loaded after a store all the same. */
@@ -201,6 +126,3 @@ function tooMuchMemory(
   const help = blocking ? "use the check signature" : undefined;
   return [leftAlone("BELAY205", kernel.nameSpan, kernel.name, why, help)];
 }
-
-export const namesOf = (variables: Iterable<GlobalVariable>) =>
-  new Set([...variables].map((variable) => variable.name));

@@ -7,19 +7,19 @@ import { leftAlone } from "../diagnostics/protection.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
-  type InterGroupPlan,
+  type KernelPlan,
   loadsOfStoredTextures,
   namesOf,
   operationsOn,
   variablesExecutedOnce,
-} from "./interGroupPlan.ts";
+} from "./kernelPlan.ts";
 
 /**
  * The second replica's pass is over before the first replica changes anything outside the workgroup. So neither may need
  * what the first one does there: what it has stored, or the result of an atomic operation that must run once. Workgroup
  * memory serves each pass by itself, and must then hold the same.
  */
-export function passesPlan(program: Program, kernel: FunctionDeclaration): InterGroupPlan {
+export function passesPlan(program: Program, kernel: FunctionDeclaration): KernelPlan {
   const functions = reachableFrom(program, [kernel]);
   const once = variablesExecutedOnce(program, kernel, functions);
   const found = new Map<string, Span>();

@@ -13,7 +13,8 @@ import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { type InterGroupPlan, interGroupPlan, namesOf } from "./interGroupPlan.ts";
+import { interGroupPlan } from "./interGroupPlan.ts";
+import { type KernelPlan, namesOf } from "./kernelPlan.ts";
 import { passesPlan } from "./passesPlan.ts";
 import type { Settings } from "./settings.ts";
 import { replicatedVariables } from "./workgroupMemory.ts";
@@ -28,7 +29,7 @@ export interface Prepared {
   /** Why others can't. */
   readonly diagnostics: readonly Diagnostic[];
   /** What a kernel needs, by entry point, that is Inter-Group or runs in passes; empty for others. */
-  readonly plans: ReadonlyMap<string, InterGroupPlan>;
+  readonly plans: ReadonlyMap<string, KernelPlan>;
   /** The workgroup variables of which each replica has a copy, by name: what is stored there is not compared. */
   readonly replicated: ReadonlySet<string>;
 }
@@ -60,7 +61,7 @@ export function prepare(
   const kernels = functionsOf(program).filter(({ name }) => entryPoints.has(name));
   const replicated = namesOf(replicatedVariables(program, kernels, settings));
   const fit = new Set(entryPoints);
-  const plans = new Map<string, InterGroupPlan>();
+  const plans = new Map<string, KernelPlan>();
   const diagnostics: Diagnostic[] = [];
   for (const kernel of kernels) {
     const plan = inTurn
