@@ -2,7 +2,7 @@ import type { Loop } from "../loops/ir.ts";
 import type { CallArrays } from "./callArrays.ts";
 import { type Costs, costsOf } from "./costs.ts";
 import { Pace } from "./pace.ts";
-import { runInSlices, type Slice } from "./slices.ts";
+import { runInSlices } from "./slices.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** What is known of a loop from its earlier executions; rates are milliseconds for an iteration. */
@@ -67,10 +67,13 @@ export class Choice {
     const { cpu, worked } = this.#history;
     if (cpu !== null && worked > warm && cpu * this.#count > 2 * this.#onGpu(this.#count))
       return { next: 0, ended: false };
-    let spent = 0;
+    let [spent, longest] = [0, 0];
     return runInSlices(run, 0, this.#count, (slice) => {
       spent += slice.time;
-      this.observeCpu(slice);
+      this.#history.worked += slice.time;
+      // The last slice may be too short to say anything.
+      if (slice.iterations >= longest) this.#history.cpu = slice.time / slice.iterations;
+      longest = slice.iterations;
       const left = this.#count - slice.next;
       const gpu = this.#onGpu(left);
       return spent < trial * gpu || this.#history.cpu! * left < gpu;
@@ -80,11 +83,6 @@ export class Choice {
   /** What tells, while the GPU executes the loop, whether it should have been the CPU. */
   pace(): Pace {
     return new Pace(this.#handOver, this.#history.cpu);
-  }
-
-  observeCpu({ iterations, time }: Slice): void {
-    this.#history.worked += time;
-    if (iterations > 0) this.#history.cpu = time / iterations;
   }
 
   /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
