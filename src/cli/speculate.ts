@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
-import { addressesAreRepeatable } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addresses.ts";
 import { logSize } from "../loops/kernels/logged.ts";
 import { type TranslatedLoop, translate } from "../loops/translate.ts";
-import { type Plan, planOf } from "../speculation/plans.ts";
+import { type Plan, type PlanName, planOf } from "../speculation/plans.ts";
 import { exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
@@ -50,9 +50,12 @@ const assumed = 16;
 
 /** The plans that the default engine has for the loop; the first is the one it starts with. */
 function plansOf({ loop }: TranslatedLoop): Plan[] {
-  const names = addressesAreRepeatable(loop)
-    ? (["in place", "by reservation"] as const)
-    : (["logged"] as const);
+  const addresses = addressLoop(loop);
+  const names: PlanName[] = addresses?.isExact
+    ? ["in place", "by reservation"]
+    : addresses
+      ? ["logged", "by reservation"]
+      : ["logged"];
   return names.map((name) => planOf(name, loop, logSize(loop, assumed)));
 }
 
