@@ -152,4 +152,12 @@ export const loopWarning = {
       span,
       `if it only sums up, declare it: \`reduction(+:${name})\``,
     ),
+
+  ambiguousScalar: (code: string, span: Span) =>
+    warning(
+      "BELAY532",
+      `${quoted(code)} is compared as an integer and computed with as an f32: the loop runs on the GPU only when it is an integer`,
+      span,
+      `write \`Math.fround(${code})\` where it is computed with, if it is none`,
+    ),
 };

@@ -17,9 +17,10 @@ import {
   typeForBoth,
 } from "./conversions.ts";
 import { hostBinary, hostUnary, isBitwise, isRelational } from "./hostValues.ts";
-import { known, multiply, scale, subtract, zero } from "./linear.ts";
+import { constant, known, multiply, quotient, scale, subtract, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
+import { isFloatScalar } from "./scalarUses.ts";
 import {
   between,
   type FloatValue,
@@ -55,7 +56,7 @@ export function binary(lowering: Lowering, operator: string, left: Value, right:
   }
   if (isBitwise(operator)) return bitwise(lowering, operator, left, right, node);
   if (operator === "**") return floating("pow", lowering, left, right, node);
-  if (left.kind === "float" || right.kind === "float" || isFraction(left) || isFraction(right)) {
+  if ([left, right].some((value) => isFloat(lowering, value))) {
     return floating(operator as "+", lowering, left, right, node);
   }
   if (left.kind === "pending" || right.kind === "pending") {
@@ -75,6 +76,12 @@ export function binary(lowering: Lowering, operator: string, left: Value, right:
     default:
       return divide(lowering, operator as "/" | "%", a, b, node);
   }
+}
+
+function isFloat(lowering: Lowering, value: Value): boolean {
+  return (
+    value.kind === "float" || isFraction(value) || (value.kind === "host" && isFloatScalar(lowering, value))
+  );
 }
 
 function floating(
@@ -134,9 +141,10 @@ function divide(
   const type = typeForBoth(lowering, ...ranges, node);
   const [left, right] = [exact(lowering, a, node, type), exact(lowering, b, node, type)];
   const ir: Expression = { kind: "binary", type, operator, left, right };
+  const isExact = isNeverZero(lowering, ranges[1]) && operator === "%";
   const coerced =
-    operator === "%" ? rangeOfRemainder(ranges[0], ranges[1]) : rangeOfQuotient(ranges[0], ranges[1], type);
-  if (operator === "%" && isNeverZero(lowering, ranges[1])) return integer(ir, coerced);
+    operator === "%" ? rangeOfRemainder(lowering, ...ranges) : rangeOfQuotient(lowering, ...ranges, type);
+  if (isExact) return integer(ir, coerced);
   return {
     kind: "pending",
     what: operator === "%" ? "remainder" : "quotient",
@@ -153,23 +161,40 @@ export function isNeverZero(lowering: Lowering, divisor: Interval): boolean {
   return isPoint(divisor) && lowering.guards.requireNotPositive(subtract(between(1, 1).low, divisor.low));
 }
 
-function rangeOfRemainder(dividend: Interval, divisor: Interval): Interval {
-  const [from, to] = numbers(dividend) ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const sizes = numbers(divisor);
-  if (!sizes) {
-    const below = sum(divisor, between(-1, -1));
-    return { low: from >= 0 ? between(0, 0).low : negated(below).low, high: below.high };
-  }
-  const largest = Math.max(Math.abs(sizes[0]), Math.abs(sizes[1])) - 1;
-  return between(from >= 0 ? 0 : -Math.min(largest, -from), to <= 0 ? 0 : Math.min(largest, to));
+/** A remainder is smaller than its divisor, and has the sign of its dividend. */
+function rangeOfRemainder(lowering: Lowering, dividend: Interval, divisor: Interval): Interval {
+  const sizes = numbers(divisor) ?? [];
+  const most =
+    isPoint(divisor) && isPositive(lowering, divisor)
+      ? divisor.high
+      : constant(Math.max(...sizes.map(Math.abs)));
+  const below = known(most) === Number.NEGATIVE_INFINITY ? unknown : subtract(most, constant(1));
+  const signs = numbers(dividend) ?? [];
+  return {
+    low: isNegative(lowering, dividend) ? scale(below, -1) : zero,
+    high: signs[1] !== undefined && signs[1] <= 0 ? zero : below,
+  };
 }
 
-/** A quotient is no larger than its dividend. */
-function rangeOfQuotient(dividend: Interval, divisor: Interval, type: "i32" | "u32"): Interval {
-  const [range, sizes] = [numbers(dividend), numbers(divisor)];
-  const isPositive = (known(dividend.low) ?? -1) >= 0 && (known(divisor.low) ?? -1) >= 0;
-  if (!range) return isPositive ? { low: zero, high: dividend.high } : type === "u32" ? uint32 : int32;
-  if (isPositive && sizes) return between(0, Math.floor(range[1] / Math.max(1, sizes[0])));
+/** Whether some value of the interval may be negative. */
+const isNegative = ({ guards }: Lowering, { low }: Interval) => guards.state(scale(low, -1)) !== "known";
+/** Whether every value of the interval is positive. */
+const isPositive = ({ guards }: Lowering, { low }: Interval) =>
+  guards.state(subtract(constant(1), low)) === "known";
+
+/** A quotient is no larger than its dividend; of positive numbers more is known. */
+function rangeOfQuotient(
+  lowering: Lowering,
+  dividend: Interval,
+  divisor: Interval,
+  type: "i32" | "u32",
+): Interval {
+  if (!isNegative(lowering, dividend) && isPositive(lowering, divisor)) {
+    const least = isPoint(divisor) ? divisor.low : constant(Math.max(1, known(divisor.low) ?? 1));
+    return { low: zero, high: quotient(dividend.high, least) };
+  }
+  const range = numbers(dividend);
+  if (!range || type === "u32") return type === "u32" ? uint32 : int32;
   const largest = Math.max(Math.abs(range[0]), Math.abs(range[1]));
   return between(-Math.min(largest, 2 ** 31), Math.min(largest, 2 ** 31 - 1));
 }

@@ -14,7 +14,7 @@ import {
   toFloat,
 } from "./conversions.ts";
 import { afterwards, element, expression, held, inOrder, loadOf, type Place, spanOf } from "./expressions.ts";
-import { constant, maximum, minimum, multiply, scale, zero } from "./linear.ts";
+import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";
 import { reduce } from "./reductions.ts";
@@ -189,8 +189,9 @@ export function note(
   }
   const once = change.operator === "+" ? range(change.change) : negated(range(change.change));
   const around = lowering.repetitions.slice(variable.depth);
-  for (const { trips } of around) lowering.guards.requireNotPositive(scale(trips, -1));
-  const trips = around.reduce((total, repetition) => multiply(total, repetition.trips), constant(1));
+  const isCounted = around.every(({ trips }) => lowering.guards.requireNotPositive(scale(trips, -1)));
+  const counted = around.reduce((total, { trips }) => multiply(total, trips), constant(1));
+  const trips = isCounted ? counted : unknown;
   lowering.variables.add(
     variable,
     kind,

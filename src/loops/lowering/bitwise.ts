@@ -2,6 +2,7 @@ import type { Node } from "oxc-parser";
 import type { BinaryOperator, Expression } from "../ir.ts";
 import { as, rangeOfInteger, toBits } from "./conversions.ts";
 import type { Lowering } from "./lowering.ts";
+import { noteUse } from "./scalarUses.ts";
 import {
   between,
   type IntegerValue,
@@ -22,6 +23,7 @@ export function bitwise(
   node: Node,
 ): IntegerValue {
   const [a, b] = [toBits(lowering, left, node), toBits(lowering, right, node)];
+  for (const bits of [a, b]) noteUse(lowering, bits, "integer");
   if (isZero(b) && (operator === "|" || operator === ">>" || operator === ">>>")) {
     return coerced(lowering, operator === ">>>" ? "u32" : "i32", left, a);
   }

@@ -43,7 +43,10 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
   if (element?.kind !== "load") return left;
   const array = lowering.arrays.get(element.array)!;
   const at = lowering.hold(element.index);
-  if (at.type === "f32") return refuse(loopError.unsupported("`??` of an element at a fraction", node));
+  if (at.type === "f32" || mayBeUndefined(lowering, at)) {
+    const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
+    return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
+  }
   const compare = (operator: "<" | ">=", right: Expression): Expression => ({
     kind: "binary",
     type: "bool",
@@ -56,6 +59,18 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
   const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
   const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
+}
+
+/** Whether the value may be an element that does not exist. As an index that is the name of a property, which may have a value. */
+function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
+  const seen = new Set<Expression>();
+  const visit = (ir: Expression): boolean => {
+    if (seen.has(ir)) return false;
+    seen.add(ir);
+    if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
+    return ir.kind === "load" || ir.kind === "carried" || ir.kind === "conditional";
+  };
+  return visit(value);
 }
 
 interface Branch {
@@ -83,7 +98,9 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Va
   const [a, b] = branches.map(({ value }) => value);
   if (test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
     const code = `(${test.code} ? ${a!.code} : ${b!.code})`;
-    return a!.type === "boolean" ? hostBoolean(code) : hostNumber(code, a!.integral && b!.integral);
+    return a!.type === "boolean"
+      ? hostBoolean(code)
+      : hostNumber(code, a!.nature === b!.nature ? a!.nature : "any");
   }
   return merge(lowering, toBoolean(lowering, test, node), branches[0], branches[1], node);
 }

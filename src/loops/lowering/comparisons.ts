@@ -13,12 +13,14 @@ import {
 } from "./conversions.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
+import { noteUse } from "./scalarUses.ts";
 import {
   type BooleanValue,
   boolean,
   type HostValue,
   type IntegerValue,
   isBooleanValue,
+  isFraction,
   literal,
   type Value,
 } from "./values.ts";
@@ -54,6 +56,9 @@ export function compare(
   if (typeof a === "boolean" || typeof b === "boolean") {
     return { kind: "boolean", ir: boolean(a === true || b === true) };
   }
+  // A fraction is compared with what may be one.
+  const use = isFraction(left) || isFraction(right) ? "float" : "compared";
+  for (const { ir } of [a, b]) noteUse(lowering, ir, use);
   const type = typeForBoth(lowering, rangeOfInteger(lowering, a), rangeOfInteger(lowering, b), node);
   return result(exact(lowering, a, node, type), exact(lowering, b, node, type));
 }

@@ -4,6 +4,7 @@ import type { Expression, NumberType, ValueType } from "../ir.ts";
 import { known, multiply } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
+import { noteUse } from "./scalarUses.ts";
 import {
   between,
   boolean,
@@ -83,16 +84,13 @@ export function requireInteger({ guards }: Lowering, code: string): void {
   if (!/^[\p{ID_Continue}$]+\.length$/u.test(code)) guards.require(`Number.isSafeInteger(${code})`);
 }
 
-export function isNumber(value: Value): boolean {
-  return value.kind === "host" ? value.type === "number" : value.kind !== "boolean";
-}
-
 /** The value as an f32, rounded if it has to be. */
 export function toFloat(lowering: Lowering, value: Value, node: Node): Expression {
   switch (value.kind) {
     case "float":
       return value.ir;
     case "integer":
+      noteUse(lowering, value.ir, "float");
       return as("f32", exact(lowering, value, node));
     case "host": {
       if (value.type === "boolean") break;
@@ -107,6 +105,7 @@ export function toFloat(lowering: Lowering, value: Value, node: Node): Expressio
     }
     case "pending": {
       if (value.what === "product") return refuseProduct(node);
+      noteUse(lowering, value.ir, "float");
       const [left, right] = value.operands.map((operand) => as("f32", exact(lowering, operand, node)));
       return {
         kind: "binary",
@@ -215,11 +214,15 @@ export function toIndex(
   value: Value,
   node: Node,
 ): { readonly ir: Expression; readonly known: IntegerValue | null } {
-  if (value.kind === "float") return { ir: value.ir, known: null };
+  if (value.kind === "float") {
+    noteUse(lowering, value.ir, "integer");
+    return { ir: value.ir, known: null };
+  }
   const index = asInteger(lowering, value, node);
   if (!index) {
     return value.kind === "pending" ? refusePending(node) : refuse(loopError.unsupported("this index", node));
   }
+  noteUse(lowering, index.ir, "integer");
   if (!lowering.guards.requireWithin(rangeOfInteger(lowering, index), indexable)) refuseWide(node);
   return { ir: index.ir, known: index };
 }

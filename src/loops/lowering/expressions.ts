@@ -174,7 +174,7 @@ function member(lowering: Lowering, node: MemberExpression): Value {
     if (name === "length") {
       const array = arrayOf(lowering, node.object);
       const code = `${array.name}.length`;
-      return hostNumber(code, true, hostValue(code));
+      return hostNumber(code, "integer", hostValue(code));
     }
   }
   return loadOf(element(lowering, node));

@@ -1,10 +1,8 @@
-import { add, codeOf, difference, isUnknown, type Linear, scale, subtract } from "./linear.ts";
+import { add, codeOf, difference, known, type Linear, scale, subtract } from "./linear.ts";
 import type { Interval } from "./values.ts";
 
-/** Whether a value of two or three would already make the bound positive: a check that no real program passes. */
-const isHopeless = ({ constant, terms }: Linear) =>
-  [...terms.values()].every((coefficient) => coefficient > 0) &&
-  [...terms.values()].some((coefficient) => 2 * coefficient > -constant);
+/** Whether a check would fail whatever sizes a program has. */
+const isHopeless = ({ samples }: Linear) => samples.every((sample) => sample > 0);
 
 /**
  * What must be true when the loop starts for its translation to be exact. The host checks it, and runs the loop as it was
@@ -35,11 +33,10 @@ export class Guards {
 
   /** Whether `bound <= 0` is known, can be checked when the loop starts, or is never so. */
   state(bound: Linear): "known" | "open" | "never" {
-    const itself = difference(bound, { constant: 0, terms: new Map() });
-    if (itself !== undefined) return itself <= 0 ? "known" : "never";
-    if (isUnknown(bound) || isHopeless(bound)) return "never";
-    const implied = this.#facts.some((fact) => (difference(bound, fact) ?? 1) <= 0);
-    return implied ? "known" : "open";
+    const number = known(bound);
+    if (number !== undefined) return number <= 0 ? "known" : "never";
+    if (this.#facts.some((fact) => (difference(bound, fact) ?? 1) <= 0)) return "known";
+    return isHopeless(bound) ? "never" : "open";
   }
 
   /** Whether the interval lies in the other: known, to be checked, or never. */
@@ -79,6 +76,6 @@ function isImplied(bound: Linear, others: readonly Linear[]): boolean {
 /** `bound <= 0`, written as people would. */
 function comparison(bound: Linear): string {
   const isNegative = [...bound.terms.values()].every((coefficient) => coefficient < 0);
-  const terms = { constant: 0, terms: isNegative ? scale(bound, -1).terms : bound.terms };
+  const terms = { ...(isNegative ? scale(bound, -1) : bound), constant: 0 };
   return isNegative ? `${codeOf(terms)} >= ${bound.constant}` : `${codeOf(terms)} <= ${-bound.constant}`;
 }

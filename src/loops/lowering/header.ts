@@ -52,7 +52,10 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
 
   // The first integer that is not reached, in the direction of counting.
   const inclusive = operator.endsWith("=") && operator !== "!=" ? 1 : 0;
-  const end = to.integral || isPlain(to) ? to : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
+  const end =
+    to.nature === "integer" || isPlain(to)
+      ? to
+      : rounded(to, isDown === (inclusive === 0) ? "floor" : "ceil");
   requireWhole(lowering, first, node);
   requireWhole(lowering, end, node);
   // The index is computed, and a sum is never minus zero.
@@ -135,7 +138,7 @@ const isPlain = ({ code, constant }: HostValue) =>
 /** An end that is no integer is as good as the next one. */
 function rounded(value: HostValue, round: "floor" | "ceil"): HostValue {
   if (typeof value.constant === "number") return hostConstant(Math[round](value.constant));
-  return hostNumber(`Math.${round}(${value.code})`, true);
+  return hostNumber(`Math.${round}(${value.code})`, "integer");
 }
 
 function requireWhole(lowering: Lowering, value: HostValue, node: ForStatement): void {

@@ -1,6 +1,6 @@
 /** Operations on values that the host computes: done now where they are constant, else left to the host as they stand. */
 import { add, multiply, scale, subtract } from "./linear.ts";
-import { type HostValue, hostBoolean, hostConstant, hostNumber } from "./values.ts";
+import { type HostValue, hostBoolean, hostConstant, hostNumber, type Nature } from "./values.ts";
 
 type Operation = (a: never, b: never) => number | boolean;
 
@@ -46,17 +46,24 @@ export function hostBinary(operator: string, left: HostValue, right: HostValue):
   }
   const code = `(${left.code} ${operator} ${right.code})`;
   if (isRelational(operator)) return hostBoolean(code);
-  const integral = isBitwise(operator) || ("+-*".includes(operator) && left.integral && right.integral);
+  const nature = natureOf(operator, left.nature, right.nature);
   switch (operator) {
     case "+":
-      return hostNumber(code, integral, add(left.linear, right.linear));
+      return hostNumber(code, nature, add(left.linear, right.linear));
     case "-":
-      return hostNumber(code, integral, subtract(left.linear, right.linear));
+      return hostNumber(code, nature, subtract(left.linear, right.linear));
     case "*":
-      return hostNumber(code, integral, multiply(left.linear, right.linear));
+      return hostNumber(code, nature, multiply(left.linear, right.linear));
     default:
-      return hostNumber(code, integral);
+      return hostNumber(code, nature);
   }
+}
+
+function natureOf(operator: string, left: Nature, right: Nature): Nature {
+  if (isBitwise(operator)) return "integer";
+  if (!"+-*".includes(operator)) return "any";
+  if (left === "float" || right === "float") return "float";
+  return left === "integer" && right === "integer" ? "integer" : "any";
 }
 
 export function hostUnary(operator: "-" | "+" | "~" | "!", operand: HostValue): HostValue | undefined {
@@ -67,19 +74,20 @@ export function hostUnary(operator: "-" | "+" | "~" | "!", operand: HostValue): 
     return hostConstant(operator === "-" ? -constant : operator === "~" ? ~constant : constant);
   }
   if (operator === "+") return operand;
-  if (operator === "~") return hostNumber(`(~${code})`, true);
-  return hostNumber(`(-${code})`, operand.integral, scale(operand.linear, -1));
+  if (operator === "~") return hostNumber(`(~${code})`, "integer");
+  return hostNumber(`(-${code})`, operand.nature, scale(operand.linear, -1));
 }
 
 const integralFunctions = new Set(["floor", "ceil", "round", "trunc", "sign", "imul", "clz32"]);
 
 export function hostCall(name: string, args: readonly HostValue[]): HostValue {
-  const integral =
+  const isWhole =
     integralFunctions.has(name) ||
-    (["min", "max", "abs"].includes(name) && args.every((arg) => arg.integral));
+    (["min", "max", "abs"].includes(name) && args.every(({ nature }) => nature === "integer"));
+  const nature = name === "fround" ? "float" : isWhole ? "integer" : "any";
   if (args.every(({ constant }) => typeof constant === "number")) {
     const call = Math[name as "pow"] as (...values: number[]) => number;
     return hostConstant(call(...args.map(({ constant }) => constant as number)));
   }
-  return hostNumber(`Math.${name}(${args.map(({ code }) => code).join(", ")})`, integral);
+  return hostNumber(`Math.${name}(${args.map(({ code }) => code).join(", ")})`, nature);
 }

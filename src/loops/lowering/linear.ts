@@ -7,25 +7,37 @@ export interface Linear {
   readonly constant: number;
   /** Coefficients by monomial: the JavaScript of its factors in order. */
   readonly terms: ReadonlyMap<string, number>;
+  /** What the bound would be if everything that only the host knows were each of `examples`. */
+  readonly samples: readonly number[];
 }
+
+/** Numbers such as programs have for the sizes of things. */
+const examples = [1e2, 1e4, 1e6];
 
 /** Stands between the factors of a monomial; no JavaScript expression without strings holds it. */
 const times = " × ";
 /** A bound with more code than this is not worth checking. */
 const longest = 400;
 
-export const constant = (value: number): Linear => ({ constant: value, terms: new Map() });
+export const constant = (value: number): Linear => ({
+  constant: value,
+  terms: new Map(),
+  samples: examples.map(() => value),
+});
 export const zero = constant(0);
 export const unknown = constant(Number.NaN);
 
 /** A value that the host computes. The code must be a primary expression, so that it can be a factor. */
-export function hostValue(code: string): Linear {
-  return code.length > longest ? unknown : { constant: 0, terms: new Map([[code, 1]]) };
+export function hostValue(code: string, samples: readonly number[] = examples): Linear {
+  return code.length > longest ? unknown : { constant: 0, terms: new Map([[code, 1]]), samples };
 }
 
 /** The number, where it does not depend on the host; NaN when nothing is known. */
 export const known = ({ constant, terms }: Linear) => (terms.size === 0 ? constant : undefined);
 export const isUnknown = ({ constant }: Linear) => Number.isNaN(constant);
+
+const both = (left: Linear, right: Linear, combine: (a: number, b: number) => number) =>
+  left.samples.map((sample, at) => combine(sample, right.samples[at]!));
 
 export function add(left: Linear, right: Linear): Linear {
   const sum = left.constant + right.constant;
@@ -36,13 +48,16 @@ export function add(left: Linear, right: Linear): Linear {
     if (total === 0) terms.delete(monomial);
     else terms.set(monomial, total);
   }
-  return { constant: sum, terms };
+  return { constant: sum, terms, samples: both(left, right, (a, b) => a + b) };
 }
 
-export function scale(bound: Linear, factor: number): Linear {
+export function scale({ constant, terms, samples }: Linear, factor: number): Linear {
   if (factor === 0) return zero;
-  const terms = new Map([...bound.terms].map(([monomial, coefficient]) => [monomial, coefficient * factor]));
-  return { constant: bound.constant * factor, terms };
+  return {
+    constant: constant * factor,
+    terms: new Map([...terms].map(([monomial, coefficient]) => [monomial, coefficient * factor])),
+    samples: samples.map((sample) => sample * factor),
+  };
 }
 
 export const subtract = (left: Linear, right: Linear) => add(left, scale(right, -1));
@@ -51,15 +66,24 @@ export function multiply(left: Linear, right: Linear): Linear {
   if (left.terms.size === 0) return scale(right, left.constant);
   if (right.terms.size === 0) return scale(left, right.constant);
   let product = constant(left.constant * right.constant);
-  product = add(product, scale({ constant: 0, terms: left.terms }, right.constant));
-  product = add(product, scale({ constant: 0, terms: right.terms }, left.constant));
+  product = add(product, scale({ ...left, constant: 0 }, right.constant));
+  product = add(product, scale({ ...right, constant: 0 }, left.constant));
   for (const [one, a] of left.terms) {
     for (const [other, b] of right.terms) {
       const monomial = [...one.split(times), ...other.split(times)].sort().join(times);
       product = add(product, scale(hostValue(monomial), a * b));
     }
   }
-  return product;
+  return isUnknown(product) ? unknown : { ...product, samples: both(left, right, (a, b) => a * b) };
+}
+
+/** The quotient of two positive bounds, rounded down. */
+export function quotient(left: Linear, right: Linear): Linear {
+  const [dividend, divisor] = [known(left), known(right)];
+  if (dividend !== undefined && divisor !== undefined) return constant(Math.floor(dividend / divisor));
+  if (isUnknown(left) || isUnknown(right)) return unknown;
+  const samples = both(left, right, (a, b) => Math.floor(a / b));
+  return hostValue(`Math.floor((${codeOf(left)}) / (${codeOf(right)}))`, samples);
 }
 
 /** How far apart two bounds are, where that does not depend on the host. */
@@ -72,7 +96,7 @@ function extreme(name: "min" | "max", left: Linear, right: Linear): Linear {
   if (isUnknown(left) || isUnknown(right)) return unknown;
   const apart = difference(left, right);
   if (apart !== undefined) return (name === "min" ? apart <= 0 : apart >= 0) ? left : right;
-  return hostValue(`Math.${name}(${codeOf(left)}, ${codeOf(right)})`);
+  return hostValue(`Math.${name}(${codeOf(left)}, ${codeOf(right)})`, both(left, right, Math[name]));
 }
 
 export const minimum = (left: Linear, right: Linear) => extreme("min", left, right);
@@ -82,7 +106,8 @@ export const maximum = (left: Linear, right: Linear) => extreme("max", left, rig
 export function codeOf({ constant, terms }: Linear): string {
   const products = [...terms].map(([monomial, coefficient]) => {
     const product = monomial.replaceAll(times, " * ");
-    return coefficient === 1 ? product : `${coefficient} * ${product}`;
+    if (coefficient === 1) return product;
+    return coefficient === -1 ? `-${product}` : `${coefficient} * ${product}`;
   });
   const parts = constant === 0 && products.length > 0 ? products : [...products, String(constant)];
   return parts.join(" + ").replaceAll(" + -", " - ");

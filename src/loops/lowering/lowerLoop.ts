@@ -11,6 +11,7 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { type Header, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
 import { prune } from "./prune.ts";
+import { ambiguousScalars } from "./scalarUses.ts";
 import { body } from "./statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
@@ -175,6 +176,7 @@ function warnings(lowering: Lowering, loop: Loop, carried: readonly string[]): D
     ...loop.arrays
       .filter(({ name, role }) => role === "tracked" && !named.has(name))
       .map(({ name }) => loopWarning.unnamedArray(name, directive.span)),
+    ...ambiguousScalars(lowering).map((code) => loopWarning.ambiguousScalar(code, directive.span)),
     ...carried.map((name) => {
       const writes = lookUp(scope, name)?.assignments ?? [];
       const inside = writes.find(({ start, end }) => loop.span.start <= start && end <= loop.span.end);

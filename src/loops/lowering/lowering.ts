@@ -9,7 +9,7 @@ import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { Guards } from "./guards.ts";
 import type { Linear } from "./linear.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import type { HostValue, Interval, Value } from "./values.ts";
+import { between, type HostValue, type Interval, type Value } from "./values.ts";
 import type { Variable, Variables } from "./variables.ts";
 
 /** An array that the loop accesses, and every index that it does so with. */
@@ -63,6 +63,8 @@ export interface Input {
   readonly type: NumberType;
   /** JavaScript that computes it where the loop stands. */
   readonly code: string;
+  /** The number without its conversion. */
+  readonly scalar: string;
 }
 
 /** More than this many inlined calls make a kernel too large for a driver. */
@@ -94,7 +96,7 @@ export class Lowering {
   /** What the names imported from Belay are called there. */
   readonly directiveNames: ReadonlyMap<string, string>;
   /** Which iteration's values the index has. */
-  index: Interval = { low: { constant: 0, terms: new Map() }, high: { constant: 0, terms: new Map() } };
+  index: Interval = between(0, 0);
   scope: Scope;
   block: Statement[] = [];
   /** Variables that have a value at the current place. */
@@ -138,6 +140,9 @@ export class Lowering {
   }
 
   emit(statement: Statement): void {
+    if (statement.kind === "declare" || statement.kind === "assign" || statement.kind === "assignCarried") {
+      this.variables.define(statement.name, statement.value);
+    }
     this.block.push(statement);
   }
 
@@ -219,7 +224,7 @@ export class Lowering {
       ? value.code
       : `$input${taken.size}`;
     const name = taken.has(plain) ? `${plain}$${taken.size}` : plain;
-    this.inputs.set(key, { name, type, code });
+    this.inputs.set(key, { name, type, code, scalar: value.code });
     return { kind: "input", type, name };
   }
 

@@ -14,9 +14,10 @@ import {
 } from "./conversions.ts";
 import { held, inOrder } from "./expressions.ts";
 import { hostCall } from "./hostValues.ts";
-import { maximum, minimum } from "./linear.ts";
+import { maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
+import { noteUse } from "./scalarUses.ts";
 import {
   between,
   type FloatValue,
@@ -25,7 +26,6 @@ import {
   type IntegerValue,
   int32,
   integer,
-  isPoint,
   literal,
   numbers,
   type PendingValue,
@@ -171,6 +171,7 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
       loopError.inexactInteger("this may be no integer", node, "coerce it first, as in `(a / b) | 0`"),
     );
   }
+  noteUse(lowering, value.ir, "integer");
   const type = value.ir.type as "i32" | "u32";
   const truncated = (callee: Rounding, quotient: Expression): Expression => ({
     kind: "call",
@@ -178,11 +179,12 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
     callee,
     args: [quotient],
   });
-  const ranges = [dividend!, divisor!].map(numbers);
-  const isPositive =
-    ranges.every((range) => range && range[0] >= 0) || (ranges[0] && ranges[0][0] >= 0 && isPoint(divisor!));
-  if (name === "trunc" || (name === "floor" && isPositive))
+  const isPositive = [dividend!, divisor!].every(
+    ({ low }) => lowering.guards.state(scale(low, -1)) === "known",
+  );
+  if (name === "trunc" || (name === "floor" && isPositive)) {
     return integer(truncated(name, value.ir), value.coerced);
+  }
 
   const quotient = held(lowering, value) as PendingValue;
   const { left, right } = quotient.ir as Extract<Expression, { kind: "binary" }>;

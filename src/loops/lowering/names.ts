@@ -68,7 +68,7 @@ function scalar(lowering: Lowering, binding: Binding): Meaning {
   const isWritten = assignments.some(({ start, end }) => loop.node.start <= start && end <= loop.node.end);
   if (isWritten && binding.kind === "const") return refuseAssignment(binding);
   const reduced = loop.directive.reductions.find((reduction) => reduction.name === name);
-  if (!isWritten && !reduced) return { kind: "value", value: hostNumber(name, false) };
+  if (!isWritten && !reduced) return { kind: "value", value: hostNumber(name, "any") };
   const value = hostValue(name);
   const variable = lowering.variables.getOutside(name, { low: value, high: value });
   lowering.written.set(name, variable);

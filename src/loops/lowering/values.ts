@@ -21,6 +21,9 @@ export interface Interval {
   readonly high: Linear;
 }
 
+/** What is known of a number before the host computes it: `float` is what the program rounds to an f32, or writes as a fraction. */
+export type Nature = "integer" | "float" | "any";
+
 /**
  * A value that is the same in all iterations, and that the host computes as the program would have: its JavaScript, and
  * what is known of it.
@@ -32,8 +35,7 @@ export interface HostValue {
   readonly code: string;
   readonly constant: number | boolean | undefined;
   readonly linear: Linear;
-  /** Whether a number is an integer whenever its operands are. */
-  readonly integral: boolean;
+  readonly nature: Nature;
 }
 
 /**
@@ -95,14 +97,14 @@ export function hostConstant(value: number | boolean): HostValue {
     code: isNumber && (value < 0 || Object.is(value, -0)) ? `(${literalCode(value)})` : literalCode(value),
     constant: value,
     linear: isNumber ? constant(value) : unknown,
-    integral: Number.isInteger(value),
+    nature: Number.isInteger(value) ? "integer" : "float",
   };
 }
 
 const literalCode = (value: number | boolean) => (Object.is(value, -0) ? "-0" : String(value));
 
-export function hostNumber(code: string, integral: boolean, linear = hostValue(code)): HostValue {
-  return { kind: "host", type: "number", code, constant: undefined, linear, integral };
+export function hostNumber(code: string, nature: Nature, linear = hostValue(code)): HostValue {
+  return { kind: "host", type: "number", code, constant: undefined, linear, nature };
 }
 
 export const hostBoolean = (code: string): HostValue => ({
@@ -111,7 +113,7 @@ export const hostBoolean = (code: string): HostValue => ({
   code,
   constant: undefined,
   linear: unknown,
-  integral: false,
+  nature: "any",
 });
 
 /** The smallest interval that holds both. */

@@ -1,8 +1,9 @@
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { ValueType } from "../ir.ts";
+import type { Expression, ValueType } from "../ir.ts";
 import { difference, isUnknown, known } from "./linear.ts";
 import { refuse } from "./refusal.ts";
+import type { ScalarUse } from "./scalarUses.ts";
 import { between, hull, type Interval, numbers, open, sum } from "./values.ts";
 
 export type Kind = "integer" | "float" | "boolean";
@@ -32,12 +33,40 @@ const stops = [
 export class Variables {
   readonly #byKey = new Map<string, Variable>();
   readonly #names = new Set<string>();
+  readonly #definitions = new Map<string, Set<Expression>>();
+  readonly #uses = new Map<string, Set<ScalarUse>>();
+  /** The uses in all passes before this one, so that the order of uses does not matter. */
+  #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
   #passes = 0;
   changed = true;
 
   startPass(): void {
     this.#passes++;
     this.changed = false;
+    this.#usesBefore = new Map([...this.#uses].map(([code, uses]) => [code, new Set(uses)]));
+    this.#definitions.clear();
+  }
+
+  /** Remembers an expression that a local has as its value. */
+  define(name: string, value: Expression): void {
+    const known = this.#definitions.get(name) ?? new Set();
+    this.#definitions.set(name, known.add(value));
+  }
+
+  definitionsOf(name: string): Iterable<Expression> {
+    return this.#definitions.get(name) ?? [];
+  }
+
+  /** Remembers how a number from outside, by its code, is used. */
+  noteUse(code: string, use: ScalarUse): void {
+    const known = this.#uses.get(code) ?? new Set();
+    if (known.has(use)) return;
+    this.#uses.set(code, known.add(use));
+    this.changed = true;
+  }
+
+  usesOf(code: string): ReadonlySet<ScalarUse> {
+    return this.#usesBefore.get(code) ?? new Set();
   }
 
   /** The variable of a declaration; `name` is what it is called if it is new and that is not taken. */
