@@ -168,3 +168,40 @@ describe("a kernel is left alone", () => {
     expect(found(code)).toEqual([]);
   });
 });
+
+it("becomes a module that Dawn accepts, whatever its types", async () => {
+  const code = `
+    enable f16;
+    struct Head { n: u32, m: mat3x3h, v: vec3h, tail: array<vec3<f16>> }
+    @group(0) @binding(0) var<storage, read_write> h: Head;
+    @group(2) @binding(7) var<storage, read_write> m: array<mat4x3f, 4>;
+    @group(3) @binding(0) var<uniform> u: vec4f;
+    @group(1) @binding(0) var<storage, read_write> c: array<atomic<i32>>;
+    override size = 8u;
+    var<workgroup> t: array<vec2h, size>;
+    fn f(p: ptr<storage, vec3<f16>, read_write>, q: ptr<function, array<u32, 3>>) -> f16 { (*p).x += 1h; (*q)[1]++; return (*p).y; }
+    @compute @workgroup_size(size, 2) fn main(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_index) l: u32) {
+      var q: array<u32, 3>;
+      if (id.x >= arrayLength(&h.tail)) { return; }
+      t[l / 2u] = h.tail[id.x].xy;
+      h.tail[id.x] = h.tail[id.x] * h.v + f(&h.tail[id.x], &q) + f16(u.x);
+      h.m[id.x % 3u] = h.tail[0] + h.m[1];
+      h.n = h.n + q[1];
+      m[l % 4u] = m[(l + 1u) % 4u] + m[0];
+      m[1][2].y = m[1][l % 4u].x;
+      atomicMax(&c[l], atomicLoad(&c[0]));
+    }`;
+  const options: ProtectOptions[] = [
+    { check: "signature", injectFaults: true },
+    { check: "store", features: ["subgroups"] },
+  ];
+  const results = options.map((each) => guard(code, each));
+  for (const { entryPoints } of results)
+    expect(entryPoints[0]!.interGroup!.shadows).toEqual([
+      { of: of(0), at: at(2, 3) },
+      { of: { group: 2, binding: 7 }, at: at(3, 3) },
+    ]);
+  expect(await dawn.validateAll(results.map((result) => result.code))).toEqual(
+    options.map(() => ({ ok: true })),
+  );
+});

@@ -31,7 +31,8 @@ async function draw(kernel: string | ProtectResult, armed: readonly (readonly [n
     device.createTexture({ size, format, usage }),
   );
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-  const report = device.createBuffer({ size: 4 * reportWords.total, usage: STORAGE | COPY_SRC | COPY_DST });
+  const reportBytes = (typeof kernel !== "string" && kernel.layout?.bytes) || 4 * reportWords.total;
+  const report = device.createBuffer({ size: reportBytes, usage: STORAGE | COPY_SRC | COPY_DST });
   for (const [word, value] of armed) device.queue.writeBuffer(report, 4 * word, Uint32Array.of(value));
 
   const encoder = device.createCommandEncoder();
@@ -47,7 +48,8 @@ async function draw(kernel: string | ProtectResult, armed: readonly (readonly [n
       device.createBindGroup({ layout, entries: [{ binding, resource: { buffer: report } }] }),
     );
   }
-  pass.dispatchWorkgroups(size.width / 8, size.height / 4);
+  const isInterGroup = typeof kernel !== "string" && kernel.entryPoints[0]?.interGroup !== undefined;
+  pass.dispatchWorkgroups((size.width / 8) * (isInterGroup ? 2 : 1), size.height / 4);
   pass.end();
   const bytesPerRow = 4 * size.width;
   const readers = textures.map((texture) => {
@@ -91,5 +93,36 @@ describe.each(configurations)("stores to textures: $check, $channel", (options) 
     ]);
     expect(report[reportWords.strikes]).toBe(1);
     expect(report[reportWords.detections]).toBeGreaterThan(0);
+  });
+});
+
+describe("stores to textures: inter", () => {
+  // A texture has no second copy, so this one loads from none that it stores to.
+  const apart = code
+    .replace(/for [\s\S]*?\}\n/, "textureStore(counts, id.xy, vec4u(id.x * id.y));\n")
+    .replace("textureLoad(counts, id.xy).x", "id.x % 7u");
+  const cellsOf = (report: Uint32Array) => report.subarray(reportWords.total).filter((cell) => cell !== 0);
+
+  it("draw the same picture, with all in balance", async () => {
+    const plain = await draw(apart);
+    const guarded = await draw(protect(apart, { redundancy: "inter" }));
+    expect(guarded.pictures).toEqual(plain.pictures);
+    expect([...cellsOf(guarded.report)]).toEqual([]);
+    for (const picture of plain.pictures) expect(picture.some((texel) => texel !== 0)).toBe(true);
+  });
+
+  it("are compared: a struck texel is caught", async () => {
+    const guarded = protect(apart, { redundancy: "inter", injectFaults: true });
+    const site = guarded.faultSites.find(({ span }) =>
+      apart.slice(span.start, span.end).startsWith("vec4u(shade"),
+    )!;
+    const { report } = await draw(guarded, [
+      [reportWords.armedSite, site.id],
+      [reportWords.armedReplica, 1],
+      [reportWords.armedMask, 4],
+      [reportWords.armedLocalIndex, 1],
+    ]);
+    expect(report[reportWords.strikes]).toBe(1);
+    expect(cellsOf(report)).toHaveLength(1);
   });
 });

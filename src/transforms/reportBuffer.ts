@@ -30,7 +30,10 @@ export interface FaultSite {
 export interface ReportLayout {
   readonly group: number;
   readonly binding: number;
-  /** Size of the buffer in bytes. */
+  /**
+   * Size of the buffer in bytes. What lies behind the records and cells is for the kernel alone: zero at first, and never
+   * to be read or written by the host.
+   */
   readonly bytes: number;
   /**
    * How many words after the records are sums that must be zero whenever no work is under way: to each, the two replicas of
