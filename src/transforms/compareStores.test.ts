@@ -17,7 +17,7 @@ const adjacent = { replicas: 2, pairing: "adjacent", subgroups: false } as const
 const replicate: Step = (program, names) =>
   replicateInvocations(program, names, { ...adjacent, entryPoints: new Set(["main"]) });
 const compare =
-  (check: "store" | "signature", { sites = new CheckSites(), copies = true } = {}): Step =>
+  (check: "store" | "signature", { sites = new CheckSites(), copies = true, shadowed = "" } = {}): Step =>
   (program, names) =>
     compareStores(program, names, {
       check,
@@ -29,6 +29,7 @@ const compare =
       ),
       entryPoints: new Set(["main"]),
       isReplicated: (variable) => copies && addressSpaceOf(variable) === "workgroup",
+      isShadowed: (variable) => variable.name === shadowed,
     });
 const memory = `
   struct Part { at: vec3f, flags: array<u32, 4> }
@@ -61,6 +62,9 @@ describe.each(["store", "signature"] as const)("with the check %s", (check) => {
       "in place",
       "fn f(i: u32) { a[i] = a[i + 1u] * 2u; for (var k = 0u; k < i; k++) { if (k == 3u) { a[k].y = k; } } }",
     ));
+
+  it("compares what both write to copies of their own, and lets neither wait", () =>
+    compared("shadowed", "fn f(i: u32) { a[i] = a[i + 1u] * 2u; out[i] = i; }", { shadowed: "a" }));
 
   it("compares stores in continuing blocks and switches", () =>
     compared(

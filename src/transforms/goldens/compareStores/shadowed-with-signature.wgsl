@@ -1,0 +1,18 @@
+@compute @workgroup_size(2u * 64u, 1u, 1u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  belay_main_1(belay_local);
+  belay_conclude(1u);
+}
+
+fn f(i: u32) {
+  let belay_value_1: vec2<u32> = a[i + 1u] * 2u;
+  belay_signature = belay_fold2(belay_fold(belay_signature ^ 2u, u32(i)), bitcast<vec2<u32>>(belay_value_1));
+  a[i] = belay_value_1;
+  belay_signature = belay_fold(belay_fold(belay_signature ^ 3u, u32(i)), i);
+  if (belay_replica == 0u) {
+    out[i] = i;
+  }
+}
