@@ -13,8 +13,18 @@ function error(
   span: Span,
   { notes = [], help }: Explanation = {},
 ): Diagnostic {
-  return { code, severity: "error", message, span, notes, ...(help === undefined ? {} : { help }) };
+  return {
+    code,
+    severity: "error",
+    message,
+    span: only(span),
+    notes,
+    ...(help === undefined ? {} : { help }),
+  };
 }
+
+/** Callers may give a node of a tree, which has more than its place. */
+const only = ({ start, end }: Span): Span => ({ start, end });
 
 /** A loop that stays as it is, and what about it is the reason. */
 const refused = (code: string, reason: string, span: Span, explanation?: Explanation) =>
@@ -131,7 +141,7 @@ const warning = (code: string, message: string, span: Span, help: string): Diagn
   code,
   severity: "warning",
   message,
-  span,
+  span: only(span),
   notes: [],
   help,
 });

@@ -9,6 +9,8 @@ export interface Linear {
   readonly terms: ReadonlyMap<string, number>;
   /** What the bound would be if everything that only the host knows were each of `examples`. */
   readonly samples: readonly number[];
+  /** What it is the smallest or the largest of, where it is that. */
+  readonly extreme?: { readonly name: "min" | "max"; readonly of: readonly Linear[] };
 }
 
 /** Numbers such as programs have for the sizes of things. */
@@ -40,6 +42,8 @@ const both = (left: Linear, right: Linear, combine: (a: number, b: number) => nu
   left.samples.map((sample, at) => combine(sample, right.samples[at]!));
 
 export function add(left: Linear, right: Linear): Linear {
+  if (known(right) === 0) return left;
+  if (known(left) === 0) return right;
   const sum = left.constant + right.constant;
   if (!Number.isFinite(sum)) return unknown;
   const terms = new Map(left.terms);
@@ -51,8 +55,10 @@ export function add(left: Linear, right: Linear): Linear {
   return { constant: sum, terms, samples: both(left, right, (a, b) => a + b) };
 }
 
-export function scale({ constant, terms, samples }: Linear, factor: number): Linear {
+export function scale(bound: Linear, factor: number): Linear {
   if (factor === 0) return zero;
+  if (factor === 1) return bound;
+  const { constant, terms, samples } = bound;
   return {
     constant: constant * factor,
     terms: new Map([...terms].map(([monomial, coefficient]) => [monomial, coefficient * factor])),
@@ -92,11 +98,23 @@ export const difference = (left: Linear, right: Linear) => {
   return Number.isNaN(apart) ? undefined : apart;
 };
 
+/** The smallest or largest of some bounds, each of which stands in it once. */
 function extreme(name: "min" | "max", left: Linear, right: Linear): Linear {
   if (isUnknown(left) || isUnknown(right)) return unknown;
-  const apart = difference(left, right);
-  if (apart !== undefined) return (name === "min" ? apart <= 0 : apart >= 0) ? left : right;
-  return hostValue(`Math.${name}(${codeOf(left)}, ${codeOf(right)})`, both(left, right, Math[name]));
+  const partsOf = (bound: Linear) => (bound.extreme?.name === name ? bound.extreme.of : [bound]);
+  const isCovered = (bound: Linear, other: Linear) => {
+    const apart = difference(bound, other);
+    return apart !== undefined && (name === "min" ? apart >= 0 : apart <= 0);
+  };
+  let bounds: readonly Linear[] = [];
+  for (const bound of [...partsOf(left), ...partsOf(right)]) {
+    if (bounds.some((other) => isCovered(bound, other))) continue;
+    bounds = [...bounds.filter((other) => !isCovered(other, bound)), bound];
+  }
+  if (bounds.length === 1) return bounds[0]!;
+  const samples = examples.map((_, at) => Math[name](...bounds.map((bound) => bound.samples[at]!)));
+  const value = hostValue(`Math.${name}(${bounds.map(codeOf).join(", ")})`, samples);
+  return isUnknown(value) ? unknown : { ...value, extreme: { name, of: bounds } };
 }
 
 export const minimum = (left: Linear, right: Linear) => extreme("min", left, right);

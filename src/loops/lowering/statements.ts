@@ -5,7 +5,7 @@ import { type BranchDirective, parseBranchCall } from "../directives.ts";
 import type { Misspeculated, Statement } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
 import { assign, update } from "./assignments.ts";
-import { asInteger, exact, toBoolean } from "./conversions.ts";
+import { as, asInteger, toBoolean } from "./conversions.ts";
 import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import { alwaysReturns, returnFrom } from "./helpers.ts";
@@ -210,5 +210,6 @@ function misspeculated(lowering: Lowering, which: BranchDirective["which"]): Mis
   const value = expression(lowering, which.index);
   const index = asInteger(lowering, value, which.index);
   if (!index) return refuse(loopError.unsupported("an index that is no integer", which.index));
-  return { kind: "absolute", index: exact(lowering, index, which.index) };
+  // An index that wraps names an iteration that there is not, or one too many: both do no harm.
+  return { kind: "absolute", index: as("i32", index.ir) };
 }
