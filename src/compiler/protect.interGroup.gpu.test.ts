@@ -28,15 +28,14 @@ async function expectSameBits(kernel: FeatureKernel, options: ProtectOptions, ho
   }
 }
 
-describe.each([
-  { check: "signature", features: ["subgroups"] },
-  { check: "signature" },
-  { check: "store" },
-] as const)("inter, $check, features: $features", (options) => {
-  it.each(featureKernels)("$name: same bits, no detection, all in balance", (kernel) =>
-    expectSameBits(kernel, options),
-  );
-});
+describe.each([{ check: "signature", features: ["subgroups"] }, { check: "store" }] as const)(
+  "inter, $check",
+  (options) => {
+    it.each(featureKernels)("$name: same bits, no detection, all in balance", (kernel) =>
+      expectSameBits(kernel, options),
+    );
+  },
+);
 
 describe.each([0, 1, 2] as const)("a grid doubled in dimension %i", (dimension) => {
   const inAllDimensions = featureKernels.find(({ name }) => name.startsWith("two- and three"))!;
@@ -49,7 +48,7 @@ describe.each([0, 1, 2] as const)("a grid doubled in dimension %i", (dimension) 
 describe("several dispatches", () => {
   const inPlace = featureKernels.find(({ name }) => name.startsWith("in place"))!;
   it.each(["signature", "store"] as const)("need no reset between, with %s", (check) =>
-    expectSameBits(inPlace, { check }, { missing: [0, 0, 0] }),
+    expectSameBits({ ...inPlace, workgroups: [1, 1, 1] }, { check }, { missing: [0, 0, 0] }),
   );
 });
 
