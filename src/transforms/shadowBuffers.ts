@@ -44,7 +44,7 @@ export interface ShadowBuffersOptions {
 }
 
 /** The variable of the second replica's copy. */
-export const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
+const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
 
 export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
   const shadowing = new Shadowing(program, names);
