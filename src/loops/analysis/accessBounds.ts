@@ -24,6 +24,9 @@ const times = (count: number, { loads, stores }: Counts): Counts => ({
   stores: stores === 0 ? 0 : stores * count,
 });
 
+/** A larger number, such as that of the elements between two indices in an array, is as good as none. */
+const largest = 2 ** 16;
+
 /** Counts the accesses of an iteration: of branches the larger, of loops all turns. */
 export function accessBounds(body: readonly Statement[], arrays: readonly LoopArray[]): AccessBounds {
   const tracked = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
@@ -61,7 +64,7 @@ export function accessBounds(body: readonly Statement[], arrays: readonly LoopAr
 
   const { loads, stores } = ofList(body);
   return {
-    loads: Number.isSafeInteger(loads) ? loads : null,
-    stores: Number.isSafeInteger(stores) ? stores : null,
+    loads: loads <= largest ? loads : null,
+    stores: stores <= largest ? stores : null,
   };
 }

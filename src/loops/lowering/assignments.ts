@@ -32,6 +32,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    if (meaning.kind === "array") return refuseTarget(target.name, node);
     if (operator === "") return setName(lowering, target.name, expression(lowering, right), node);
     const [before, change] = inOrder(lowering, [target, right]);
     return setName(lowering, target.name, binary(lowering, operator, before!, change!, node), node, {
@@ -143,13 +144,14 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
     }
     case "value":
     case "array":
-      return refuse(
-        loopError.cannotAssign(name, "cannot be assigned to in the loop", node, "use another variable"),
-      );
+      return refuseTarget(name, node);
     case "reduction":
       throw new Error("a reduction is no plain assignment");
   }
 }
+
+const refuseTarget = (name: string, node: Node): never =>
+  refuse(loopError.cannotAssign(name, "cannot be assigned to in the loop", node, "use another variable"));
 
 const readBack = (value: Value, ir: Expression): Value =>
   value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };

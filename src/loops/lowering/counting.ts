@@ -3,11 +3,11 @@ import type { Expression } from "../ir.ts";
 import { type CountedLoop, countedLoop } from "../source/countedLoop.ts";
 import { lookUp } from "../source/scopes.ts";
 import { asInteger, commonType, exact, rangeOfInteger } from "./conversions.ts";
-import { declareWith } from "./declarations.ts";
+import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import { add, constant, difference, known, type Linear, subtract } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
-import { type IntegerValue, int32, literal, uint32 } from "./values.ts";
+import { type IntegerValue, int32, integer, literal, uint32 } from "./values.ts";
 
 /** An inner loop whose variable only counts, from integer to integer by a constant, so that its values are known. */
 export interface Counting {
@@ -23,38 +23,37 @@ export function countingOf(lowering: Lowering, node: ForStatement): Counting | u
   const binding = counted && lookUp(lowering.scope, counted.name);
   if (!counted || !size || binding?.assignments.length !== 1) return undefined;
 
+  const { name } = lowering.declare(counted.name, counted.declarator);
+  const local = (type: "i32" | "u32"): Expression => ({ kind: "local", type, name });
+  const mean = (value: IntegerValue) => lowering.meanings.set(binding, { kind: "value", value });
+
   // What the bound may be is needed before the body is translated; it is translated again where it is tested.
+  mean(integer(local("i32"), int32));
   const ends = endsOf(lowering, counted);
+  lowering.meanings.delete(binding);
   const values = ends && valuesOf(lowering, counted, ends.from, ends.to);
   if (!values) return undefined;
   const whole = rangeOfInteger(lowering, values);
-  const beyond = counted.isDown
+  const tested = counted.isDown
     ? { low: subtract(whole.low, constant(size)), high: whole.high }
     : { low: whole.low, high: add(whole.high, constant(size)) };
   const [first, last] = [ends.from, ends.to].map((end) => rangeOfInteger(lowering, end));
-  const type = commonType(lowering, [beyond, first!, last!]);
-  if (!type) return undefined;
+  const type = commonType(lowering, [tested, first!, last!]);
+  if (!type || !lowering.guards.requireWithin(tested, type === "u32" ? uint32 : int32)) return undefined;
 
-  if (node.init?.type === "VariableDeclaration") {
-    for (const declarator of node.init.declarations) {
-      const { id, init } = declarator;
-      if (declarator === counted.declarator || id.type !== "Identifier" || !init) continue;
-      declareWith(lowering, lookUp(lowering.scope, id.name)!, expression(lowering, init), declarator);
-    }
-  }
+  declareOthers(lowering, node, counted);
   const asType = (source: Source) =>
     exact(lowering, asInteger(lowering, expression(lowering, source), source)!, source, type);
-  const { name } = lowering.declare(counted.name, counted.declarator);
-  lowering.guards.requireWithin(beyond, type === "u32" ? uint32 : int32);
   lowering.emit({ kind: "declare", name, type, value: asType(counted.from) });
-  const variable: Expression = { kind: "local", type, name };
-  lowering.meanings.set(binding, { kind: "value", value: { ...values, ir: variable } });
+  const variable = local(type);
   return {
     trips: tripsOf(values, size),
     test: () => {
+      mean(integer(variable, tested));
       const { operator } = counted;
       const right = asType(counted.to);
       leaveUnless(lowering, { kind: "binary", type: "bool", operator, left: variable, right });
+      mean({ ...values, ir: variable });
     },
     update: () => {
       const operator = counted.isDown ? "-" : "+";
@@ -63,6 +62,17 @@ export function countingOf(lowering: Lowering, node: ForStatement): Counting | u
       lowering.emit({ kind: "assign", name, value });
     },
   };
+}
+
+/** Other variables of the header. */
+function declareOthers(
+  lowering: Lowering,
+  { init }: ForStatement,
+  { declarator: counted }: CountedLoop,
+): void {
+  if (init?.type !== "VariableDeclaration") return;
+  const others = init.declarations.filter((declarator) => declarator !== counted);
+  if (others.length > 0) declaration(lowering, { ...init, declarations: others });
 }
 
 /** Ends the innermost loop unless the condition holds. */

@@ -82,8 +82,8 @@ export function loopHeader(lowering: Lowering, node: ForStatement): Header {
 const index = integer({ kind: "index", type: "i32" }, between(0, 0), constant(1));
 
 /** The header alone, for what is wrong with it. */
-const headerOf = ({ start, update, test, init, body }: ForStatement) => ({
-  start,
+const headerOf = ({ update, test, init, body }: ForStatement) => ({
+  start: (init ?? test ?? update ?? body).start,
   end: (update ?? test ?? init ?? body).end,
 });
 

@@ -118,8 +118,8 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     })),
     body: pruned,
     addressesAreFixed: addressesAreFixed(pruned, arrays),
-    mostLoads: bounds.loads ?? directive.accesses,
-    mostStores: bounds.stores ?? directive.accesses,
+    mostLoads: smaller(bounds.loads, directive.accesses),
+    mostStores: smaller(bounds.stores, directive.accesses),
     schedule: { iterationsPerRound: directive.schedule },
   };
   const host: HostCode = {
@@ -140,6 +140,10 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     ),
   };
 }
+
+/** What is counted, or what the program says: the one that is less. */
+const smaller = (counted: number | null, told: number | null) =>
+  counted === null || told === null ? (counted ?? told) : Math.min(counted, told);
 
 /** Names in clauses must be of arrays and variables that the loop uses. */
 function checkNames(lowering: Lowering): Diagnostic[] {
