@@ -33,15 +33,11 @@ const refused = (code: string, reason: string, span: Span, explanation?: Explana
 const article = (noun: string) => (/^[aeiou]/i.test(noun) ? `an ${noun}` : `a ${noun}`);
 
 export const loopError = {
-  syntax: (message: string, span: Span, help: string | undefined) =>
-    error(
-      "BELAY500",
-      `the file does not parse: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
-      span,
-      {
-        help,
-      },
-    ),
+  syntax: (message: string, span: Span, help: string | undefined) => {
+    const sentence = message.replace(/\.$/, "").replaceAll(". ", "; ");
+    const lower = `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
+    return error("BELAY500", `the file does not parse: ${lower}`, span, { help });
+  },
 
   tooDeep: (span: Span) =>
     error("BELAY501", "this nests too deeply to be translated", span, {
