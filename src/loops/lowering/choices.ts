@@ -96,7 +96,8 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Va
   }
   const branches = [branch(lowering, node.consequent), branch(lowering, node.alternate)] as const;
   const [a, b] = branches.map(({ value }) => value);
-  if (test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
+  const isPure = branches.every(({ before }) => before.length === 0);
+  if (isPure && test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
     const code = `(${test.code} ? ${a!.code} : ${b!.code})`;
     return a!.type === "boolean"
       ? hostBoolean(code)

@@ -92,6 +92,11 @@ function compareFloats(
   right: Value,
   node: Node,
 ): BooleanValue {
+  const differs = [left, right].some(
+    (value) => isFraction(value) && Math.fround(numberOf(value)) !== numberOf(value),
+  );
+  if (differs && (operator === "==" || operator === "!="))
+    return { kind: "boolean", ir: boolean(operator === "!=") };
   const [a, b] = [left, right].map((value, side): Expression => {
     if (value.kind === "integer" && !fitsFloat(lowering, value)) {
       return refuse(
@@ -110,12 +115,12 @@ function compareFloats(
   return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };
 }
 
+const numberOf = (value: Value) => (value as HostValue).constant as number;
+
 function constantBound(operator: BinaryOperator, { constant }: HostValue, isRight: boolean): Expression {
   const value = constant as number;
   const rounded = Math.fround(value);
   if (rounded === value || Number.isNaN(value)) return literal("f32", rounded);
-  // No f32 equals the constant, and none compares with NaN.
-  if (operator === "==" || operator === "!=") return literal("f32", Number.NaN);
   const up = operator === (isRight ? "<" : ">") || operator === (isRight ? ">=" : "<=");
   return literal("f32", neighbour(rounded, value, up));
 }

@@ -61,7 +61,7 @@ export function asInteger(lowering: Lowering, value: Value, node: Node): Integer
 }
 
 function integerOfHost(lowering: Lowering, value: HostValue, node: Node): IntegerValue {
-  const { constant, linear, code } = value;
+  const { constant, linear } = value;
   if (typeof constant === "number") {
     if (!Number.isSafeInteger(constant)) {
       refuse(
@@ -75,13 +75,14 @@ function integerOfHost(lowering: Lowering, value: HostValue, node: Node): Intege
     const ir = constant > 2 ** 31 - 1 ? literal("u32", constant) : literal("i32", constant);
     return integer(ir, between(constant, constant));
   }
-  requireInteger(lowering, code);
+  requireInteger(lowering, value);
   return integer(lowering.input(value, "i32"), { low: linear, high: linear });
 }
 
-/** The host checks what is not an integer by its nature. */
-export function requireInteger({ guards }: Lowering, code: string): void {
-  if (!/^[\p{ID_Continue}$]+\.length$/u.test(code)) guards.require(`Number.isSafeInteger(${code})`);
+/** The host checks what is not an integer anyway. */
+export function requireInteger({ guards }: Lowering, { code, linear, range }: HostValue): void {
+  if (range) guards.assumeWithin({ low: linear, high: linear }, range);
+  else guards.require(`Number.isSafeInteger(${code})`);
 }
 
 /** The value as an f32, rounded if it has to be. */

@@ -6,7 +6,6 @@ import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
 import { conditional, logical } from "./choices.ts";
 import { toIndex } from "./conversions.ts";
-import { hostValue } from "./linear.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
 import { refuse } from "./refusal.ts";
@@ -174,7 +173,7 @@ function member(lowering: Lowering, node: MemberExpression): Value {
     if (name === "length") {
       const array = arrayOf(lowering, node.object);
       const code = `${array.name}.length`;
-      return hostNumber(code, "integer", hostValue(code));
+      return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
     }
   }
   return loadOf(element(lowering, node));

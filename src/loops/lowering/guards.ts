@@ -13,6 +13,8 @@ export class Guards {
   readonly #conditions = new Set<string>();
   /** Each says that a bound is at most zero. */
   readonly #facts: Linear[] = [];
+  /** The same, but it need not be checked. */
+  readonly #known: Linear[] = [];
 
   /** A JavaScript condition that the others presuppose. */
   requireType(condition: string): void {
@@ -31,11 +33,16 @@ export class Guards {
     return state !== "never";
   }
 
+  /** Takes for granted that the interval lies in the other. */
+  assumeWithin(inner: Interval, outer: Interval): void {
+    this.#known.push(subtract(outer.low, inner.low), subtract(inner.high, outer.high));
+  }
+
   /** Whether `bound <= 0` is known, can be checked when the loop starts, or is never so. */
   state(bound: Linear): "known" | "open" | "never" {
     const number = known(bound);
     if (number !== undefined) return number <= 0 ? "known" : "never";
-    if (this.#facts.some((fact) => (difference(bound, fact) ?? 1) <= 0)) return "known";
+    if ([...this.#known, ...this.#facts].some((fact) => (difference(bound, fact) ?? 1) <= 0)) return "known";
     return isHopeless(bound) ? "never" : "open";
   }
 

@@ -142,7 +142,7 @@ function rounded(value: HostValue, round: "floor" | "ceil"): HostValue {
 }
 
 function requireWhole(lowering: Lowering, value: HostValue, node: ForStatement): void {
-  if (value.constant === undefined) requireInteger(lowering, value.code);
+  if (value.constant === undefined) requireInteger(lowering, value);
   else if (!Number.isSafeInteger(value.constant)) {
     refuse(loopError.notCounted("it does not count from integer to integer", headerOf(node)));
   }

@@ -1,6 +1,17 @@
 /** Operations on values that the host computes: done now where they are constant, else left to the host as they stand. */
-import { add, multiply, scale, subtract } from "./linear.ts";
-import { type HostValue, hostBoolean, hostConstant, hostNumber, type Nature } from "./values.ts";
+import { add, type Linear, multiply, scale, subtract } from "./linear.ts";
+import {
+  type HostValue,
+  hostBoolean,
+  hostConstant,
+  hostNumber,
+  type Interval,
+  int32,
+  type Nature,
+  negated,
+  sum,
+  uint32,
+} from "./values.ts";
 
 type Operation = (a: never, b: never) => number | boolean;
 
@@ -47,16 +58,26 @@ export function hostBinary(operator: string, left: HostValue, right: HostValue):
   const code = `(${left.code} ${operator} ${right.code})`;
   if (isRelational(operator)) return hostBoolean(code);
   const nature = natureOf(operator, left.nature, right.nature);
-  switch (operator) {
-    case "+":
-      return hostNumber(code, nature, add(left.linear, right.linear));
-    case "-":
-      return hostNumber(code, nature, subtract(left.linear, right.linear));
-    case "*":
-      return hostNumber(code, nature, multiply(left.linear, right.linear));
-    default:
-      return hostNumber(code, nature);
-  }
+  const linear = combined[operator]?.(left.linear, right.linear);
+  const range = rangeOf(operator, left.range, right.range);
+  return hostNumber(code, nature, { ...(linear && { linear }), range });
+}
+
+const combined: Readonly<Record<string, (left: Linear, right: Linear) => Linear>> = {
+  "+": add,
+  "-": subtract,
+  "*": multiply,
+};
+
+function rangeOf(
+  operator: string,
+  left: Interval | undefined,
+  right: Interval | undefined,
+): Interval | undefined {
+  if (isBitwise(operator)) return operator === ">>>" ? uint32 : int32;
+  if (!left || !right) return undefined;
+  if (operator === "+") return sum(left, right);
+  return operator === "-" ? sum(left, negated(right)) : undefined;
 }
 
 function natureOf(operator: string, left: Nature, right: Nature): Nature {
@@ -74,8 +95,11 @@ export function hostUnary(operator: "-" | "+" | "~" | "!", operand: HostValue): 
     return hostConstant(operator === "-" ? -constant : operator === "~" ? ~constant : constant);
   }
   if (operator === "+") return operand;
-  if (operator === "~") return hostNumber(`(~${code})`, "integer");
-  return hostNumber(`(-${code})`, operand.nature, scale(operand.linear, -1));
+  if (operator === "~") return hostNumber(`(~${code})`, "integer", { range: int32 });
+  return hostNumber(`(-${code})`, operand.nature, {
+    linear: scale(operand.linear, -1),
+    range: operand.range && negated(operand.range),
+  });
 }
 
 const integralFunctions = new Set(["floor", "ceil", "round", "trunc", "sign", "imul", "clz32"]);

@@ -36,6 +36,8 @@ export interface HostValue {
   readonly constant: number | boolean | undefined;
   readonly linear: Linear;
   readonly nature: Nature;
+  /** Where it surely is an integer: between which ones. */
+  readonly range: Interval | undefined;
 }
 
 /**
@@ -98,13 +100,21 @@ export function hostConstant(value: number | boolean): HostValue {
     constant: value,
     linear: isNumber ? constant(value) : unknown,
     nature: Number.isInteger(value) ? "integer" : "float",
+    range: Number.isSafeInteger(value) ? between(value as number, value as number) : undefined,
   };
 }
 
 const literalCode = (value: number | boolean) => (Object.is(value, -0) ? "-0" : String(value));
 
-export function hostNumber(code: string, nature: Nature, linear = hostValue(code)): HostValue {
-  return { kind: "host", type: "number", code, constant: undefined, linear, nature };
+export function hostNumber(
+  code: string,
+  nature: Nature,
+  {
+    linear = hostValue(code),
+    range,
+  }: { readonly linear?: Linear; readonly range?: Interval | undefined } = {},
+): HostValue {
+  return { kind: "host", type: "number", code, constant: undefined, linear, nature, range };
 }
 
 export const hostBoolean = (code: string): HostValue => ({
@@ -114,6 +124,7 @@ export const hostBoolean = (code: string): HostValue => ({
   constant: undefined,
   linear: unknown,
   nature: "any",
+  range: undefined,
 });
 
 /** The smallest interval that holds both. */
