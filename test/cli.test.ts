@@ -214,7 +214,7 @@ describe("belay bench rmt", () => {
 
   it.each([
     [["--only", "sobel"], '"sobel" is none of'],
-    [["--measure", "overhead,heat"], '"heat" is none of overhead, roofline'],
+    [["--measure", "overhead,heat"], '"heat" is none of overhead, auto, roofline'],
     [["--runs", "0"], "Expected a whole number from 1 on."],
     [["--size", "medium"], "Allowed choices are small, full."],
   ])("refuses %j", async (flags, message) => {

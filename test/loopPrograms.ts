@@ -36,7 +36,7 @@ export function evaluateTranslated(source: string, filename = "loops.ts") {
 }
 
 /** Executes a loop with its CPU version, a few iterations at a time. */
-export function runInParts(call: SpeculateCall) {
+function runInParts(call: SpeculateCall) {
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };

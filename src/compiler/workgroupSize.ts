@@ -17,7 +17,7 @@ export function invocationCount(program: Program, kernel: FunctionDeclaration): 
 }
 
 /** How many replicas of an invocation a workgroup has at once. */
-export const replicasAtOnce = (pairing: Pairing): 1 | 2 => (pairing === "passes" ? 1 : 2);
+const replicasAtOnce = (pairing: Pairing): 1 | 2 => (pairing === "passes" ? 1 : 2);
 
 /** The most invocations that a workgroup may have that is to be protected. */
 export function mostInvocations(limits: KernelLimits, pairing: Pairing): number {

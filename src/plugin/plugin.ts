@@ -35,4 +35,3 @@ export const speculation: UnpluginInstance<SpeculationPluginOptions | undefined>
 const isRefusal = (code: string) => code >= "BELAY510" && code < "BELAY530";
 
 export const { vite, rollup, rolldown, esbuild, webpack } = speculation;
-export default speculation;

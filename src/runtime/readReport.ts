@@ -34,8 +34,10 @@ export function readReport(kernel: Kernel, words: Uint32Array): Findings {
   const unverified = records.flatMap((record) => readUnverified(kernel, record) ?? []);
   const sides = records.filter((record) => !readUnverified(kernel, record));
   const cells = readCells(kernel, words.subarray(reportWords.total));
+  // Twins that did not meet don't balance either, which says nothing about faults.
+  const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
   return {
-    faults: [...joinSides(sides.map((record) => readSide(kernel, record))), ...cells.faults],
+    faults: [...joinSides(sides.map((record) => readSide(kernel, record))), ...(apart ? [] : cells.faults)],
     unverified,
     count: words[reportWords.detections]! + cells.count,
   };

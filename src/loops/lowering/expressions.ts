@@ -24,7 +24,7 @@ import {
 } from "./values.ts";
 
 /** Elements of these arrays, as numbers. */
-export const rangeOfElement: Readonly<Record<string, Interval>> = {
+const rangeOfElement: Readonly<Record<string, Interval>> = {
   i8: between(-128, 127),
   u8: between(0, 255),
   u8c: between(0, 255),
@@ -229,7 +229,7 @@ function arrayOf(lowering: Lowering, node: Source): AccessedArray {
   return refuse(loopError.unknownType(node.name, node, arrayHelp(node.name)));
 }
 
-export const arrayHelp = (name: string) =>
+const arrayHelp = (name: string) =>
   `only typed arrays have elements that a GPU can hold: declare it as \`${name}: Float32Array\``;
 
 export const spanOf = ({ start, end }: Node) => ({ start, end });

@@ -43,7 +43,6 @@ const relational: Readonly<Record<string, (a: number, b: number) => boolean>> = 
 
 export const isBitwise = (operator: string) => ["&", "|", "^", "<<", ">>", ">>>"].includes(operator);
 export const isRelational = (operator: string) => Object.hasOwn(relational, operator);
-export const isArithmetic = (operator: string) => Object.hasOwn(numeric, operator);
 
 /** An operation on two host values, or undefined when JavaScript would do something else than arithmetic. */
 export function hostBinary(operator: string, left: HostValue, right: HostValue): HostValue | undefined {

@@ -146,7 +146,7 @@ export const typeOfVariable = (variable: Variable): ValueType => {
 };
 
 /** Integers that an i32 does not hold and a u32 does. */
-export function isUnsigned({ low, high }: Interval): boolean {
+function isUnsigned({ low, high }: Interval): boolean {
   const [first, last] = [known(low), known(high)];
   return first !== undefined && first >= 0 && last !== undefined && last > 2 ** 31 - 1;
 }

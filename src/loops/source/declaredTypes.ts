@@ -13,7 +13,7 @@ export type DeclaredType =
   | { readonly kind: "unknown" };
 
 /** The typed arrays that a loop may access, by class. */
-export const elementTypes: Readonly<Record<string, ElementType>> = {
+const elementTypes: Readonly<Record<string, ElementType>> = {
   Int8Array: "i8",
   Uint8Array: "u8",
   Uint8ClampedArray: "u8c",
