@@ -1,4 +1,5 @@
 import { median } from "simple-statistics";
+import { parse } from "../wgsl/parser.ts";
 
 /** Compute passes that a device can time in one run. */
 const mostPasses = 2048;
@@ -14,6 +15,7 @@ export class PassTimes {
   readonly #resolved: GPUBuffer;
   readonly #readable: GPUBuffer;
   readonly #names = new WeakMap<GPUComputePipeline, string>();
+  readonly #sources = new WeakMap<GPUShaderModule, string>();
   /** The kernels of each pass of this run. */
   #passes: Set<string>[] = [];
   /** By the names of a pass's kernels: its milliseconds in each run, summed over the passes alike. */
@@ -70,13 +72,20 @@ export class PassTimes {
   #follow(): void {
     const device = this.#device;
     const native = {
+      module: device.createShaderModule.bind(device),
       pipeline: device.createComputePipeline.bind(device),
       pipelineAsync: device.createComputePipelineAsync.bind(device),
       encoder: device.createCommandEncoder.bind(device),
     };
     const named = (pipeline: GPUComputePipeline, { label, compute }: GPUComputePipelineDescriptor) => {
-      this.#names.set(pipeline, label || compute.entryPoint || "main");
+      const name = label || compute.entryPoint || entryPointOf(this.#sources.get(compute.module));
+      if (name) this.#names.set(pipeline, name);
       return pipeline;
+    };
+    device.createShaderModule = (descriptor) => {
+      const module = native.module(descriptor);
+      this.#sources.set(module, descriptor.code);
+      return module;
     };
     device.createComputePipeline = (descriptor) => named(native.pipeline(descriptor), descriptor);
     device.createComputePipelineAsync = async (descriptor) =>
@@ -113,4 +122,14 @@ export class PassTimes {
     };
     return pass;
   }
+}
+
+/** The compute entry point of a module that has one, which pipelines need not name. */
+function entryPointOf(wgsl = ""): string | undefined {
+  const [first] = parse(wgsl).module.declarations.flatMap((declaration) =>
+    declaration.kind === "function" && declaration.attributes.some(({ name }) => name === "compute")
+      ? [declaration.name]
+      : [],
+  );
+  return first;
 }

@@ -5,20 +5,23 @@ import { harden } from "./harden.ts";
 import { tune } from "./tune.ts";
 import type { Workload } from "./workload.ts";
 
-const code = /* wgsl */ `
+const kernel = (name: string, body: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> squares: array<u32>;
-@compute @workgroup_size(16) fn square(@builtin(global_invocation_id) id: vec3u) { squares[id.x] = id.x * id.x; }
-@compute @workgroup_size(16) fn double(@builtin(global_invocation_id) id: vec3u) { squares[id.x] += squares[id.x]; }`;
+@compute @workgroup_size(16) fn ${name}(@builtin(global_invocation_id) id: vec3u) { ${body} }`;
+const codes = [
+  kernel("square", "squares[id.x] = id.x * id.x;"),
+  kernel("double", "squares[id.x] += squares[id.x];"),
+];
 
-/** Two kernels, each in a pass of its own. */
+/** Two kernels that their pipelines do not name, each in a pass of its own. */
 const workload: Workload = async (device) => {
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: 256, usage: STORAGE | COPY_SRC });
   const readable = device.createBuffer({ size: 256, usage: COPY_DST | MAP_READ });
-  const module = device.createShaderModule({ code });
   const encoder = device.createCommandEncoder();
-  for (const entryPoint of ["square", "double"]) {
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+  for (const code of codes) {
+    const module = device.createShaderModule({ code });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const layout = pipeline.getBindGroupLayout(0);
     const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
     const pass = encoder.beginComputePass();
