@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { renderDiagnostic } from "../diagnostics/render.ts";
 import { eraseTypes } from "./eraseTypes.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
+import { asBuilt } from "./severity.ts";
 
 /** Node.js erases types itself from version 22.18 on. */
 const erasesTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript);
@@ -33,7 +34,7 @@ export function load<Result>(
 function translated(source: string, path: string, format: "commonjs" | "module"): string {
   const { code, map, diagnostics } = replaceLoops(source, path, format);
   for (const diagnostic of diagnostics) {
-    process.stderr.write(`${renderDiagnostic(diagnostic, source, { file: path })}\n\n`);
+    process.stderr.write(`${renderDiagnostic(asBuilt(diagnostic), source, { file: path })}\n\n`);
   }
   return code === undefined ? source : `${code}\n//# sourceMappingURL=${map!.toUrl()}\n`;
 }

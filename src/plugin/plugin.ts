@@ -2,6 +2,7 @@
 import { createUnplugin, type UnpluginInstance } from "unplugin";
 import { renderDiagnostic } from "../diagnostics/render.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
+import { asBuilt } from "./severity.ts";
 
 export interface SpeculationPluginOptions {
   /** Makes a loop that cannot be translated an error. Otherwise it stays as it is, and a warning says why. Default: false. */
@@ -19,10 +20,10 @@ export const speculation: UnpluginInstance<SpeculationPluginOptions | undefined>
         if (!mayHaveLoops(source)) return null;
         const filename = id.replace(/\?.*$/, "");
         const { code, map, diagnostics } = replaceLoops(source, filename);
-        for (const diagnostic of diagnostics) {
+        for (const found of diagnostics) {
+          const diagnostic = asBuilt(found, options?.strict);
           const text = renderDiagnostic(diagnostic, source, { file: filename });
-          const isError = diagnostic.severity === "error" && (options?.strict || !isRefusal(diagnostic.code));
-          if (isError) this.error(text);
+          if (diagnostic.severity === "error") this.error(text);
           else this.warn(text);
         }
         return code === undefined ? null : { code, map: map ?? null };
@@ -30,8 +31,5 @@ export const speculation: UnpluginInstance<SpeculationPluginOptions | undefined>
     },
   }),
 );
-
-/** A loop that stays sequential is still right; a directive that is wrong is not. */
-const isRefusal = (code: string) => code >= "BELAY510" && code < "BELAY530";
 
 export const { vite, rollup, rolldown, esbuild, webpack } = speculation;

@@ -65,10 +65,10 @@ function importOf(format: string, prefix: string): string {
 
 /** The call of the engine, and the condition under which it stands for the loop. */
 function callOf({ loop, host }: TranslatedLoop, prefix: string, at: number): string {
-  const object = (pairs: Readonly<Record<string, string>>) =>
-    `{ ${Object.entries(pairs)
-      .map(([name, code]) => (name === code ? name : `${JSON.stringify(name)}: ${code}`))
-      .join(", ")} }`;
+  const object = (pairs: Readonly<Record<string, string>>) => {
+    const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
+    return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+  };
   const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
   const call = `await ${prefix}speculate(${object({
     loop: `${prefix}loop${at}`,
@@ -82,9 +82,7 @@ function callOf({ loop, host }: TranslatedLoop, prefix: string, at: number): str
     count: host.count,
   })})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
-    Object.entries(host[kind]).map(
-      ([name, variable]) => `${variable} = ${prefix}result.${kind}[${JSON.stringify(name)}];`,
-    ),
+    Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
   );
   const statements = results.length > 0 ? [`const ${prefix}result = ${call};`, ...results] : [`${call};`];
   return `if (${host.guards.join(" && ")}) { ${statements.join(" ")} } else`;

@@ -1,0 +1,90 @@
+import { SourceMap } from "node:module";
+import { describe, expect, it } from "vitest";
+import { evaluate } from "../../test/loopPrograms.ts";
+import { replaceLoops } from "./replaceLoops.ts";
+
+const relax = `export async function relax(a: Int32Array, p: Uint32Array, n: number) {
+  "use speculate";
+  let last = 0;
+  //#pragma omp for target(webgpu) speculate(a)
+  outer: for (let i = 0; i < n; i++) {
+    a[p[i]!] = a[i]! + 1;
+    last = i;
+  }
+  return last;
+}
+`;
+
+describe("replaceLoops", () => {
+  it("puts a call of the engine before the loop, which stays for what the call does not cover", () => {
+    const { code, diagnostics } = replaceLoops(relax, "relax.ts");
+    expect(diagnostics.map(({ code }) => code)).toEqual(["BELAY531"]);
+    expect(
+      code!.split("\n").slice(-11).join("\n"),
+    ).toBe(`export async function relax(a: Int32Array, p: Uint32Array, n: number) {
+  "use speculate";
+  let last = 0;
+  //#pragma omp for target(webgpu) speculate(a)
+  { if (typeof n === "number" && typeof last === "number" && a instanceof Int32Array && p instanceof Uint32Array && Number.isSafeInteger(n) && Object.is(last | 0, last) && n <= 2147483648) { const $belay_result = await $belay_speculate({ loop: $belay_loop0, sequential: $belay_sequential0, arrays: { a, p }, inputs: {}, carried: { last }, reductions: {}, first: 0, step: 1, count: Math.max(0, n) }); last = $belay_result.carried.last; } else outer: for (let i = 0; i < n; i++) {
+    a[p[i]!] = a[i]! + 1;
+    last = i;
+  } }
+  return last;
+}
+`);
+  });
+
+  it("leaves the loop to the program where a guard fails", async () => {
+    const { code } = replaceLoops(relax, "relax.ts");
+    let calls = 0;
+    const { relax: run } = evaluate(code!, async () => {
+      calls++;
+      return { carried: { last: -1 } };
+    });
+    const call = (n: unknown, a: unknown = new Int32Array(4)) =>
+      run!(...([a, new Uint32Array(4), n] as never[]));
+    expect(await call(3)).toBe(-1);
+    expect(calls).toBe(1);
+    expect(await call(2.5)).toBe(2);
+    expect(await call("3")).toBe(2);
+    expect(await call(3, new Float64Array(4))).toBe(2);
+    expect(calls).toBe(1);
+  });
+
+  it("keeps the places of everything else", () => {
+    const { code, map } = replaceLoops(relax, "relax.ts");
+    const payload = JSON.parse(map!.toString());
+    const lines = code!.split("\n");
+    for (const text of ["return last", "a[p[i]!]", "export async"]) {
+      const line = lines.findIndex((one) => one.includes(text));
+      const entry = new SourceMap(payload).findEntry(line, lines[line]!.indexOf(text));
+      const original = relax.split("\n");
+      const expected = original.findIndex((one) => one.includes(text));
+      expect(entry).toMatchObject({
+        originalLine: expected,
+        originalColumn: original[expected]!.indexOf(text),
+      });
+    }
+  });
+
+  it.each([
+    ["module", "m.ts", 'import { speculate as $belay_speculate } from "belay-gpu/speculate";'],
+    ["CommonJS module", "m.cts", 'const { speculate: $belay_speculate } = require("belay-gpu/speculate");'],
+  ])("imports the engine into a %s", (_, filename, line) => {
+    expect(replaceLoops(relax, filename).code!.split("\n")[0]).toBe(line);
+  });
+
+  it("uses no name of the program, and leaves the first line of a script", () => {
+    const { code } = replaceLoops(`#!/usr/bin/env node\nconst $belay_loop0 = 1;\n${relax}`, "m.ts");
+    const lines = code!.split("\n");
+    expect(lines[0]).toBe("#!/usr/bin/env node");
+    expect(lines[1]).toBe('import { speculate as $$belay_speculate } from "belay-gpu/speculate";');
+    expect(code).toContain("const $$belay_loop0 = {");
+  });
+
+  it("changes nothing in a file whose loops are refused", () => {
+    const codes = replaceLoops(relax.replace("async ", ""), "m.ts").diagnostics.map(({ code }) => code);
+    expect(codes).toContain("BELAY519");
+    expect(replaceLoops(relax.replace("async ", ""), "m.ts").code).toBeUndefined();
+  });
+});
