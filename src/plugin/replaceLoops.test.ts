@@ -67,11 +67,13 @@ describe("replaceLoops", () => {
     }
   });
 
-  it.each([
-    ["module", "m.ts", 'import { speculate as $belay_speculate } from "belay-gpu/speculate";'],
-    ["CommonJS module", "m.cts", 'const { speculate: $belay_speculate } = require("belay-gpu/speculate");'],
-  ])("imports the engine into a %s", (_, filename, line) => {
-    expect(replaceLoops(relax, filename).code!.split("\n")[0]).toBe(line);
+  it("imports the engine as the kind of module can", () => {
+    const first = (filename: string) => replaceLoops(relax, filename).code!.split("\n")[0];
+    expect(first("m.ts")).toBe('import { speculate as $belay_speculate } from "belay-gpu/speculate";');
+    expect(first("m.cts")).toMatch(/^const \$belay_loop0/);
+    expect(replaceLoops(relax, "m.cts").code).toContain(
+      'await (await import("belay-gpu/speculate")).speculate({',
+    );
   });
 
   it("uses no name of the program, and leaves the first line of a script", () => {

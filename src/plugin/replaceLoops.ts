@@ -1,5 +1,6 @@
 import MagicString, { type SourceMap } from "magic-string";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { directiveModule } from "../loops/source/speculatedLoops.ts";
 import { type TranslatedLoop, translate } from "../loops/translate.ts";
 
 export interface Replacement {
@@ -32,8 +33,11 @@ export function replaceLoops(
 
   const text = new MagicString(source);
   const prefix = freshPrefix(source);
+  // CommonJS cannot require a module in all versions of Node.js.
+  const engine =
+    format === "module" ? `${prefix}speculate` : `(await import("${directiveModule}")).speculate`;
   for (const [at, loop] of replaced.entries()) {
-    text.appendLeft(loop.span.start, `{ ${callOf(loop, prefix, at)} `);
+    text.appendLeft(loop.span.start, `{ ${callOf(loop, engine, prefix, at)} `);
     if (loop.span.start < loop.start) text.remove(loop.span.start, loop.start);
     text.appendRight(loop.span.end, " }");
   }
@@ -42,7 +46,9 @@ export function replaceLoops(
       `const ${prefix}loop${at} = ${JSON.stringify(loop)}, ${prefix}sequential${at} = ${sequential.trim()};`,
   );
   const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
-  text.appendLeft(start, [importOf(format, prefix), ...constants, ""].join("\n"));
+  const imports =
+    format === "module" ? [`import { speculate as ${prefix}speculate } from "${directiveModule}";`] : [];
+  text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
   return {
     code: text.toString(),
     map: text.generateMap({ source: filename, includeContent: true, hires: "boundary" }),
@@ -57,20 +63,14 @@ function freshPrefix(source: string): string {
   return prefix;
 }
 
-function importOf(format: string, prefix: string): string {
-  return format === "commonjs"
-    ? `const { speculate: ${prefix}speculate } = require("belay-gpu/speculate");`
-    : `import { speculate as ${prefix}speculate } from "belay-gpu/speculate";`;
-}
-
 /** The call of the engine, and the condition under which it stands for the loop. */
-function callOf({ loop, host }: TranslatedLoop, prefix: string, at: number): string {
+function callOf({ loop, host }: TranslatedLoop, engine: string, prefix: string, at: number): string {
   const object = (pairs: Readonly<Record<string, string>>) => {
     const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   };
   const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
-  const call = `await ${prefix}speculate(${object({
+  const call = `await ${engine}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
     arrays: object(arrays),
