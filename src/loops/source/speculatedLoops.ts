@@ -39,7 +39,7 @@ export interface FoundLoops {
 }
 
 /** Where programs import the call form from. */
-const directiveModule = "belay-gpu/speculate";
+export const directiveModule = "belay-gpu/speculate";
 
 /** Finds the loops that have directives, and the directives that have no loop. */
 export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
