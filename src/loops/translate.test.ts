@@ -66,7 +66,7 @@ describe("the number of iterations", () => {
       "let i = 0.5; i < n; i++",
       "let i = 0.5; i < n; i++: not parallelized because it does not count from integer to integer",
     ],
-    ["var i = 0; i < n; i++", "var i = 0; i < n; i++: not parallelized because its header does not count"],
+    ["var i = 0; i < n; i++", "var i = 0: not parallelized because its index is declared with `var`"],
     [
       "let i = 0; i < 5000000000; i++",
       "let i = 0; i < 5000000000; i++: not parallelized because its index may have more than 32 bits",
@@ -154,6 +154,7 @@ describe("integers", () => {
     "if (u[i]! < n) a[i] = 1;",
     "if (a[i]! > 2.5) a[i] = 1;",
     "c[i] = a[i]! > 0 ? 255 : 0;",
+    "a[i] = a[u[i]! + 1]! + a[p[i]! - 1]! + a[u[i]! + c[i]!]!;",
   ])("%s is exact", (body) => {
     loopOf(file(body));
   });

@@ -238,6 +238,8 @@ function elementValue(lowering: Lowering, element: ElementType, value: Value, no
   const whole =
     value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
   if (value.kind === "boolean") return toBits(lowering, value, node);
+  // What is clamped is rounded, which an f32 cannot do for a double.
+  if (value.kind === "pending") return refusePending(node);
   return whole ?? toFloat(lowering, value, node);
 }
 

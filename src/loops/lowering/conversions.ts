@@ -25,11 +25,6 @@ import {
 export const safe = between(-(2 ** 53), 2 ** 53);
 /** Integers that an f32 tells apart. */
 const exactFloats = between(-(2 ** 24), 2 ** 24);
-/**
- * What an index may be: it is taken modulo 2^32, and whatever is no element must stay none. No array of a GPU has 2^31 elements.
- */
-const indexable = between(-(2 ** 31), 2 ** 32 - 1);
-
 /** The same number for the part of the loop behind, which JavaScript does not convert. */
 export function as(type: ValueType, ir: Expression): Expression {
   return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
@@ -207,25 +202,6 @@ export function commonType({ guards }: Lowering, ranges: readonly Interval[]): "
   });
   return (states.find(({ state }) => state === "known") ?? states.find(({ state }) => state === "open"))
     ?.type;
-}
-
-/** The value as the index of an array, and what is known about it. */
-export function toIndex(
-  lowering: Lowering,
-  value: Value,
-  node: Node,
-): { readonly ir: Expression; readonly known: IntegerValue | null } {
-  if (value.kind === "float") {
-    noteUse(lowering, value.ir, "integer");
-    return { ir: value.ir, known: null };
-  }
-  const index = asInteger(lowering, value, node);
-  if (!index) {
-    return value.kind === "pending" ? refusePending(node) : refuse(loopError.unsupported("this index", node));
-  }
-  noteUse(lowering, index.ir, "integer");
-  if (!lowering.guards.requireWithin(rangeOfInteger(lowering, index), indexable)) refuseWide(node);
-  return { ir: index.ir, known: index };
 }
 
 /** Whether every value of the range is one that an f32 has; the host checks what only it knows. */

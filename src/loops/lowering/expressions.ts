@@ -5,7 +5,7 @@ import { binary, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
 import { conditional, logical } from "./choices.ts";
-import { toIndex } from "./conversions.ts";
+import { indexOf } from "./indices.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
 import { refuse } from "./refusal.ts";
@@ -208,7 +208,7 @@ export function element(lowering: Lowering, node: MemberExpression): Place {
     );
   }
   const array = arrayOf(lowering, node.object);
-  const { ir, known } = toIndex(lowering, expression(lowering, node.property), node.property);
+  const { ir, known } = indexOf(lowering, array, node.property);
   return { array, ir, index: known, span: spanOf(node) };
 }
 

@@ -55,10 +55,12 @@ export class Guards {
     return states.includes("open") ? "open" : "known";
   }
 
+  /** Requires that the interval lies in the other, unless that is known. False when it cannot. */
   requireWithin(inner: Interval, outer: Interval): boolean {
-    return [subtract(outer.low, inner.low), subtract(inner.high, outer.high)].every((bound) =>
-      this.requireNotPositive(bound),
-    );
+    if (this.within(inner, outer) === "never") return false;
+    this.requireNotPositive(subtract(outer.low, inner.low));
+    this.requireNotPositive(subtract(inner.high, outer.high));
+    return true;
   }
 
   /** All conditions as JavaScript, the types first; bounds that others imply are left out. */

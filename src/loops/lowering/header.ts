@@ -24,6 +24,11 @@ export interface Header {
 /** Translates the header of the speculated loop, and gives the index its meaning. */
 export function loopHeader(lowering: Lowering, node: ForStatement): Header {
   const counted = countedLoop(node);
+  if (!counted && node.init?.type === "VariableDeclaration" && node.init.kind === "var") {
+    return refuse(
+      loopError.notCounted("its index is declared with `var`", node.init, "declare it with `let`"),
+    );
+  }
   if (!counted) return refuse(loopError.notCounted("its header does not count", headerOf(node)));
   const binding = lookUp(lowering.scope, counted.name)!;
   if (binding.assignments.length > 1) {
