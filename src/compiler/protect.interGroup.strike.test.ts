@@ -233,6 +233,31 @@ it("waits until the pair before has left its place", async () => {
   expect(hasWaitedTooLong(output)).toBe(true);
 });
 
+it("leaves its place in its turn, also where it has stored nothing", async () => {
+  const silent = `
+    @group(0) @binding(3) var<storage, read_write> sums: array<u32>;
+    @compute @workgroup_size(8) fn main(@builtin(workgroup_id) w: vec3u, @builtin(global_invocation_id) id: vec3u) {
+      if (w.x != 1u) { sums[id.x] = id.x; }
+    }`;
+  const three: KernelInput = { buffers: { 3: new Uint32Array(24) }, workgroups: [3, 1, 1] };
+  const onePlace = change(guard({ check: "store" }, silent), /let places = [^;]*;/g, "let places = 1u;");
+  // A twin of the first pair stays until one of the second, which is silent, wants to leave before it.
+  const slow = change(
+    onePlace,
+    "fn belay_leave_place() {",
+    `$& for (var i = 0u; belay_pair == 0u && belay_replica == 1u && i < 65536u; i++) {
+      let mark = atomicLoad(&belay_report.places[0]);
+      if (mark != belay_stamp && mark != ~belay_stamp_before && mark != 0u) { break; }
+    }`,
+  );
+  expect(detections(await runTwins(device, slow, three))).toBe(0);
+  const hasty = change(slow, "!(belay_place_is_free | has_given_up)", "false");
+  let isStuck = false;
+  for (let attempt = 0; attempt < 20 && !isStuck; attempt++)
+    isStuck = hasWaitedTooLong(await runKernel(device, hasty, three, {}, { patience: 2 ** 12 }));
+  expect(isStuck).toBe(true);
+});
+
 it("does not wait where nothing needs it", () => {
   const { entryPoints } = guard({ check: "signature" });
   expect(entryPoints[0]!.interGroup).toMatchObject({ blocking: false });

@@ -95,7 +95,12 @@ export function mailboxDeclarations(names: Names, words: number): string {
     workgroupBarrier();
     if (${n("local")} == 0u) {
       let place = &${report}.places[${n("place")}];
-      let mark = ${n("stamp")} + select(0u, ${gaveUp}, atomicLoad(&${n("given_up")}) != 0u);
+      let has_given_up = atomicLoad(&${n("given_up")}) != 0u;
+      // A pair that had nothing to say leaves in its turn too, or the one after it would wait for a mark that never stands.
+      for (var i = 0u; i < ${patienceOf(names)} && !(${n("place_is_free")} | has_given_up); i++) {
+        ${n("place_is_free")} = atomicLoad(place) == ~${n("stamp_before")};
+      }
+      let mark = ${n("stamp")} + select(0u, ${gaveUp}, has_given_up);
       if ((atomicExchange(place, mark) | ${gaveUp}) == (${n("stamp")} | ${gaveUp})) {
         atomicStore(place, ~${n("stamp")});
       }
