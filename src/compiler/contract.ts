@@ -7,7 +7,7 @@ import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuf
 import type { RankedConfiguration } from "./choice.ts";
 import type { Structure } from "./configurations.ts";
 
-export { recordCause, reportWords } from "../transforms/reportBuffer.ts";
+export { memoryStatus, recordCause, reportWords } from "../transforms/reportBuffer.ts";
 export type {
   BindingAccess,
   BindingPoint,
@@ -62,7 +62,77 @@ export interface ShadowBinding {
   readonly hasAtomics?: true;
 }
 
+/**
+ * How the memory behind a kernel's bindings is coded: a code, and the granule of data bytes that one check word belongs to
+ * (4, 8 and 16 for `"secded32"`, `"secded64"` and `"secded128"`).
+ */
+export type SchemeName =
+  | "secded32"
+  | "secded64"
+  | "secded128"
+  | "detect"
+  | "hamming32"
+  | "hamming64"
+  | "packed32"
+  | "packed64";
+
+/** Schemes by binding point; a binding point without an entry has the default. */
+export interface MemorySchemes {
+  readonly default: SchemeName | "none";
+  readonly bindings: readonly { readonly of: BindingPoint; readonly scheme: SchemeName | "none" }[];
+}
+
+/** Where a kernel finds the check words. */
+export interface MemoryBindings {
+  /** A storage buffer of u32: the check words of all buffers. */
+  readonly arena: BindingPoint;
+  /** A uniform buffer of one `vec4<u32>` for each protected binding, by its `index` (`tableRow`). */
+  readonly table: BindingPoint;
+}
+
+/** A row of the table, in 32-bit words. What is not named is zero. */
+export const tableRow = {
+  /** Where in the arena the check word of the binding's first granule is. */
+  base: 0,
+  /** The size of the binding in bytes, as the program bound it. */
+  bytes: 1,
+  /** Words of a row. */
+  stride: 4,
+} as const;
+
+export interface ProtectedBinding {
+  readonly of: BindingPoint;
+  /** Its row of the table, and its name in memory records. */
+  readonly index: number;
+  readonly scheme: SchemeName;
+  /**
+   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"bracketed"`: it runs on raw words,
+   * so whoever dispatches it verifies the binding before, if it `loads` or stores parts, and encodes it after, if it `stores`.
+   */
+  readonly mode: "checked" | "bracketed";
+  readonly loads: boolean;
+  readonly stores: boolean;
+}
+
+/** What a kernel does about the memory that it uses. */
+export interface MemorySummary {
+  /**
+   * Set when a binding is checked: where the check words are bound, and whether the kernel stores to the arena (a
+   * `"storage"` binding of its layout, else `"read-only-storage"`).
+   */
+  readonly checks?: MemoryBindings & { readonly storesChecks: boolean };
+  /** Storage and uniform buffers that the entry point uses and that have a scheme. */
+  readonly bindings: readonly ProtectedBinding[];
+}
+
 export interface ProtectOptions {
+  /**
+   * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps their check words. A
+   * binding of a checked buffer must hold whole granules, and that of a uniform buffer a multiple of 16 bytes.
+   */
+  readonly memory?: SchemeName | "none" | MemorySchemes;
+  /** Where the check words are bound, as `reportBinding`. Default: behind the report. */
+  readonly memoryBindings?: MemoryBindings;
   /**
    * Default `"intra+lds"`. `"auto"` chooses flavor, check, channel and pairing: of those that detect faults in the
    * structures to `cover`, the one that promises to cost least for this kernel.
@@ -101,6 +171,8 @@ export interface EntryPointSummary {
   readonly redundancy: Redundancy;
   /** Set when `redundancy` is `"inter"`. */
   readonly interGroup?: InterGroup;
+  /** Set when a buffer that it uses has a code. */
+  readonly memory?: MemorySummary;
   /** Check sites reachable from this entry point. */
   readonly checks: readonly number[];
   /** Whether it uses the report buffer; the binding exists in its pipeline's default layout only then. */

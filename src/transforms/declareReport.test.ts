@@ -22,13 +22,12 @@ it("lays the report out as the host reads it", () => {
   const offsets = Object.fromEntries(
     type.members.map(({ name }, i) => [camelCase(name), words(memberOffsets(type)[i]!)]),
   );
-  const { armedLocalIndex: armedLocal, recordStride, recordCapacity, total, ...others } = reportWords;
-  expect(offsets).toEqual({ ...others, armedLocal });
-  const records = type.members.at(-1)!.type;
-  if (records.kind !== "array") throw new Error("the records are an array");
-  expect([words(strideOf(records)), records.count, words(sizeOf(type))]).toEqual([
-    recordStride,
-    recordCapacity,
-    total,
-  ]);
+  const { armedLocalIndex: armedLocal, total, ...others } = reportWords;
+  const { recordStride, recordCapacity, memoryRecordStride, memoryRecordCapacity, ...places } = others;
+  expect(offsets).toEqual({ ...places, armedLocal });
+  const shapes = type.members.flatMap(({ type: records }) =>
+    records.kind === "array" ? [words(strideOf(records)), records.count] : [],
+  );
+  expect(shapes).toEqual([recordStride, recordCapacity, memoryRecordStride, memoryRecordCapacity]);
+  expect(words(sizeOf(type))).toBe(total);
 });

@@ -27,7 +27,7 @@ export function declareReport(
   { group, binding, cells, mail = 0 }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
-  const headerPadding = 4 * (reportWords.records - reportWords.grid);
+  const headerPadding = 4 * (reportWords.records - reportWords.uncorrectable);
   const { declarations } = quote();
   const added = declarations`
     struct ${n("Record")} {
@@ -53,8 +53,11 @@ export function declareReport(
       armed_workgroup_z: u32,
       armed_local: u32,
       armed_occurrence: u32,
-      @size(${String(headerPadding)}) grid: u32,
+      grid: u32,
+      corrected: atomic<u32>,
+      @size(${String(headerPadding)}) uncorrectable: atomic<u32>,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
+      memory_records: array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}
       ${mail > 0 ? mailboxMembers(mail) : ""}
     }

@@ -69,6 +69,10 @@ export const reportWords = {
   armedOccurrence: 10,
   /** Which dimension of the grid is doubled, for an Inter-Group kernel that was told to look here (`InterGroup.doubling`). */
   grid: 11,
+  /** Loads that found, and corrected in registers, a bad granule; one granule may be loaded many times. */
+  corrected: 12,
+  /** Loads of granules that could not be corrected. */
+  uncorrectable: 13,
   /** First record. */
   records: 16,
   /**
@@ -77,8 +81,13 @@ export const reportWords = {
    */
   recordStride: 12,
   recordCapacity: 16,
+  /** First memory record. The first `memoryRecordCapacity` of the corrected and the uncorrectable loads are kept. */
+  memoryRecords: 16 + 12 * 16,
+  /** Words of a memory record: index of the binding, granule in the binding, syndrome, `memoryStatus`. */
+  memoryRecordStride: 4,
+  memoryRecordCapacity: 16,
   /** Words in all. */
-  total: 16 + 12 * 16,
+  total: 16 + 12 * 16 + 4 * 16,
 } as const;
 
 /** The cells of an Inter-Group report (`ReportLayout.cells`): more than workgroups run at once, so that few meet in one. */
@@ -95,6 +104,9 @@ export const recordCause = {
   /** No fault: nothing ran, as no dimension of the grid of an indirect dispatch has room for twice the workgroups. */
   gridTooLarge: 4,
 } as const;
+
+/** What became of a granule that did not fit its check word. */
+export const memoryStatus = { corrected: 1, uncorrectable: 2 } as const;
 
 /** Numbers the check sites of a module. */
 export class CheckSites {

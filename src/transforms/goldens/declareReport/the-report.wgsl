@@ -22,8 +22,11 @@ struct belay_Report {
   armed_workgroup_z: u32,
   armed_local: u32,
   armed_occurrence: u32,
-  @size(20) grid: u32,
+  grid: u32,
+  corrected: atomic<u32>,
+  @size(12) uncorrectable: atomic<u32>,
   records: array<belay_Record, 16>,
+  memory_records: array<array<u32, 4>, 16>,
 }
 
 @group(2) @binding(5) var<storage, read_write> belay_report: belay_Report;
