@@ -118,7 +118,7 @@ export default (device: GPUDevice) => create().workload(device);
  * Freivalds' check: A(Br) = (AB)r for a random vector r costs n² instead of n³. All numbers are whole and below
  * 2^53, so f64 compares them exactly: one wrong element is always found, several unless they happen to cancel.
  */
-function verifyProduct(
+export function verifyProduct(
   a: Float32Array,
   b: Float32Array,
   product: Float32Array,

@@ -1,0 +1,64 @@
+import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Prepared, type Program, runOnce, verifyExact } from "../program.ts";
+import { randomWords } from "../random.ts";
+
+const WORKGROUP = 256;
+
+const types = { 4: "u32", 8: "vec2u", 16: "vec4u" } as const;
+
+/** Nothing but memory: each invocation copies one element. */
+const kernelFor = (type: string) => /* wgsl */ `
+@group(0) @binding(0) var<storage, read> original: array<${type}>;
+@group(0) @binding(1) var<storage, read_write> duplicate: array<${type}>;
+
+@compute @workgroup_size(${WORKGROUP})
+fn copy(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let index = id.y * groups.x * ${WORKGROUP}u + id.x;
+  if (index < arrayLength(&original)) { duplicate[index] = original[index]; }
+}`;
+
+export interface CopyOptions {
+  readonly elements?: number;
+  readonly bytesPerElement?: keyof typeof types;
+  readonly seed?: number;
+}
+
+/** Copies a buffer, element by element. */
+export function create({ elements = 4096, bytesPerElement = 16, seed = 1 }: CopyOptions = {}): Program<{
+  duplicate: Uint32Array;
+}> {
+  const source = kernelFor(types[bytesPerElement]);
+  const words = randomWords((elements * bytesPerElement) / 4, seed);
+
+  const prepare = (device: GPUDevice): Prepared<{ duplicate: Uint32Array }> => {
+    const module = device.createShaderModule({ code: source });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const original = uploadBuffer(device, words);
+    const duplicate = resultBuffer(device, words.byteLength);
+    const bindings = bindBuffers(device, pipeline, original, duplicate);
+    return {
+      encode(encoder) {
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, bindings);
+        pass.dispatchWorkgroups(...gridOf(Math.ceil(elements / WORKGROUP)));
+        pass.end();
+      },
+      read: async () => ({ duplicate: new Uint32Array(await readBuffers(device, duplicate)) }),
+      destroy() {
+        original.destroy();
+        duplicate.destroy();
+      },
+    };
+  };
+
+  return {
+    prepare,
+    workload: runOnce(prepare),
+    verify: ({ duplicate }) => verifyExact("duplicate", duplicate, words),
+    kernelSources: { copy: source },
+    work: { bytes: 2 * words.byteLength, flops: 0 },
+  };
+}
+
+export default (device: GPUDevice) => create().workload(device);

@@ -1,0 +1,119 @@
+import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
+import { type Complex, fourier } from "../loops/fourier.ts";
+import { type Prepared, type Program, runOnce, type Verdict } from "../program.ts";
+import { randomFloats } from "../random.ts";
+import {
+  rootsFor,
+  type Side,
+  transformAcross,
+  transformAlongX,
+  workgroupsAcross,
+  workgroupsAlongX,
+} from "./fft3dKernels.ts";
+
+export interface Fft3dOptions {
+  /** Lengths along x, y and z; x varies fastest. Default 16, 16, 16. */
+  readonly sides?: readonly [Side, Side, Side];
+  readonly seed?: number;
+}
+
+/** The three-dimensional Fourier transform of f32 complex numbers, in three passes that each read and write all of them. */
+export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): Program<{
+  spectrum: Float32Array;
+}> {
+  const [x, y, z] = sides;
+  const numbers = x * y * z;
+  const signal = randomFloats(2 * numbers, seed);
+  const passes = [
+    { code: transformAlongX(x), roots: rootsFor(x, "alongX"), workgroups: workgroupsAlongX(x, numbers) },
+    {
+      code: transformAcross(y, x / 2),
+      roots: rootsFor(y, "across"),
+      workgroups: workgroupsAcross(y, numbers),
+    },
+    {
+      code: transformAcross(z, (x * y) / 2),
+      roots: rootsFor(z, "across"),
+      workgroups: workgroupsAcross(z, numbers),
+    },
+  ];
+
+  const prepare = (device: GPUDevice): Prepared<{ spectrum: Float32Array }> => {
+    const input = uploadBuffer(device, signal);
+    const [first, second] = [resultBuffer(device, 8 * numbers), resultBuffer(device, 8 * numbers)];
+    const places = [input, first, second, first];
+    const steps = passes.map(({ code, roots, workgroups }, i) => {
+      const module = device.createShaderModule({ code });
+      const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+      const table = uploadBuffer(device, roots);
+      const bindings = bindBuffers(device, pipeline, table, places[i]!, places[i + 1]!);
+      return { pipeline, table, bindings, workgroups };
+    });
+    return {
+      encode(encoder) {
+        const pass = encoder.beginComputePass();
+        for (const { pipeline, bindings, workgroups } of steps) {
+          pass.setPipeline(pipeline);
+          pass.setBindGroup(0, bindings);
+          pass.dispatchWorkgroups(workgroups);
+        }
+        pass.end();
+      },
+      read: async () => ({ spectrum: new Float32Array(await readBuffers(device, first)) }),
+      destroy() {
+        for (const buffer of [input, first, second, ...steps.map(({ table }) => table)]) buffer.destroy();
+      },
+    };
+  };
+
+  return {
+    prepare,
+    workload: runOnce(prepare),
+    verify: ({ spectrum }) => verifySpectrum(spectrum, spectrumOf(signal, sides)),
+    kernelSources: { alongX: passes[0]!.code, alongY: passes[1]!.code, alongZ: passes[2]!.code },
+    work: { bytes: 3 * 2 * 8 * numbers, flops: 5 * numbers * Math.log2(numbers) },
+  };
+}
+
+export default (device: GPUDevice) => create().workload(device);
+
+/** The transform in f64, line after line. The sign of its exponents is that of `fourier` when real and imaginary parts change places. */
+function spectrumOf(signal: Float32Array, [x, y, z]: readonly [Side, Side, Side]): Float64Array {
+  const spectrum = Float64Array.from(signal);
+  for (const [side, stride] of [
+    [x, 1],
+    [y, x],
+    [z, x * y],
+  ] as const) {
+    const line: Complex = { re: new Float64Array(side), im: new Float64Array(side) };
+    for (let start = 0; start < x * y * z; start++) {
+      if (Math.floor(start / stride) % side !== 0) continue;
+      for (let i = 0; i < side; i++) {
+        line.re[i] = spectrum[2 * (start + i * stride) + 1]!;
+        line.im[i] = spectrum[2 * (start + i * stride)]!;
+      }
+      const { re, im } = fourier(line);
+      for (let i = 0; i < side; i++) {
+        spectrum[2 * (start + i * stride)] = im[i]!;
+        spectrum[2 * (start + i * stride) + 1] = re[i]!;
+      }
+    }
+  }
+  return spectrum;
+}
+
+/**
+ * Compares each number with the right one. Errors are proportional to the length of the whole: 7·u for each stage at most on
+ * average (Higham, "Accuracy and stability of numerical algorithms", theorem 24.2), with u = 2^-23.
+ */
+function verifySpectrum(actual: Float32Array, expected: Float64Array): Verdict {
+  let squares = 0;
+  for (const part of expected) squares += part * part;
+  const tolerance = 7 * 2 ** -23 * Math.log2(expected.length / 2) * Math.sqrt(squares / expected.length);
+  for (let i = 0; i < expected.length; i++) {
+    if (!(Math.abs(actual[i]! - expected[i]!) <= tolerance)) {
+      return { ok: false, message: `spectrum[${i}] is ${actual[i]} instead of ${expected[i]}` };
+    }
+  }
+  return { ok: true, message: `all ${expected.length / 2} numbers of the spectrum are within rounding` };
+}

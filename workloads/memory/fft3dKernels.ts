@@ -1,0 +1,167 @@
+/** The passes of the three-dimensional Fourier transform, as WGSL. An element of `array<vec4f>` is two complex numbers side by side. */
+
+/** The lengths that a side can have: the squares of the transforms that an invocation does in registers. */
+export type Side = 16 | 256;
+
+/** Invocations of a workgroup that work side by side: neighbors in memory, sixteen numbers of 8 bytes each. */
+const ABREAST = 8;
+/** Lines of a workgroup in the pass along x. */
+const LINES = 16;
+
+export const workgroupsAlongX = (side: Side, numbers: number) => numbers / (LINES * side);
+export const workgroupsAcross = (side: Side, numbers: number) => numbers / (2 * ABREAST * side);
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i);
+const number = (value: number) => value.toFixed(9);
+
+/** Complex arithmetic on pairs, and transforms of four of them. */
+const ARITHMETIC = /* wgsl */ `
+fn times(a: vec4f, b: vec4f) -> vec4f {
+  return fma(a.xxzz, b, a.yyww * b.yxwz * vec4f(-1.0, 1.0, -1.0, 1.0));
+}
+
+fn turned(a: vec4f) -> vec4f {
+  return a.yxwz * vec4f(1.0, -1.0, 1.0, -1.0);
+}
+
+fn four(a: vec4f, b: vec4f, c: vec4f, d: vec4f) -> array<vec4f, 4> {
+  let evens = a + c;
+  let odds = b + d;
+  let left = a - c;
+  let right = turned(b - d);
+  return array(evens + odds, left + right, evens - odds, left - right);
+}`;
+
+/** A transform in registers: the first step is four transforms of four, the second works across them. */
+const SIXTEEN = /* wgsl */ `
+fn short(v: array<vec4f, 16>) -> array<vec4f, 16> {
+${range(4)
+  .map((i) => `  let s${i} = four(v[${i}], v[${i + 4}], v[${i + 8}], v[${i + 12}]);`)
+  .join("\n")}
+${range(4)
+  .map((k) => {
+    const terms = range(4).map((i) =>
+      i * k === 0 ? `s${i}[${k}]` : `times(s${i}[${k}], ${root(i * k, 16)})`,
+    );
+    return `  let t${k} = four(${terms.join(", ")});`;
+  })
+  .join("\n")}
+  return array(${range(16)
+    .map((i) => `t${i % 4}[${i >> 2}]`)
+    .join(", ")});
+}`;
+
+const FOUR = /* wgsl */ `
+fn short(v: array<vec4f, 4>) -> array<vec4f, 4> {
+  return four(v[0], v[1], v[2], v[3]);
+}`;
+
+function root(power: number, length: number): string {
+  const angle = (-2 * Math.PI * power) / length;
+  const [re, im] = [number(Math.cos(angle)), number(Math.sin(angle))];
+  return `vec4f(${re}, ${im}, ${re}, ${im})`;
+}
+
+/** The bindings of a pass and what it does in registers; a line has `radix` squared numbers. */
+function preamble(radix: 4 | 16): string {
+  const powers = range(radix - 1)
+    .slice(1)
+    .map((i) => {
+      const power = i + 1;
+      const half = power >> 1;
+      return `  let w${power} = times(w${half}, w${power - half});`;
+    });
+  const twiddled = range(radix).map((k) => (k === 0 ? "v[0]" : `times(v[${k}], w${k})`));
+  return /* wgsl */ `
+@group(0) @binding(0) var<storage, read> roots: array<vec4f>;
+@group(0) @binding(1) var<storage, read> before: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> after: array<vec4f>;
+
+var<workgroup> tile: array<vec4f, ${radix ** 2 * ABREAST}>;
+${ARITHMETIC}
+${radix === 16 ? SIXTEEN : FOUR}
+
+// Each times the power of w that its place is.
+fn twiddled(v: array<vec4f, ${radix}>, w1: vec4f) -> array<vec4f, ${radix}> {
+${powers.join("\n")}
+  return array(${twiddled.join(", ")});
+}`;
+}
+
+/**
+ * Transforms along y or z, many rows at once: neighbors in a workgroup hold neighbors in memory, and what an invocation
+ * gathers lies rows apart. The steps exchange through workgroup memory. Lines lie `stride` vectors apart.
+ *
+ * Source: Nukada, Ogata, Endo, Matsuoka, "Bandwidth intensive 3-D FFT kernel for GPUs using CUDA", SC 2008, with both
+ * steps of a line in one pass.
+ */
+export function transformAcross(side: Side, stride: number): string {
+  const radix = Math.sqrt(side) as 4 | 16;
+  return /* wgsl */ `${preamble(radix)}
+
+@compute @workgroup_size(${ABREAST}, ${radix})
+fn transformAcross(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  let column = group.x * ${ABREAST}u + local.x;
+  let first = column / ${stride}u * ${stride * side}u + column % ${stride}u + local.y * ${stride}u;
+  let rows = array(${range(radix)
+    .map((a) => `before[first + ${a * radix * stride}u]`)
+    .join(", ")});
+  let once = twiddled(short(rows), roots[local.y]);
+${range(radix)
+  .map((k) => `  tile[(${k * radix}u + local.y) * ${ABREAST}u + local.x] = once[${k}];`)
+  .join("\n")}
+  workgroupBarrier();
+  let twice = short(array(${range(radix)
+    .map((b) => `tile[(local.y * ${radix}u + ${b}u) * ${ABREAST}u + local.x]`)
+    .join(", ")}));
+${range(radix)
+  .map((k) => `  after[first + ${k * radix * stride}u] = twice[${k}];`)
+  .join("\n")}
+}`;
+}
+
+/**
+ * Transforms along x. A pair holds two numbers of the same line, so the exchange through workgroup memory also
+ * transposes squares of two by two; places are mixed so that no two invocations meet in a bank.
+ */
+export function transformAlongX(side: Side): string {
+  const radix = Math.sqrt(side) as 4 | 16;
+  const half = radix / 2;
+  const put = range(half).flatMap((m) =>
+    [0, 1].map((c) => {
+      const part = c === 0 ? "xy" : "zw";
+      const pair = `vec4f(once[${2 * m}].${part}, once[${2 * m + 1}].${part})`;
+      return `  tile[line + (2u * local.x + ${c}u) * ${half}u + (${m}u ^ local.x)] = ${pair};`;
+    }),
+  );
+  return /* wgsl */ `${preamble(radix)}
+
+@compute @workgroup_size(${half}, ${LINES})
+fn transformAlongX(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
+  let first = (group.x * ${LINES}u + local.y) * ${side / 2}u + local.x;
+  let line = local.y * ${side / 2}u;
+  let pairs = array(${range(radix)
+    .map((a) => `before[first + ${a * half}u]`)
+    .join(", ")});
+  let once = twiddled(short(pairs), roots[local.x]);
+${put.join("\n")}
+  workgroupBarrier();
+  let twice = short(array(${range(radix)
+    .map((b) => `tile[line + ${b * half}u + (local.x ^ ${b >> 1}u)]`)
+    .join(", ")}));
+${range(radix)
+  .map((k) => `  after[first + ${k * half}u] = twice[${k}];`)
+  .join("\n")}
+}`;
+}
+
+/** What `roots` holds for the passes across, and for the pass along x: the roots of unity that belong to a place in the first step. */
+export function rootsFor(side: Side, pass: "across" | "alongX"): Float32Array {
+  const radix = Math.sqrt(side);
+  const numbers = range(radix).flatMap((place) => {
+    const angle = (-2 * Math.PI * place) / side;
+    const value = [Math.cos(angle), Math.sin(angle)];
+    return pass === "across" ? [...value, ...value] : value;
+  });
+  return Float32Array.from(numbers);
+}

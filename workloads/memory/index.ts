@@ -1,0 +1,47 @@
+import * as histogram from "../histogram.ts";
+import type { CatalogEntry } from "../index.ts";
+import * as nBody from "../nBody.ts";
+import * as copy from "./copy.ts";
+import * as fft3d from "./fft3d.ts";
+import * as matrixProduct from "./matrixProduct.ts";
+import * as sparseProduct from "./sparseProduct.ts";
+import * as stencil from "./stencil.ts";
+
+/** The programs that the protection of memory is measured with. Full sizes are several times the caches of a large GPU. */
+export const memoryCatalog: readonly CatalogEntry[] = [
+  {
+    name: "fft3d",
+    small: () => fft3d.create(),
+    full: () => fft3d.create({ sides: [256, 256, 256] }),
+  },
+  {
+    name: "matrixProduct",
+    small: () => matrixProduct.create({ rows: 128, inner: 32 }),
+    full: () => matrixProduct.create({ rows: 4096 }),
+  },
+  ...[1024, 2048, 4096, 8192, 16_384].map((bodies) => ({
+    name: `nBody${bodies}`,
+    small: () => nBody.create({ bodies: bodies / 16, steps: 1 }),
+    full: () => nBody.create({ bodies, steps: 1 }),
+  })),
+  ...([16, 8, 4] as const).map((bytesPerElement) => ({
+    name: `copy${bytesPerElement}`,
+    small: () => copy.create({ elements: 1001, bytesPerElement }),
+    full: () => copy.create({ elements: 2 ** 28 / bytesPerElement, bytesPerElement }),
+  })),
+  {
+    name: "stencil",
+    small: () => stencil.create({ width: 65, height: 40 }),
+    full: () => stencil.create({ width: 8192 }),
+  },
+  ...(["random", "banded"] as const).map((structure) => ({
+    name: `sparse-${structure}`,
+    small: () => sparseProduct.create({ rows: 300, structure }),
+    full: () => sparseProduct.create({ rows: 2 ** 21, structure }),
+  })),
+  {
+    name: "histogram",
+    small: () => histogram.create({ samples: 20_001 }),
+    full: () => histogram.create({ samples: 2 ** 28 }),
+  },
+];
