@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, "..");
 /** Lowest first: a folder imports itself and what stands in a row before its own. */
 const rows = [
   ["wgsl", "loops"],
-  ["analysis"],
+  ["analysis", "codes"],
   ["transforms"],
   ["compiler"],
   ["runtime"],
