@@ -2,13 +2,15 @@
 import { harden } from "../runtime/harden.ts";
 import type { Outputs, Program } from "../runtime/workload.ts";
 import type { Configuration } from "./configurations.ts";
-import { detectionsOf, gapsOf } from "./overhead.ts";
+import { findingsOf, gapsOf } from "./overhead.ts";
 import { sameBits, TimedProgram } from "./timing.ts";
 
 export interface FaultFree extends Configuration {
   readonly runs: number;
   /** False alarms. */
   readonly detections: number;
+  /** Waits for a twin that ran out. */
+  readonly unverified: number;
   /** Runs whose outputs were not, bit for bit, those of the unprotected program. */
   readonly different: number;
 }
@@ -29,5 +31,5 @@ export async function countFalseAlarms(
     await guarded.run();
     if (!sameBits(await guarded.read(), expected)) different++;
   }
-  return { ...configuration, runs, detections: await detectionsOf(device), different };
+  return { ...configuration, runs, ...(await findingsOf(device)), different };
 }

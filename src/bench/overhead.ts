@@ -14,6 +14,8 @@ export interface Cost {
   readonly ratio: number;
   /** Records of disagreement; each is a false alarm, as no fault was injected. */
   readonly detections: number;
+  /** Records of waits for a twin that ran out: no alarm, and no verified result either. */
+  readonly unverified: number;
   /** Whether the last run gave the bits of the unprotected program. */
   readonly identical: boolean;
 }
@@ -63,7 +65,7 @@ export async function measureCost(
     protected: after,
     ratio: after.median / before.median,
     identical: sameBits(await guarded.read(), expected),
-    detections: await detectionsOf(device),
+    ...(await findingsOf(device)),
   };
 }
 
@@ -76,7 +78,9 @@ export async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Pro
   return gaps.length === 0 ? undefined : [...new Set(reasons)].join("; ") || "not protected";
 }
 
-export async function detectionsOf(device: HardenedDevice): Promise<number> {
+/** What all kernels of a device have reported. */
+export async function findingsOf(device: HardenedDevice): Promise<Pick<Cost, "detections" | "unverified">> {
   const { kernels } = await device.belay.report();
-  return kernels.reduce((sum, { detections }) => sum + detections, 0);
+  const sum = (what: "detections" | "unverified") => kernels.reduce((sum, each) => sum + each[what], 0);
+  return { detections: sum("detections"), unverified: sum("unverified") };
 }

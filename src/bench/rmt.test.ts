@@ -198,11 +198,11 @@ describe("the whole", () => {
     const times = { median: 1, lower: 1, upper: 1 };
     const [configuration] = configurationsFor(new Set() as GPUSupportedFeatures);
     const overhead = { ...configuration!, unprotected: times, protected: times, ratio: 1 };
-    const faultFree = { ...configuration!, runs: 1, detections: 0, different: 0 };
+    const faultFree = { ...configuration!, runs: 1, detections: 0, unverified: 0, different: 0 };
     const sound: ProgramResult = {
       name: "sum",
       verdict: { ok: true, message: "" },
-      overheads: [{ ...overhead, detections: 0, identical: true }],
+      overheads: [{ ...overhead, detections: 0, unverified: 0, identical: true }],
       components: [],
       power: [],
       faultFree: [faultFree],
@@ -211,9 +211,11 @@ describe("the whole", () => {
     expect(isSound(sound)).toBe(true);
     for (const change of [
       { verdict: { ok: false, message: "" } },
-      { overheads: [{ ...overhead, detections: 1, identical: true }] },
-      { overheads: [{ ...overhead, detections: 0, identical: false }] },
+      { overheads: [{ ...overhead, detections: 1, unverified: 0, identical: true }] },
+      { overheads: [{ ...overhead, detections: 0, unverified: 1, identical: true }] },
+      { overheads: [{ ...overhead, detections: 0, unverified: 0, identical: false }] },
       { faultFree: [{ ...faultFree, detections: 1 }] },
+      { faultFree: [{ ...faultFree, unverified: 1 }] },
       { faultFree: [{ ...faultFree, different: 1 }] },
       { failures: ["the device is lost"] },
     ]) {

@@ -174,8 +174,8 @@ export function isSound({ verdict, overheads, automatic, faultFree, failures }: 
     verdict.ok &&
     failures.length === 0 &&
     [...overheads, ...(automatic ? [automatic.predicted, automatic.tuned] : [])].every(
-      (each) => "refused" in each || (each.identical && each.detections === 0),
+      (each) => "refused" in each || (each.identical && each.detections + each.unverified === 0),
     ) &&
-    faultFree.every(({ detections, different }) => detections === 0 && different === 0)
+    faultFree.every(({ detections, unverified, different }) => detections + unverified + different === 0)
   );
 }

@@ -17,6 +17,7 @@ const overhead: Overhead = {
   protected: times(3),
   ratio: 1.5,
   detections: 0,
+  unverified: 0,
   identical: true,
 };
 
@@ -51,7 +52,7 @@ const run: RmtRun = {
       },
       components: [{ redundancy: "intra+lds", reserved: 1.125, computed: 1.375 }],
       power: [{ redundancy: "none", average: 321, peak: 432, readings: 50 }],
-      faultFree: [{ ...configuration, runs: 20, detections: 0, different: 3 }],
+      faultFree: [{ ...configuration, runs: 20, detections: 0, unverified: 0, different: 3 }],
       failures: ["overhead, inter store: the device is lost"],
     },
   ],

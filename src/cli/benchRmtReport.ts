@@ -121,19 +121,22 @@ function faultFreeSection({ programs }: RmtRun): Section[] {
     if (faultFree.length === 0) return [];
     const sum = (count: (each: (typeof faultFree)[number]) => number) =>
       faultFree.reduce((total, each) => total + count(each), 0);
-    const [detections, different] = [sum((each) => each.detections), sum((each) => each.different)];
+    const detections = sum((each) => each.detections);
+    const unverified = sum((each) => each.unverified);
+    const different = sum((each) => each.different);
     return [
       [
         { text: name },
         { text: String(faultFree.length) },
         { text: String(sum((each) => each.runs)) },
         { text: String(detections), ok: detections === 0 },
+        { text: String(unverified), ok: unverified === 0 },
         { text: String(different), ok: different === 0 },
       ],
     ];
   });
   if (rows.length === 0) return [];
-  const labels = ["Configurations", "Runs", "False alarms", "Other results"];
+  const labels = ["Configurations", "Runs", "False alarms", "Waits that ran out", "Other results"];
   return [
     {
       kind: "table",
@@ -189,6 +192,8 @@ function problemOf(
 ): Cell | undefined {
   if ("refused" in each) return { text: `${nameOf(each)}: ${each.refused}` };
   if (each.detections > 0) return { text: `${nameOf(each)}: ${each.detections} false alarms`, ok: false };
+  if (each.unverified > 0)
+    return { text: `${nameOf(each)}: ${each.unverified} waits for a twin that ran out`, ok: false };
   const differs = "identical" in each ? !each.identical : each.different > 0;
   return differs ? { text: `${nameOf(each)}: other bits than unprotected`, ok: false } : undefined;
 }

@@ -28,6 +28,8 @@ export interface KernelReport extends KernelCoverage {
   readonly dispatches: number;
   /** Findings in its report: records that the replicas wrote, or workgroups that disagree. */
   readonly detections: number;
+  /** Findings that are no fault: twins that waited too long for each other, and grids that could not be doubled. */
+  readonly unverified: number;
 }
 
 /** What a hardened device covers and has seen. */
@@ -129,6 +131,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         ...coverage,
         dispatches: kernel?.dispatches ?? 0,
         detections: kernel?.detections ?? 0,
+        unverified: kernel?.unverified ?? 0,
       }));
       const { checks, replays, recoveries, giveUps, recoveryMilliseconds } = verifier;
       return {

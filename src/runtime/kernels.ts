@@ -28,8 +28,9 @@ export interface Kernel {
   readonly interGroup: InterGroup | undefined;
   /** Dispatches submitted. */
   dispatches: number;
-  /** Detections read so far. */
+  /** Disagreements read so far, and findings that are none. */
   detections: number;
+  unverified: number;
   /** Strikes of the armed fault read so far. */
   strikes: number;
   /** Why the device refused the protected code or its buffers, if it did; known when `proving` settles. */
@@ -171,6 +172,7 @@ export class Kernels {
       interGroup: summary.interGroup,
       dispatches: 0,
       detections: 0,
+      unverified: 0,
       strikes: 0,
     };
     return { ...choice, kernel };

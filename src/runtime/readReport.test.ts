@@ -105,8 +105,11 @@ describe("readReport", () => {
       [0, recordCause.gridTooLarge, 0],
       [1, mismatch, 3, 1],
     );
-    const { faults, unverified, count } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
-    expect([faults.length, count]).toEqual([1, 3]);
+    const { faults, unverified, count, detections } = readReport(
+      kernelWith({ scalar: "u32", components: 1 }),
+      words,
+    );
+    expect([faults.length, count, detections]).toEqual([1, 3, 1]);
     expect(unverified.map(describeUnverified)).toEqual([
       'workgroup (2, 0, 0) of kernel "step" waited too long for its twin',
       'an indirect dispatch of kernel "step" has no room for twice its workgroups',

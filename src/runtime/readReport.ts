@@ -11,6 +11,8 @@ export interface Findings {
   readonly unverified: readonly Unverified[];
   /** Records, and cells that are not zero: more than zero unless all is well. */
   readonly count: number;
+  /** Those of them that are disagreements. What no record had room for counts as what the others are, if all are alike. */
+  readonly detections: number;
 }
 
 /** What one record says: one replica's side of a disagreement. */
@@ -36,10 +38,14 @@ export function readReport(kernel: Kernel, words: Uint32Array): Findings {
   const cells = readCells(kernel, words.subarray(reportWords.total));
   // Twins that did not meet don't balance either, which says nothing about faults.
   const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
+  const count = words[reportWords.detections]! + cells.count;
+  const faults = [
+    ...joinSides(sides.map((record) => readSide(kernel, record))),
+    ...(apart ? [] : cells.faults),
+  ];
   return {
-    faults: [...joinSides(sides.map((record) => readSide(kernel, record))), ...(apart ? [] : cells.faults)],
-    unverified,
-    count: words[reportWords.detections]! + cells.count,
+    ...{ faults, unverified, count },
+    detections: faults.length === 0 ? 0 : count - unverified.length - (apart ? cells.count : 0),
   };
 }
 

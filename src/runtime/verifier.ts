@@ -246,7 +246,8 @@ export class Verifier {
       kernel.strikes = words[reportWords.strikes]!;
       const findings = readReport(kernel, words);
       if (findings.count === 0) continue;
-      kernel.detections += findings.count;
+      kernel.detections += findings.detections;
+      kernel.unverified += findings.count - findings.detections;
       this.#arena.forgetExchange(kernel.slot);
       for (const fault of findings.faults) this.#hooks.onDetection(fault);
       for (const each of findings.unverified) this.#hooks.onUnverified(each);
