@@ -11,37 +11,37 @@ import {
   workgroupsAlongX,
 } from "./fft3dKernels.ts";
 
+type Sides = readonly [x: Side, y: Side | 1, z: Side | 1];
+
 export interface Fft3dOptions {
-  /** Lengths along x, y and z; x varies fastest. Default 16, 16, 16. */
-  readonly sides?: readonly [Side, Side, Side];
+  /** Lengths of the dimensions; x varies fastest. Default 16, 16, 16. */
+  readonly sides?: Sides;
   readonly seed?: number;
 }
 
-/** The three-dimensional Fourier transform of f32 complex numbers, in three passes that each read and write all of them. */
+/** The three-dimensional Fourier transform of f32 complex numbers, in a pass for each dimension that reads and writes all of them. */
 export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): Program<{
   spectrum: Float32Array;
 }> {
   const [x, y, z] = sides;
   const numbers = x * y * z;
   const signal = randomFloats(2 * numbers, seed);
+  const across = (side: Side | 1, stride: number) => {
+    if (side === 1) return [];
+    const workgroups = workgroupsAcross(side, numbers);
+    return [{ code: transformAcross(side, stride), roots: rootsFor(side, "across"), workgroups }];
+  };
   const passes = [
     { code: transformAlongX(x), roots: rootsFor(x, "alongX"), workgroups: workgroupsAlongX(x, numbers) },
-    {
-      code: transformAcross(y, x / 2),
-      roots: rootsFor(y, "across"),
-      workgroups: workgroupsAcross(y, numbers),
-    },
-    {
-      code: transformAcross(z, (x * y) / 2),
-      roots: rootsFor(z, "across"),
-      workgroups: workgroupsAcross(z, numbers),
-    },
+    ...across(y, x / 2),
+    ...across(z, (x * y) / 2),
   ];
 
   const prepare = (device: GPUDevice): Prepared<{ spectrum: Float32Array }> => {
     const input = uploadBuffer(device, signal);
     const [first, second] = [resultBuffer(device, 8 * numbers), resultBuffer(device, 8 * numbers)];
     const places = [input, first, second, first];
+    const last = places[passes.length]!;
     const steps = passes.map(({ code, roots, workgroups }, i) => {
       const module = device.createShaderModule({ code });
       const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
@@ -59,7 +59,7 @@ export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): P
         }
         pass.end();
       },
-      read: async () => ({ spectrum: new Float32Array(await readBuffers(device, first)) }),
+      read: async () => ({ spectrum: new Float32Array(await readBuffers(device, last)) }),
       destroy() {
         for (const buffer of [input, first, second, ...steps.map(({ table }) => table)]) buffer.destroy();
       },
@@ -70,15 +70,15 @@ export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): P
     prepare,
     workload: runOnce(prepare),
     verify: ({ spectrum }) => verifySpectrum(spectrum, spectrumOf(signal, sides)),
-    kernelSources: { alongX: passes[0]!.code, alongY: passes[1]!.code, alongZ: passes[2]!.code },
-    work: { bytes: 3 * 2 * 8 * numbers, flops: 5 * numbers * Math.log2(numbers) },
+    kernelSources: Object.fromEntries(passes.map(({ code }, i) => [`pass${i}`, code])),
+    work: { bytes: passes.length * 16 * numbers, flops: 5 * numbers * Math.log2(numbers) },
   };
 }
 
 export default (device: GPUDevice) => create().workload(device);
 
 /** The transform in f64, line after line. The sign of its exponents is that of `fourier` when real and imaginary parts change places. */
-function spectrumOf(signal: Float32Array, [x, y, z]: readonly [Side, Side, Side]): Float64Array {
+function spectrumOf(signal: Float32Array, [x, y, z]: Sides): Float64Array {
   const spectrum = Float64Array.from(signal);
   for (const [side, stride] of [
     [x, 1],
