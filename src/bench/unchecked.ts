@@ -9,8 +9,8 @@ import {
 } from "../loops/kernels/kernel.ts";
 import { wgslName } from "../loops/kernels/names.ts";
 import { packParameters, parametersOf } from "../loops/kernels/parameters.ts";
+import { bind } from "../speculation/bind.ts";
 import type { Execution } from "../speculation/execution.ts";
-import { bind } from "../speculation/rounds.ts";
 import type { Workspace } from "../speculation/workspace.ts";
 
 /** Every access goes straight to memory, as in a loop that is known to be parallel. */

@@ -2,10 +2,10 @@ import type { Loop } from "../loops/ir.ts";
 import { identityOf } from "../loops/kernels/body.ts";
 import { controlWords } from "../loops/kernels/control.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
+import { bind } from "./bind.ts";
 import type { Part } from "./execution.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import { readBuffers } from "./readBuffers.ts";
-import { bind } from "./rounds.ts";
 import { bitsOf, numberOf, reduceValues } from "./variables.ts";
 import type { Workspace } from "./workspace.ts";
 

@@ -17,13 +17,13 @@ import {
 } from "../loops/kernels/published/layout.ts";
 import { mostUndone } from "../loops/kernels/published/recovery.ts";
 import { everyExpression } from "../loops/kernels/walk.ts";
+import { bind } from "./bind.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import type { EngineOutcome, Execution } from "./execution.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
 import type { PhaseName } from "./plans.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
-import { bind } from "./rounds.ts";
 import { bitsOf, numberOf } from "./variables.ts";
 import type { LoopPipeline, Workspace } from "./workspace.ts";
 

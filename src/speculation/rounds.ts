@@ -3,6 +3,7 @@ import { type ControlWord, controlWords, mostEpochs, none, states } from "../loo
 import { engineParameters } from "../loops/kernels/marks.ts";
 import { packParameters } from "../loops/kernels/parameters.ts";
 import { dispatchOffsets, sizeFor } from "../loops/kernels/scheduling.ts";
+import { bind } from "./bind.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import type { Plan } from "./plans.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
@@ -28,6 +29,8 @@ export class Rounds {
   readonly #groups: readonly GPUBindGroup[];
   readonly #pipelines: readonly LoopPipeline[];
   readonly #buffers: Readonly<Record<string, GPUBuffer>>;
+  /** Iterations that the next round looks at. */
+  #slots = 0;
 
   /** Uses the buffers by the names that the kernels have for them. */
   constructor(
@@ -50,20 +53,18 @@ export class Rounds {
   /** Writes the parameters and the control words that the next rounds begin with. */
   begin(parameters: Readonly<Record<string, number>>, state: ControlState): void {
     const { queue } = this.#workspace.device;
-    const { params, control, dispatches } = this.#buffers;
+    const { params, control } = this.#buffers;
     this.#makeRoom(1);
-    queue.writeBuffer(params!, 0, packParameters(engineParameters(this.#loop), parameters));
+    this.#workspace.update(params!, packParameters(engineParameters(this.#loop), parameters));
     const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
-    const sizes = new Uint32Array(9);
-    sizes.set(sizeFor(state.slots, this.#workspace.workgroupSize), dispatchOffsets.evaluate / 4);
-    queue.writeBuffer(dispatches!, 0, sizes);
+    this.#slots = state.slots;
   }
 
   /** Changes a parameter that is a u32. */
   setParameter(name: string, value: number): void {
     const place = [...engineParameters(this.#loop).keys()].indexOf(name);
-    this.#workspace.device.queue.writeBuffer(this.#buffers.params!, 4 * place, Uint32Array.of(value));
+    this.#workspace.update(this.#buffers.params!, Uint32Array.of(value), place);
   }
 
   /** Runs at most `count` rounds; resolves to the control words after them. */
@@ -84,10 +85,12 @@ export class Rounds {
       else this.#timer!.add(bytes);
     });
     this.#workspace.epoch = state!.epoch - 1;
+    this.#slots = state!.slots;
     return state!;
   }
 
   #encode(encoder: GPUCommandEncoder, rounds: number): void {
+    const { workgroupSize } = this.#workspace;
     const { dispatches } = this.#buffers;
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
@@ -99,7 +102,9 @@ export class Rounds {
         pass ??= encoder.beginComputePass(this.#timer?.pass(phase));
         pass.setPipeline(this.#pipelines[place]!.pipeline);
         pass.setBindGroup(0, this.#groups[place]!);
+        // No phase has more than the iterations that its round looks at: how many the first one does is known, which is cheaper.
         if (size === null) pass.dispatchWorkgroups(1);
+        else if (round === 0) pass.dispatchWorkgroups(...sizeFor(this.#slots, workgroupSize));
         else pass.dispatchWorkgroupsIndirect(dispatches!, dispatchOffsets[size]);
       }
     }
@@ -120,22 +125,6 @@ export class Rounds {
     }
     return Math.min(rounds, left());
   }
-}
-
-/** A bind group of all that a kernel wants bound. */
-export function bind(
-  device: GPUDevice,
-  { kernel, layout }: LoopPipeline,
-  buffers: Readonly<Record<string, GPUBuffer>>,
-): GPUBindGroup {
-  return device.createBindGroup({
-    layout,
-    entries: kernel.bindings.map(({ name }, binding) => {
-      const buffer = buffers[name];
-      if (!buffer) throw new Error(`the kernel ${kernel.name} wants a buffer ${name}`);
-      return { binding, resource: { buffer } };
-    }),
-  });
 }
 
 function controlState(bytes: Uint8Array<ArrayBuffer>): ControlState {

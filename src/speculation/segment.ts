@@ -152,7 +152,8 @@ export class Segment {
       this.#execution.count - base,
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
-    this.#rounds.begin(this.#parameters(), startOf(base, length, Uint32Array.from(bits)));
+    const start = startOf(base, length, Uint32Array.from(bits));
+    this.#rounds.begin(this.#parameters(), { ...start, asked: this.#stamp });
   }
 
   /** Whether the log is the wrong plan: most of what was executed was not committed, and iterations can reserve elements. */
@@ -266,7 +267,7 @@ export class Segment {
 
   #parameters(): Record<string, number> {
     const { loop, lengths, inputs, first, step, count } = this.#execution;
-    const values: Record<string, number> = { first, step, count, stamp: this.#stamp, fuel };
+    const values: Record<string, number> = { first, step, count, fuel };
     for (const { name } of loop.inputs) values[`input_${wgslName(name)}`] = inputs[name]!;
     for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
     for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;

@@ -23,6 +23,7 @@ export class Workspace {
   epoch = 0;
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #free: GPUBuffer[] = [];
+  readonly #written = new WeakMap<GPUBuffer, Uint32Array<ArrayBuffer>>();
   readonly #pipelines = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
   /** What came of buffers that were made since it was last looked at. */
   readonly #allocations: Promise<GPUError | null>[] = [];
@@ -81,6 +82,16 @@ export class Workspace {
     this.#buffers.set(name, buffer);
     if (name === "marks") this.epoch = 0;
     return buffer;
+  }
+
+  /** Writes words into a buffer that nothing else writes to, from the word `start` on; they may be there already. */
+  update(buffer: GPUBuffer, words: Uint32Array<ArrayBuffer>, start = 0): void {
+    const known = this.#written.get(buffer);
+    if (known && words.every((word, n) => known[start + n] === word)) return;
+    const all = known ?? new Uint32Array(buffer.size / 4);
+    all.set(words, start);
+    this.#written.set(buffer, all);
+    this.device.queue.writeBuffer(buffer, 4 * start, words);
   }
 
   /** A buffer with any contents for the data of an array; give it back after use. */

@@ -50,7 +50,8 @@ const words = {
   rounds: "Rounds so far.",
   evaluated: "Iterations that rounds have looked at, modulo 2^32.",
   evaluated_high: "The same, in units of 2^32.",
-  stamp: "What the host wrote into the parameters of the execution that this is the state of.",
+  asked: "What the host calls this execution.",
+  stamp: "The same, once the device has executed a round of it.",
 } as const;
 
 const atomicWords = {

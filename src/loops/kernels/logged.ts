@@ -49,7 +49,7 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
     }),
     order: eachOf(loop, "order", {
       marks: "array<atomic<u32>>",
-      before: "if (slot >= control.executing) { return; }",
+      before: "if (control.ordered == 0u || slot >= control.executing) { return; }",
       body: `  for (var n = 0u; n < stores_of(counts); n += 1u) {
     let place = log_words[log_store(slot, n)];
     if (place < params.marked) { atomicMax(&marks[place], order_mark(slot)); }

@@ -89,15 +89,15 @@ export function offsetOf({ name }: LoopArray): string {
 /**
  * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
  * how many elements are `marked`, turns of inner loops per iteration (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the
- * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
- * (`window`, 0 for none), and `stamp`, see the word of that name.
+ * iterations there is room for (`capacity`) and those of the longest window now (`longest`), and the window that the program asked for
+ * (`window`, 0 for none).
  */
 export function engineParameters(loop: Loop): Map<string, NumberType> {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [
     ...offsets,
-    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window", "stamp"],
+    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window"],
   ]);
 }
 

@@ -146,7 +146,7 @@ fn ${name}() {
     control.rounds += 1u;
     control.evaluated += control.slots;
     if (control.evaluated < control.slots) { control.evaluated_high += 1u; }
-    control.stamp = params.stamp;
+    control.stamp = control.asked;
     control.executing_base = control.base;
     control.executing_epoch = control.epoch;
     decide();
