@@ -35,7 +35,7 @@ export type {
   KernelReport,
   Report,
 } from "./runtime/hardenedDevice.ts";
-export type { ArmedFault } from "./runtime/injector.ts";
+export type { ArmedFault, Execution, Observed } from "./runtime/injector.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";

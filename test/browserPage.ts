@@ -44,7 +44,7 @@ export async function strike(policy: Policy) {
   const source = program.kernelSources.sobel!;
   const site = kernel!.sites.find(({ span }) => source.startsWith("pack4x8unorm(", span.start))!;
   const fault: ArmedFault = {
-    ...{ kernel: kernel!.kernel, site: site.id, mask: 1 << 22 },
+    ...{ kernel: kernel!.kernel, site: site.id, effect: { xor: 1 << 22 } },
     ...{ replica: 0, workgroup: [0, 0, 0], localIndex: 1 },
   };
   device.belay.arm(fault);

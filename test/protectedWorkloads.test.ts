@@ -222,7 +222,14 @@ function arm(
   const [source] = Object.values(program.kernelSources);
   const { sites } = device.belay.faultSites().find((each) => each.kernel === kernel)!;
   const { id } = sites.find(({ span }) => source!.startsWith(value, span.start))!;
-  device.belay.arm({ kernel, site: id, replica, mask: 1 << 22, workgroup: [0, 0, 0], localIndex: 1 });
+  device.belay.arm({
+    kernel,
+    site: id,
+    replica,
+    effect: { xor: 1 << 22 },
+    workgroup: [0, 0, 0],
+    localIndex: 1,
+  });
 }
 
 describe.each(flavors)("a fault under $redundancy, $check", ({ redundancy, check }) => {

@@ -149,7 +149,7 @@ export async function runTrials(
     const { kernel, sites } = kernels[draw(kernels.length)]!;
     const site = sites[draw(sites.length)]!;
     const armed: ArmedFault = {
-      ...{ kernel, site: site.id, replica: draw(2) as 0 | 1, mask: 1 << draw(32) },
+      ...{ kernel, site: site.id, replica: draw(2) as 0 | 1, effect: { xor: 1 << draw(32) } },
       component: draw(site.components),
       workgroup: [draw(2), 0, 0],
       localIndex: draw(16),

@@ -79,7 +79,7 @@ fn belay_enter(site: u32, index: u32) {
     }),
     faultSites: entries.map((entry, i) => {
       const span = { start: entry.index, end: entry.index + entry[0].length };
-      return { id: i + 1, span, functionName: entry[1]!, components: 1 };
+      return { id: i + 1, kind: "value", uniform: false, span, functionName: entry[1]!, components: 1 };
     }),
   };
 };

@@ -144,7 +144,10 @@ function describeInjection({ name, injection }: Demonstration): ReportedFault | 
     source,
     span: struck,
     facts: [
-      ["Struck", `bit ${Math.log2(armed.mask)} in replica ${armed.replica}`],
+      [
+        "Struck",
+        `bit ${Math.log2("xor" in armed.effect ? armed.effect.xor : 0)} in replica ${armed.replica}`,
+      ],
       ["Invocation", `workgroup (${armed.workgroup.join(", ")}), local index ${armed.localIndex}`],
       ["Outcome", outcomes[outcome]],
       ["Tried before, without effect", harmless === 1 ? "1 fault" : `${harmless} faults`],

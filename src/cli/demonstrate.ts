@@ -150,7 +150,7 @@ function candidates({ belay }: HardenedDevice) {
     .flatMap(({ kernel, entryPoint, sites }) =>
       sites.toReversed().flatMap(({ id, span }) =>
         places.map((place) => {
-          const armed: ArmedFault = { kernel, site: id, replica: 1, mask: 1 << 20, ...place };
+          const armed: ArmedFault = { kernel, site: id, replica: 1, effect: { xor: 1 << 20 }, ...place };
           return { armed, entryPoint, span };
         }),
       ),

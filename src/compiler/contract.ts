@@ -7,7 +7,13 @@ import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuf
 import type { RankedConfiguration } from "./choice.ts";
 import type { Structure } from "./configurations.ts";
 
-export { memoryStatus, recordCause, reportWords } from "../transforms/reportBuffer.ts";
+export {
+  faultExtent,
+  lineBytes,
+  memoryStatus,
+  recordCause,
+  reportWords,
+} from "../transforms/reportBuffer.ts";
 export type {
   BindingAccess,
   BindingPoint,

@@ -147,7 +147,7 @@ describe.each(Object.entries(setups))("four bind groups in use, %s", (_, setup) 
       ["add", 1],
       ["raise", 2],
     ] as const) {
-      device.belay.arm({ kernel, site, replica: 0, mask: 1, workgroup: [0, 0, 0], localIndex: 5 });
+      device.belay.arm({ kernel, site, replica: 0, effect: { xor: 1 }, workgroup: [0, 0, 0], localIndex: 5 });
       expect(await run(device, setup)).toEqual(expected);
     }
     expect(await device.belay.report()).toMatchObject({ replays: 2, recoveries: 2, giveUps: 0 });

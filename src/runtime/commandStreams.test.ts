@@ -228,7 +228,7 @@ it.each([
         if (sites.length === 0) return;
         armed++;
         const { id } = sites[site % sites.length]!;
-        const place = { replica: 1, mask: 2, workgroup: [0, 0, 0], localIndex } as const;
+        const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex } as const;
         device.belay.arm({ kernel, site: id, ...place });
       });
       if (inject) device.belay.disarm();

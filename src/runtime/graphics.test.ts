@@ -22,7 +22,7 @@ const RENDER = `
 @vertex fn vertex(@location(0) point: vec4f) -> @builtin(position) vec4f { return point; }
 @fragment fn fragment() -> @location(0) vec4f { return vec4f(1, 0.5, 0.25, 1); }`;
 
-const fault = { site: 1, replica: 0, mask: 1, workgroup: [0, 0, 0], localIndex: 2 } as const;
+const fault = { site: 1, replica: 0, effect: { xor: 1 }, workgroup: [0, 0, 0], localIndex: 2 } as const;
 
 function textureOf(device: GPUDevice): GPUTexture {
   const { COPY_SRC, COPY_DST, STORAGE_BINDING, TEXTURE_BINDING, RENDER_ATTACHMENT } = GPUTextureUsage;

@@ -64,7 +64,7 @@ const fault = {
   kernel: "square",
   site: 1,
   replica: 0,
-  mask: 1,
+  effect: { xor: 1 },
   workgroup: [0, 0, 0],
   localIndex: 5,
 } as const;

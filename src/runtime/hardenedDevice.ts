@@ -7,7 +7,7 @@ import type { KernelCoverage } from "./coverage.ts";
 import { DeclaredUsages } from "./declaredUsages.ts";
 import { type BelayEvents, Events } from "./events.ts";
 import type { Fault } from "./fault.ts";
-import { type ArmedFault, Injector } from "./injector.ts";
+import { type ArmedFault, Injector, type Observed } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
@@ -74,8 +74,10 @@ export interface Belay {
   /** Arms a fault, in place of the one armed before. Throws unless the policy has `injectFaults`. */
   arm(fault: ArmedFault): void;
   disarm(): void;
-  /** How often the armed fault has struck in the work submitted so far. */
+  /** How often the fault armed last has struck in the work submitted so far. */
   strikes(): Promise<number>;
+  /** What it has done. */
+  observed(): Promise<Observed>;
 }
 
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
@@ -157,7 +159,11 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     disarm: () => injector.disarm(kernels),
     strikes: async () => {
       await verifier.verify();
-      return [...kernels.choices].reduce((sum, { kernel }) => sum + (kernel?.strikes ?? 0), 0);
+      return injector.observed(kernels).strikes;
+    },
+    observed: async () => {
+      await verifier.verify();
+      return injector.observed(kernels);
     },
   };
 

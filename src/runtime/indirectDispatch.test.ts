@@ -116,7 +116,7 @@ describe("indirect dispatches", () => {
     const expected = await numberAll(device, [3, 2, 1], [0]);
     for (const { id } of device.belay.faultSites()[0]!.sites) {
       const where = { workgroup: [2, 1, 0], localIndex: 1 } as const;
-      device.belay.arm({ kernel: "number", site: id, replica: 1, mask: 1, ...where });
+      device.belay.arm({ kernel: "number", site: id, replica: 1, effect: { xor: 1 }, ...where });
       expect(await numberAll(device, [3, 2, 1], [0])).toEqual(expected);
     }
     const { recoveries, giveUps } = await device.belay.report();

@@ -1,30 +1,81 @@
-import { reportWords } from "../compiler/contract.ts";
+import { type FaultSite, reportWords } from "../compiler/contract.ts";
 import type { Kernel, Kernels } from "./kernels.ts";
 import type { ReportArena } from "./reportArena.ts";
 
-/** One fault to inject: which word of which value, of which replica of which invocation, is struck how. */
-export interface ArmedFault {
+/** One execution of a fault site, as a profile names it. */
+export interface Execution {
+  /** Which dispatch of the kernel, counted from 0 since the fault was armed. Default 0. */
+  readonly dispatch?: number;
+  /** The invocation, as the unprotected kernel numbers it. */
+  readonly workgroup: readonly [number, number, number];
+  readonly localIndex: number;
+  /** Which execution of the site by that invocation in that dispatch, counted from 0. Default 0. */
+  readonly occurrence?: number;
+  /** Of a load: the line of its variable that it loads from. */
+  readonly line?: number;
+}
+
+/** One fault to inject: where it strikes, whom and how. */
+export interface ArmedFault extends Execution {
   /** The kernel's name, as `faultSites` gives it. */
   readonly kernel: string;
   /** A `FaultSite`'s id. */
   readonly site: number;
   readonly replica: 0 | 1;
-  /** XORed into the struck word. */
-  readonly mask: number;
+  /** What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the word 0 or 1. */
+  readonly effect: { readonly xor: number } | { readonly set: number };
   /** Component of a vector value. Default 0. */
   readonly component?: number;
-  readonly workgroup: readonly [number, number, number];
-  readonly localIndex: number;
-  /** Which execution of the site by that invocation, counted from 0. Default 0. */
-  readonly occurrence?: number;
-  /** Strikes again when work is run again, as a broken part of a GPU would. Default false. */
+  /**
+   * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its subgroup. `"line"`: all who load
+   * from `line` at the site.
+   */
+  readonly extent?: "invocation" | "subgroup" | "line";
+  /** `"once"` (default), or `"launch"`: also every later execution in the dispatch. */
+  readonly duration?: "once" | "launch";
+  /** Strikes in later dispatches too, and again when work is run again, as a broken part of a GPU would. Default false. */
   readonly permanent?: boolean;
+  /** How many iterations of loops an invocation may run before it counts as hanging and leaves them. Default: any number. */
+  readonly fuel?: number;
+}
+
+/** What the latest strike of the armed fault did, and what came of it. */
+export interface Observed {
+  /** How often it has struck. */
+  readonly strikes: number;
+  /** The struck word before and after; without meaning for a statement, or where nothing was struck. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether an invocation has run out of fuel. */
+  readonly hung: boolean;
+}
+
+/** How often a fault site was executed, and by whom. */
+export interface SiteProfile extends FaultSite {
+  /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
+  readonly executions: number;
+  /** Some executions, drawn at random, each with the same chance; none before a first run has told how many there are. */
+  readonly samples: readonly Execution[];
+}
+
+/** What a kernel did in a run with `injectFaults: "profile"`. */
+export interface KernelProfile {
+  readonly kernel: string;
+  readonly entryPoint: string;
+  /** The program's WGSL, which positions refer to. */
+  readonly source: string;
+  readonly dispatches: number;
+  /** The most iterations of loops that an invocation has run. */
+  readonly iterations: number;
+  readonly sites: readonly SiteProfile[];
 }
 
 /** Arms at most one fault at a time in the kernels of a device. */
 export class Injector {
   readonly #arena: ReportArena;
   #armed: ArmedFault | undefined;
+  /** The one that was armed before. */
+  #disarmed: ArmedFault | undefined;
 
   constructor(arena: ReportArena) {
     this.#arena = arena;
@@ -39,6 +90,7 @@ export class Injector {
 
   disarm(kernels: Kernels): void {
     const struck = this.#armed?.kernel;
+    this.#disarmed = this.#armed ?? this.#disarmed;
     this.#armed = undefined;
     for (const { kernel } of kernels.choices) {
       if (kernel?.name === struck && kernel) this.#arena.write(kernel.slot, reportWords.armedSite, [0]);
@@ -50,13 +102,50 @@ export class Injector {
     if (!this.#armed?.permanent) this.disarm(kernels);
   }
 
+  /** What the armed fault has done, as far as reports were read. */
+  observed(kernels: Kernels): Observed {
+    const fault = this.#armed ?? this.#disarmed;
+    const found = [...kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel?.observed;
+    const { strikes, struck, hung } = found ?? noStrike;
+    const [clear, mask] = fault ? effectOf(fault) : [0, 0];
+    return { strikes, before: struck, after: ((struck & ~clear) ^ mask) >>> 0, hung };
+  }
+
   kernelMade(kernel: Kernel): void {
     const fault = this.#armed;
     if (fault?.kernel !== kernel.name) return;
-    const { site, replica, mask, component = 0, workgroup, localIndex, occurrence = 0 } = fault;
-    kernel.strikes = 0;
-    // The words follow each other from `strikes` on.
-    const words = [0, site, replica, mask, component, ...workgroup, localIndex, occurrence];
-    this.#arena.write(kernel.slot, reportWords.strikes, words);
+    kernel.observed = noStrike;
+    this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault));
   }
+}
+
+/** What a report says about the armed fault. */
+export interface ObservedWords {
+  readonly strikes: number;
+  readonly struck: number;
+  readonly hung: boolean;
+}
+
+export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
+
+export function observedIn(report: Uint32Array): ObservedWords {
+  const [strikes, struck] = [report[reportWords.strikes]!, report[reportWords.struck]!];
+  return { strikes, struck, hung: report[reportWords.hangs] !== 0 };
+}
+
+/** The bits of a word that are cleared, and those that flip then. */
+const effectOf = ({ effect }: ArmedFault) =>
+  "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
+
+/** The words of a report from `strikes` on, which follow each other. */
+function wordsOf(fault: ArmedFault): number[] {
+  const { site, replica, component = 0, workgroup, localIndex, occurrence = 0 } = fault;
+  const [clear, mask] = effectOf(fault);
+  const found = { strikes: 0, hangs: 0, struck: 0, dispatch: 0 };
+  const extent = 0;
+  return [
+    ...Object.values(found),
+    ...[site, replica, extent, clear, mask, component],
+    ...[...workgroup, localIndex, occurrence],
+  ];
 }

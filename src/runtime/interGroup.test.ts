@@ -51,7 +51,7 @@ function arm(device: HardenedDevice, replica: 0 | 1, permanent = false): void {
   const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
   const site = sites.find(({ span }) => CODE.startsWith("1000000 * groups.z +", span.start))!;
   const where = { workgroup: [2, 1, 0], localIndex: 1 } as const;
-  device.belay.arm({ kernel, site: site.id, replica, mask: 1 << 20, permanent, ...where });
+  device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 1 << 20 }, permanent, ...where });
 }
 
 describe("a grid", () => {

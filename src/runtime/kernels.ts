@@ -8,6 +8,7 @@ import type {
 } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
+import { noStrike, type ObservedWords } from "./injector.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import type { LayoutRoom } from "./pipelineLayouts.ts";
 import { type KernelPolicy, policyFor, type ResolvedPolicy } from "./policy.ts";
@@ -31,8 +32,8 @@ export interface Kernel {
   /** Disagreements read so far, and findings that are none. */
   detections: number;
   unverified: number;
-  /** Strikes of the armed fault read so far. */
-  strikes: number;
+  /** What its report says about the armed fault. */
+  observed: ObservedWords;
   /** Why the device refused the protected code or its buffers, if it did; known when `proving` settles. */
   refused?: string;
   proving?: Promise<void>;
@@ -173,7 +174,7 @@ export class Kernels {
       dispatches: 0,
       detections: 0,
       unverified: 0,
-      strikes: 0,
+      observed: noStrike,
     };
     return { ...choice, kernel };
   }

@@ -128,7 +128,7 @@ it("tells of every step from the detection on", async () => {
     kernel: "labelled first",
     site: 1,
     replica: 0,
-    mask: 1,
+    effect: { xor: 1 },
     workgroup: [0, 0, 0],
     localIndex: 1,
   } as const;

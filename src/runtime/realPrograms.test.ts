@@ -168,7 +168,7 @@ describe.each(["intra+lds", "inter"] as const)("under %s, a program with", (redu
         kernel,
         site: sites.sites.at(-1)!.id,
         replica: 1,
-        mask: 8,
+        effect: { xor: 8 },
         workgroup: [1, 0, 0],
         localIndex: 2,
       });
@@ -369,7 +369,7 @@ describe("memory", () => {
     const [kernels] = device.belay.faultSites();
     device.belay.arm({
       ...{ kernel: kernels!.kernel, site: kernels!.sites.at(-1)!.id },
-      ...{ replica: 1, mask: 8, workgroup: [1, 0, 0], localIndex: 2 },
+      ...{ replica: 1, effect: { xor: 8 }, workgroup: [1, 0, 0], localIndex: 2 },
     });
     expect(await run()).toEqual(expected);
     expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0, peak: 0 } });

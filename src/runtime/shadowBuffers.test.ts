@@ -112,7 +112,7 @@ function arm(device: HardenedDevice, replica: 0 | 1): void {
   const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
   const site = sites.find(({ span }) => CODE.startsWith("data[id.x] * 3 + 1", span.start))!;
   const where = { workgroup: [1, 0, 0], localIndex: 1 } as const;
-  device.belay.arm({ kernel, site: site.id, replica, mask: 4, ...where });
+  device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 4 }, ...where });
 }
 
 /** What programs do with a buffer of 8 words at 0 and 8 more at 256, and how often a shadow has to be made equal. */

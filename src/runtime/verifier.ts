@@ -1,6 +1,6 @@
-import { reportWords } from "../compiler/contract.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./fault.ts";
+import { observedIn } from "./injector.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { OnFault } from "./policy.ts";
@@ -243,7 +243,7 @@ export class Verifier {
     if (!snapshot) return found;
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
-      kernel.strikes = words[reportWords.strikes]!;
+      kernel.observed = observedIn(words);
       const findings = readReport(kernel, words);
       if (findings.count === 0) continue;
       kernel.detections += findings.detections;

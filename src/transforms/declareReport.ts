@@ -27,7 +27,7 @@ export function declareReport(
   { group, binding, cells, mail = 0 }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
-  const headerPadding = 4 * (reportWords.records - reportWords.uncorrectable);
+  const headerPadding = 4 * (reportWords.records - reportWords.fuel);
   const { declarations } = quote();
   const added = declarations`
     struct ${n("Record")} {
@@ -43,21 +43,9 @@ export function declareReport(
     }
     struct ${n("Report")} {
       detections: atomic<u32>,
-      strikes: atomic<u32>,
-      armed_site: u32,
-      armed_replica: u32,
-      armed_mask: u32,
-      armed_component: u32,
-      armed_workgroup_x: u32,
-      armed_workgroup_y: u32,
-      armed_workgroup_z: u32,
-      armed_local: u32,
-      armed_occurrence: u32,
-      grid: u32,
-      corrected: atomic<u32>,
-      @size(${String(headerPadding)}) uncorrectable: atomic<u32>,
+      @size(${String(headerPadding)}) findings: array<atomic<u32>, 3>,
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
-      memory_records: array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>,
+      memory_records: array<array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>, 3>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}
       ${mail > 0 ? mailboxMembers(mail) : ""}
     }

@@ -78,7 +78,7 @@ it("lists the sites, each with its source, function and size", () => {
   });
   const source = (span: { start: number; end: number }) => wgsl.slice(span.start, span.end);
   expect(faultSites.map(({ span, ...site }) => [source(span), site])).toEqual([
-    ["v[i] * 2.0", { id: 1, functionName: "f", components: 3 }],
-    ["i + 1u", { id: 2, functionName: "g", components: 1 }],
+    ["v[i] * 2.0", { id: 1, kind: "value", uniform: false, functionName: "f", components: 3 }],
+    ["i + 1u", { id: 2, kind: "value", uniform: false, functionName: "g", components: 1 }],
   ]);
 });

@@ -54,7 +54,7 @@ export function injectFaults(
     if (!isStrikeable(type)) return value;
     const id = faultSites.length + 1;
     const components = type.kind === "vector" ? type.size : 1;
-    faultSites.push({ id, span: value.span, functionName, components });
+    faultSites.push({ id, kind: "value", uniform: false, span: value.span, functionName, components });
     const text = printType(typeExpressionOf(type));
     const name = names.the(`strike_${text.replace(/\W/g, "")}`);
     if (!strikes.has(name)) strikes.set(name, strikeFunction(names, name, text, components));
@@ -123,7 +123,7 @@ function whetherStruck(names: Names): string {
   return `fn ${names.the("is_struck")}(site: u32) -> bool {
     var struck = false;
     if ((${report}.armed_site == site) & (${report}.armed_replica == ${names.the("replica")})
-      & (${report}.armed_local == ${names.the("local")}) & (${report}.armed_workgroup_x == ${workgroup}.x)
+      & (${report}.armed_local_index == ${names.the("local")}) & (${report}.armed_workgroup_x == ${workgroup}.x)
       & (${report}.armed_workgroup_y == ${workgroup}.y) & (${report}.armed_workgroup_z == ${workgroup}.z)) {
       struck = ${names.the("occurrence")} == ${report}.armed_occurrence;
       ${names.the("occurrence")} += 1u;
@@ -136,10 +136,8 @@ function whetherStruck(names: Names): string {
 function strikeFunction(names: Names, name: string, type: string, components: number): Declaration[] {
   const report = names.the("report");
   const words = components === 1 ? "u32" : `vec${components}<u32>`;
-  const flip =
-    components === 1
-      ? `words ^= ${report}.armed_mask;`
-      : `words[min(${report}.armed_component, ${components - 1}u)] ^= ${report}.armed_mask;`;
+  const word = components === 1 ? "words" : `words[min(${report}.armed_component, ${components - 1}u)]`;
+  const flip = `${report}.struck = ${word}; ${word} = (${word} & ~${report}.armed_clear) ^ ${report}.armed_mask;`;
   const wgsl = `fn ${name}(site: u32, value: ${type}) -> ${type} {
     var words = bitcast<${words}>(value);
     if (${names.the("is_struck")}(site)) { ${flip} }

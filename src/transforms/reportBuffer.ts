@@ -16,13 +16,21 @@ export interface CheckSite {
   readonly components: number;
 }
 
-/** A source value that a fault can strike. Ids start at 1. */
+/** Where in the source a fault can strike. Ids start at 1. */
 export interface FaultSite {
   readonly id: number;
+  /**
+   * `"value"`: what the source computes. `"load"`: a word loaded from storage or uniform memory. `"address"`: an index of a
+   * load or a store. `"local"`: a word of workgroup memory, after it was stored. `"branch"`: the outcome of a condition.
+   * `"statement"`: an assignment, store or call that is skipped.
+   */
+  readonly kind: "value" | "load" | "address" | "local" | "branch" | "statement";
+  /** Whether all invocations of a workgroup that get here at once have the same value, as far as can be told. */
+  readonly uniform: boolean;
   readonly span: Span;
-  /** The function the value is computed in. */
+  /** The function that the site is in. */
   readonly functionName: string;
-  /** 32-bit words of the value (components of a vector); the armed component selects one. */
+  /** 32-bit words of the value (components of a vector), of which the armed component selects one; 0 for a statement. */
   readonly components: number;
 }
 
@@ -51,43 +59,30 @@ export interface ReportLayout {
 export const reportWords = {
   /** Records so far, one per disagreeing replica (may exceed `recordCapacity`). Nonzero means a fault was detected. */
   detections: 0,
-  /** How often an armed fault really struck. */
-  strikes: 1,
-  armedSite: 2,
-  /** 0 or 1: the replica struck. */
-  armedReplica: 3,
-  /** XORed into the struck word. */
-  armedMask: 4,
-  /** Component of a vector value. */
-  armedComponent: 5,
-  /** The struck invocation: workgroup id x, y, z and local invocation index, as the unprotected kernel numbers them. */
-  armedWorkgroupX: 6,
-  armedWorkgroupY: 7,
-  armedWorkgroupZ: 8,
-  armedLocalIndex: 9,
-  /** Which dynamic execution of the site by that invocation, counted from 0. */
-  armedOccurrence: 10,
-  /** Which dimension of the grid is doubled, for an Inter-Group kernel that was told to look here (`InterGroup.doubling`). */
-  grid: 11,
   /** Loads that found, and corrected in registers, a bad granule; one granule may be loaded many times. */
   corrected: 12,
   /** Loads of granules that could not be corrected. */
   uncorrectable: 13,
+  /**
+   * Stores to parts of granules that did not fit their check words just then. That is no error if others were storing to the
+   * same granule; but where one still does not fit when the kernel is done, it counts as uncorrectable.
+   */
+  suspect: 14,
   /** First record. */
-  records: 16,
+  records: 32,
   /**
    * Words of a record: check site, workgroup id x, y, z, local index (as the unprotected kernel numbers them), replica,
    * cause (`recordCause`), word offset of the store in its variable, four words of the value (see `CheckSite.scalar`).
    */
   recordStride: 12,
   recordCapacity: 16,
-  /** First memory record. The first `memoryRecordCapacity` of the corrected and the uncorrectable loads are kept. */
+  /** First memory record: a list of the first `memoryRecordCapacity` for each `memoryStatus`, one after the other. */
   memoryRecords: 16 + 12 * 16,
-  /** Words of a memory record: index of the binding, granule in the binding, syndrome, `memoryStatus`. */
+  /** Words of a memory record: index of the binding, granule in the binding, syndrome, zero. */
   memoryRecordStride: 4,
-  memoryRecordCapacity: 16,
+  memoryRecordCapacity: 8,
   /** Words in all. */
-  total: 16 + 12 * 16 + 4 * 16,
+  total: 32 + 12 * 16 + 4 * 16,
 } as const;
 
 /** The cells of an Inter-Group report (`ReportLayout.cells`): more than workgroups run at once, so that few meet in one. */
@@ -105,8 +100,14 @@ export const recordCause = {
   gridTooLarge: 4,
 } as const;
 
-/** What became of a granule that did not fit its check word. */
-export const memoryStatus = { corrected: 1, uncorrectable: 2 } as const;
+/** Who is struck by an armed fault: one invocation, all that run in its subgroup, or all who load from a line of memory. */
+export const faultExtent = { invocation: 0, subgroup: 1, line: 2 } as const;
+
+/** Bytes of a line of memory. */
+export const lineBytes = 128;
+
+/** What became of a granule that did not fit its check word; the counters and the lists of records are in this order. */
+export const memoryStatus = { corrected: 1, uncorrectable: 2, suspect: 3 } as const;
 
 /** Numbers the check sites of a module. */
 export class CheckSites {

@@ -20,7 +20,7 @@ var<private> belay_occurrence: u32;
 
 fn belay_is_struck(site: u32) -> bool {
   var struck = false;
-  if ((belay_report.armed_site == site) & (belay_report.armed_replica == belay_replica) & (belay_report.armed_local == belay_local) & (belay_report.armed_workgroup_x == belay_workgroup.x) & (belay_report.armed_workgroup_y == belay_workgroup.y) & (belay_report.armed_workgroup_z == belay_workgroup.z)) {
+  if ((belay_report.armed_site == site) & (belay_report.armed_replica == belay_replica) & (belay_report.armed_local_index == belay_local) & (belay_report.armed_workgroup_x == belay_workgroup.x) & (belay_report.armed_workgroup_y == belay_workgroup.y) & (belay_report.armed_workgroup_z == belay_workgroup.z)) {
     struck = belay_occurrence == belay_report.armed_occurrence;
     belay_occurrence += 1u;
     if (struck) {
@@ -33,7 +33,8 @@ fn belay_is_struck(site: u32) -> bool {
 fn belay_strike_f32(site: u32, value: f32) -> f32 {
   var words = bitcast<u32>(value);
   if (belay_is_struck(site)) {
-    words ^= belay_report.armed_mask;
+    belay_report.struck = words;
+    words = (words & ~belay_report.armed_clear) ^ belay_report.armed_mask;
   }
   return bitcast<f32>(words);
 }
@@ -41,7 +42,8 @@ fn belay_strike_f32(site: u32, value: f32) -> f32 {
 fn belay_strike_vec3f32(site: u32, value: vec3<f32>) -> vec3<f32> {
   var words = bitcast<vec3<u32>>(value);
   if (belay_is_struck(site)) {
-    words[min(belay_report.armed_component, 2u)] ^= belay_report.armed_mask;
+    belay_report.struck = words[min(belay_report.armed_component, 2u)];
+    words[min(belay_report.armed_component, 2u)] = (words[min(belay_report.armed_component, 2u)] & ~belay_report.armed_clear) ^ belay_report.armed_mask;
   }
   return bitcast<vec3<f32>>(words);
 }
@@ -49,7 +51,8 @@ fn belay_strike_vec3f32(site: u32, value: vec3<f32>) -> vec3<f32> {
 fn belay_strike_i32(site: u32, value: i32) -> i32 {
   var words = bitcast<u32>(value);
   if (belay_is_struck(site)) {
-    words ^= belay_report.armed_mask;
+    belay_report.struck = words;
+    words = (words & ~belay_report.armed_clear) ^ belay_report.armed_mask;
   }
   return bitcast<i32>(words);
 }
@@ -57,7 +60,8 @@ fn belay_strike_i32(site: u32, value: i32) -> i32 {
 fn belay_strike_u32(site: u32, value: u32) -> u32 {
   var words = bitcast<u32>(value);
   if (belay_is_struck(site)) {
-    words ^= belay_report.armed_mask;
+    belay_report.struck = words;
+    words = (words & ~belay_report.armed_clear) ^ belay_report.armed_mask;
   }
   return bitcast<u32>(words);
 }
@@ -65,7 +69,8 @@ fn belay_strike_u32(site: u32, value: u32) -> u32 {
 fn belay_strike_vec2f32(site: u32, value: vec2<f32>) -> vec2<f32> {
   var words = bitcast<vec2<u32>>(value);
   if (belay_is_struck(site)) {
-    words[min(belay_report.armed_component, 1u)] ^= belay_report.armed_mask;
+    belay_report.struck = words[min(belay_report.armed_component, 1u)];
+    words[min(belay_report.armed_component, 1u)] = (words[min(belay_report.armed_component, 1u)] & ~belay_report.armed_clear) ^ belay_report.armed_mask;
   }
   return bitcast<vec2<f32>>(words);
 }
