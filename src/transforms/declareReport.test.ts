@@ -24,10 +24,16 @@ it("lays the report out as the host reads it", () => {
   );
   const { recordStride, recordCapacity, memoryRecordStride, memoryRecordCapacity, total, ...places } =
     reportWords;
-  expect(offsets).toEqual(places);
-  const shapes = type.members.flatMap(({ type: records }) =>
-    records.kind === "array" ? [words(strideOf(records)), records.count] : [],
+  const { corrected, uncorrectable, suspect, ...named } = places;
+  expect(offsets).toEqual({ ...named, findings: corrected });
+  expect([uncorrectable, suspect]).toEqual([corrected + 1, corrected + 2]);
+  const shapes = type.members.flatMap(({ type: list }) =>
+    list.kind === "array" ? [[words(strideOf(list)), list.count]] : [],
   );
-  expect(shapes).toEqual([recordStride, recordCapacity, memoryRecordStride, memoryRecordCapacity]);
+  expect(shapes).toEqual([
+    [1, 3],
+    [recordStride, recordCapacity],
+    [memoryRecordStride * memoryRecordCapacity, 3],
+  ]);
   expect(words(sizeOf(type))).toBe(total);
 });

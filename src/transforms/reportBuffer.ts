@@ -60,14 +60,50 @@ export const reportWords = {
   /** Records so far, one per disagreeing replica (may exceed `recordCapacity`). Nonzero means a fault was detected. */
   detections: 0,
   /** Loads that found, and corrected in registers, a bad granule; one granule may be loaded many times. */
-  corrected: 12,
+  corrected: 1,
   /** Loads of granules that could not be corrected. */
-  uncorrectable: 13,
+  uncorrectable: 2,
   /**
    * Stores to parts of granules that did not fit their check words just then. That is no error if others were storing to the
    * same granule; but where one still does not fit when the kernel is done, it counts as uncorrectable.
    */
-  suspect: 14,
+  suspect: 3,
+  /** Which dimension of the grid is doubled, for an Inter-Group kernel that was told to look here (`InterGroup.doubling`). */
+  grid: 4,
+  /** How often an armed fault really struck. */
+  strikes: 5,
+  /** How often an invocation ran out of fuel. */
+  hangs: 6,
+  /** The word that was struck last, before it was. */
+  struck: 7,
+  /** Dispatches of the kernel since the fault was armed. */
+  dispatch: 8,
+  armedSite: 9,
+  /** 0 or 1: the replica struck. */
+  armedReplica: 10,
+  /** Who is struck (`faultExtent`). */
+  armedExtent: 11,
+  /** The bits of the struck word that are cleared first. */
+  armedClear: 12,
+  /** XORed into the struck word then. */
+  armedMask: 13,
+  /** Component of a vector value. */
+  armedComponent: 14,
+  /** The struck invocation: workgroup id x, y, z and local invocation index, as the unprotected kernel numbers them. */
+  armedWorkgroupX: 15,
+  armedWorkgroupY: 16,
+  armedWorkgroupZ: 17,
+  armedLocalIndex: 18,
+  /** The first dynamic execution of the site by that invocation that is struck, counted from 0, and how many are. */
+  armedOccurrence: 19,
+  armedOccurrences: 20,
+  /** The first dispatch that is struck, counted from 0, and how many are. */
+  armedDispatch: 21,
+  armedDispatches: 22,
+  /** The line of memory whose loads are struck. */
+  armedLine: 23,
+  /** How many turns of loops an invocation may take; 0 for any number. */
+  fuel: 24,
   /** First record. */
   records: 32,
   /**
@@ -77,12 +113,12 @@ export const reportWords = {
   recordStride: 12,
   recordCapacity: 16,
   /** First memory record: a list of the first `memoryRecordCapacity` for each `memoryStatus`, one after the other. */
-  memoryRecords: 16 + 12 * 16,
+  memoryRecords: 32 + 12 * 16,
   /** Words of a memory record: index of the binding, granule in the binding, syndrome, zero. */
   memoryRecordStride: 4,
   memoryRecordCapacity: 8,
   /** Words in all. */
-  total: 32 + 12 * 16 + 4 * 16,
+  total: 32 + 12 * 16 + 3 * 4 * 8,
 } as const;
 
 /** The cells of an Inter-Group report (`ReportLayout.cells`): more than workgroups run at once, so that few meet in one. */

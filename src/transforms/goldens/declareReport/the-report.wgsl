@@ -12,8 +12,7 @@ struct belay_Record {
 
 struct belay_Report {
   detections: atomic<u32>,
-  corrected: atomic<u32>,
-  uncorrectable: atomic<u32>,
+  findings: array<atomic<u32>, 3>,
   grid: u32,
   strikes: atomic<u32>,
   hangs: atomic<u32>,
@@ -34,9 +33,9 @@ struct belay_Report {
   armed_dispatch: u32,
   armed_dispatches: u32,
   armed_line: u32,
-  @size(36) fuel: u32,
+  @size(32) fuel: u32,
   records: array<belay_Record, 16>,
-  memory_records: array<array<u32, 4>, 16>,
+  memory_records: array<array<array<u32, 4>, 8>, 3>,
 }
 
 @group(2) @binding(5) var<storage, read_write> belay_report: belay_Report;
