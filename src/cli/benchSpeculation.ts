@@ -12,7 +12,7 @@ import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from
 import { renderPage } from "../report/page.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
-import { describeSpeculation, renderSummary } from "./benchSpeculationReport.ts";
+import { describeSpeculation, renderProgram, renderSummary } from "./benchSpeculationReport.ts";
 import { exitStatus } from "./failure.ts";
 import { type Io, isTerminal } from "./io.ts";
 import { newDevice } from "./newDevice.ts";
@@ -36,6 +36,7 @@ interface Flags {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
+  readonly seconds: number;
   readonly only?: readonly string[];
   readonly growth: readonly number[] | undefined;
   readonly out: string;
@@ -47,7 +48,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
   return new Command("speculation")
     .summary("what speculation gains and costs")
     .description(
-      "Runs loops in order, in C, on threads and on the GPU, in the default engine and in the published one with parts left\nout, and verifies every result. The exit status is 1 when a result is wrong.",
+      "Runs loops in order, in C, on threads and on the GPU, in the default engine and in the published one with parts left\nout, and verifies every result. The exit status is 1 when a result is wrong, or takes too long. Each loop is told, and kept\nin the JSON file, as soon as it is done.",
     )
     .addOption(
       new Option("--size <size>", "small runs anywhere; full is documented (the paper's) and scaled")
@@ -56,23 +57,31 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     )
     .option("--runs <count>", "runs of each measurement, of which the median counts", count, 5)
     .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
+    .option("--seconds <count>", "seconds after which one variant of one loop is given up", count, 60)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
     .option("--out <directory>", "where the report and the result go", "belay-report")
     .option("--json [file]", "print the result as JSON, or write it there")
     .action(async (flags: Flags) => {
       const run = await runSpeculation(flags, io);
-      const json = `${JSON.stringify(run, null, 2)}\n`;
       const page = join(flags.out, "speculation.html");
       await writeAtomically(page, renderPage(describeSpeculation(run)));
-      await writeAtomically(join(flags.out, "speculation.json"), json);
-      if (typeof flags.json === "string") await writeAtomically(flags.json, json);
+      const json = await writeRun(run, flags);
       io.stdout.write(flags.json === true ? json : `${renderSummary(run, io)}\nReport: ${resolve(page)}\n`);
       finish(run.ok ? exitStatus.ok : exitStatus.failed);
     });
 }
 
-async function runSpeculation({ size, runs, threads, only, growth }: Flags, io: Io): Promise<SpeculationRun> {
+/** Writes the result where it goes, and returns it as text. */
+async function writeRun(run: SpeculationRun, { out, json }: Flags): Promise<string> {
+  const text = `${JSON.stringify(run, null, 2)}\n`;
+  await writeAtomically(join(out, "speculation.json"), text);
+  if (typeof json === "string") await writeAtomically(json, text);
+  return text;
+}
+
+async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
+  const { size, runs, threads, seconds, only, growth } = flags;
   using opened = await openGpu();
   const progress = ora({
     stream: io.stderr as NodeJS.WriteStream,
@@ -82,31 +91,36 @@ async function runSpeculation({ size, runs, threads, only, growth }: Flags, io: 
   const directory = mkdtempSync(join(tmpdir(), "belay-"));
   const measured = size === "full" ? (["documented", "scaled"] as const) : ([size] as const);
   const chosen = loops.filter(({ name }) => only?.includes(name) ?? true);
-  const bits = growth ?? (size === "small" ? [8, 10] : [16, 18, 20, 22, 24, 26, 27]);
+  const allBits = size === "small" ? [8, 10] : [16, 18, 20, 22, 24, 26, 27];
+  const bits = growth ?? (only ? [] : allBits);
+  const about = (result: SpeculationResult): SpeculationRun => ({
+    ...result,
+    date: new Date().toISOString(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    adapter: opened.choice,
+    ...{ size, runs, threads },
+  });
   try {
     progress.start();
-    const result = await measureSpeculation({
-      newDevice: () => newDevice(opened),
-      programs: measured.flatMap((each) =>
-        chosen.map((entry) => programOf(entry, each, entry[each], directory)),
-      ),
-      growth: bits.map((bit) => growingProgram(bit, directory)),
-      runs,
-      threads,
-      progress: (doing) => {
-        progress.text = doing;
-      },
-    });
-    return {
-      ...result,
-      date: new Date().toISOString(),
-      node: process.version,
-      platform: `${process.platform} ${process.arch}`,
-      adapter: opened.choice,
-      size,
-      runs,
-      threads,
-    };
+    return about(
+      await measureSpeculation({
+        newDevice: () => newDevice(opened),
+        programs: measured.flatMap((each) =>
+          chosen.map((entry) => programOf(entry, each, entry[each], directory)),
+        ),
+        growth: bits.map((bit) => growingProgram(bit, directory)),
+        ...{ runs, threads, seconds },
+        progress: (doing) => {
+          progress.text = doing;
+        },
+        measured: async (program, result) => {
+          progress.clear();
+          io.stderr.write(`${renderProgram(program, threads)}\n`);
+          await writeRun(about(result), flags);
+        },
+      }),
+    );
   } finally {
     progress.stop();
     rmSync(directory, { recursive: true, force: true });

@@ -1,12 +1,7 @@
 import Table from "cli-table3";
-import {
-  type Failed,
-  isRight,
-  type Measured,
-  type SpeculationProgram,
-  type Variant,
-  variants,
-} from "../bench/speculation.ts";
+import type { Failed } from "../bench/attempt.ts";
+import { isRight, type SpeculationProgram } from "../bench/speculation.ts";
+import { type Measured, type Variant, variants } from "../bench/speculationVariant.ts";
 import type { Bar, BarsSection, Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { colorsFor, type Io } from "./io.ts";
@@ -25,7 +20,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Size ${size}, medians of ${runs} runs, on ${adapter.description}.${software}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${software}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       {
@@ -81,7 +76,16 @@ export function renderSummary(run: SpeculationRun, io: Io): string {
   return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
 }
 
-function summaryTable({ programs, threads }: SpeculationRun): TableSection {
+/** One loop in a line. */
+export function renderProgram(program: SpeculationProgram, threads: number): string {
+  const { columns, rows } = summaryTable({ programs: [program], threads });
+  const [title, ...cells] = rows[0]!;
+  const told = cells.flatMap(({ text }, n) => (text ? [`${columns[n + 1]!.label} ${text}`] : []));
+  const failed = problemsOf(program).map(([, variant, problem]) => `${variant!.text}: ${problem!.text}`);
+  return `${title!.text}: ${[...told, ...failed].join(", ")}`;
+}
+
+function summaryTable({ programs, threads }: Pick<SpeculationRun, "programs" | "threads">): TableSection {
   const end = { align: "end" } as const;
   return {
     kind: "table",
@@ -103,7 +107,7 @@ function summaryTable({ programs, threads }: SpeculationRun): TableSection {
       const { javascript, variants } = program;
       const faster = (measured: Timed) => ({
         text: isTimed(measured)
-          ? `${milliseconds(measured.median)} (${ratio(javascript.median / measured.median)})`
+          ? [milliseconds(measured.median), ...over(javascript, measured)].join(" ")
           : "",
       });
       return [
@@ -111,7 +115,7 @@ function summaryTable({ programs, threads }: SpeculationRun): TableSection {
         { text: isRight(program) ? "right" : "WRONG", ok: isRight(program) },
         { text: program.iterations.toLocaleString("en") },
         faster(program.c),
-        { text: milliseconds(javascript.median) },
+        { text: isTimed(javascript) ? milliseconds(javascript.median) : "" },
         faster(program.threads),
         ...(["default", "published"] as const).flatMap((variant) =>
           (["moved", "resident"] as const).map((kind) => faster(timesOf(variants[variant], kind))),
@@ -123,6 +127,8 @@ function summaryTable({ programs, threads }: SpeculationRun): TableSection {
 }
 
 type Timed = { readonly median: number } | Failed | undefined;
+const over = (before: Timed, after: { readonly median: number }) =>
+  isTimed(before) ? [`(${ratio(before.median / after.median)})`] : [];
 const isTimed = (times: Timed): times is { readonly median: number } =>
   times !== undefined && "median" in times;
 const isMeasured = (measured: Measured | Failed | undefined): measured is Measured =>
@@ -167,7 +173,10 @@ function besideSection(programs: readonly SpeculationProgram[], threads: number)
     };
     return series.flatMap((name) => {
       const after = measured[name];
-      return isTimed(after) ? [bar(titleOf(program), name, program.javascript.median / after.median)] : [];
+      const { javascript } = program;
+      return isTimed(after) && isTimed(javascript)
+        ? [bar(titleOf(program), name, javascript.median / after.median)]
+        : [];
     });
   });
   return barsSection({
@@ -299,7 +308,9 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
   const bars = growth.flatMap((program) => {
     const nanoseconds = (times: number) => (1e6 * times) / program.iterations;
     return [
-      bar(program.size, "JavaScript", nanoseconds(program.javascript.median), " ns"),
+      ...(isTimed(program.javascript)
+        ? [bar(program.size, "JavaScript", nanoseconds(program.javascript.median), " ns")]
+        : []),
       ...shown.flatMap((variant) => {
         const times = timesOf(program.variants[variant], "resident");
         return isTimed(times) ? [bar(program.size, variant, nanoseconds(times.median), " ns")] : [];
@@ -334,18 +345,26 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
 }
 
 function problemsSection(programs: readonly SpeculationProgram[]): TableSection[] {
-  const rows = programs.flatMap((program) => {
-    const all: [string, object][] = [["threads", program.threads], ...Object.entries(program.variants)];
-    return all.flatMap(([name, measured]): Cell[][] => {
-      if ("failed" in measured)
-        return [[{ text: titleOf(program) }, { text: name }, { text: String(measured.failed) }]];
-      if (name === "unchecked" || !("right" in measured) || measured.right) return [];
-      return [[{ text: titleOf(program) }, { text: name }, { text: "the result is wrong", ok: false }]];
-    });
-  });
+  const rows = programs.flatMap(problemsOf);
   if (rows.length === 0) return [];
   const columns = [{ label: "Loop" }, { label: "Variant" }, { label: "What happened" }];
   return [{ kind: "table", title: "What could not be measured, or is wrong", columns, rows }];
+}
+
+/** Rows of a loop, a variant of it, and what happened. */
+function problemsOf(program: SpeculationProgram): Cell[][] {
+  const { javascript, threads, variants } = program;
+  const all: [string, object][] = [
+    ["JavaScript", javascript],
+    ["threads", threads],
+    ...Object.entries(variants),
+  ];
+  return all.flatMap(([name, measured]): Cell[][] => {
+    if ("failed" in measured)
+      return [[{ text: titleOf(program) }, { text: name }, { text: String(measured.failed) }]];
+    if (name === "unchecked" || !("right" in measured) || measured.right) return [];
+    return [[{ text: titleOf(program) }, { text: name }, { text: "the result is wrong", ok: false }]];
+  });
 }
 
 const bar = (group: string, series: string, value: number, unit = "×"): Bar => ({

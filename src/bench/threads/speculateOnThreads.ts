@@ -23,12 +23,13 @@ export interface LoopArguments {
 /**
  * Executes the loop on so many threads and changes its arrays, carried variables and reductions as the loop in sequence does,
  * except that sums of floats may round in another order. The time is that of the slowest thread, without starting
- * threads or copying to shared memory.
+ * threads or copying to shared memory. Rejects when the signal is aborted.
  */
 export async function speculateOnThreads(
   loop: Loop,
   { arrays, inputs, first, step, count, carried, reductions }: LoopArguments,
   threads: number,
+  signal?: AbortSignal,
 ): Promise<Omit<ThreadResult, "reduced">> {
   const shared: Record<string, LoopData> = {};
   for (const { name } of loop.arrays) shared[name] = toShared(arrays[name]!);
@@ -68,6 +69,8 @@ export async function speculateOnThreads(
     shared: words,
   };
   const workers = Array.from({ length: threads }, (_, thread) => startThread({ ...job, thread }));
+  const end = () => Promise.all(workers.map((worker) => worker.terminate()));
+  signal?.addEventListener("abort", end);
   try {
     await Promise.all(workers.map(nextMessage));
     for (const worker of workers) worker.postMessage("run");
@@ -92,7 +95,8 @@ export async function speculateOnThreads(
       misspeculated,
     };
   } finally {
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    signal?.removeEventListener("abort", end);
+    await end();
   }
 }
 

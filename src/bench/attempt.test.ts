@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { attempt } from "./attempt.ts";
+
+describe("a measurement", () => {
+  it("takes as many runs as asked, after one in advance", async () => {
+    let run = 0;
+    const times = await attempt(10, (attempt) => attempt.times(3, async () => run++));
+    expect(times).toMatchObject({ median: 2, runs: 3 });
+  });
+
+  it("takes fewer runs when they take long", async () => {
+    const slow = () => new Promise<number>((resolve) => setTimeout(() => resolve(30), 30));
+    expect(await attempt(0.4, (attempt) => attempt.times(100, slow))).toMatchObject({ median: 30, runs: 1 });
+  });
+
+  it("is given up when its time is over, and told so", async () => {
+    let told: unknown;
+    const measured = await attempt(0.05, ({ signal }) => {
+      signal.addEventListener("abort", () => {
+        told = signal.reason;
+      });
+      return new Promise(() => {});
+    });
+    expect(measured).toEqual({ failed: "it took more than 0.05 s" });
+    expect(String(told)).toContain("0.05 s");
+  });
+
+  it("tells why it failed", async () => {
+    expect(await attempt(1, () => Promise.reject(new Error("no")))).toEqual({ failed: "no" });
+  });
+});

@@ -1,0 +1,55 @@
+import { summarize, type Times } from "./timing.ts";
+
+/** A measurement that came to nothing, and why. */
+export interface Failed {
+  readonly failed: string;
+}
+
+/** Medians, and over how many runs. */
+export interface TimedRuns extends Times {
+  readonly runs: number;
+}
+
+/** A measurement under way, which ends when its time is over. */
+export class Attempt {
+  /** Aborted when the time is over: whatever goes on has to end then. */
+  readonly signal: AbortSignal;
+  readonly #patience: number;
+
+  constructor(signal: AbortSignal, milliseconds: number) {
+    this.signal = signal;
+    this.#patience = milliseconds / 8;
+  }
+
+  /** One run in advance, then so many that count: fewer, but one at least, where they would take an eighth of the time. */
+  async times(runs: number, run: () => Promise<number>): Promise<TimedRuns> {
+    const milliseconds: number[] = [];
+    const began = performance.now();
+    for (let n = -1; n < runs && (n < 1 || performance.now() - began < this.#patience); n++) {
+      const time = await run();
+      this.signal.throwIfAborted();
+      if (n >= 0) milliseconds.push(time);
+    }
+    return { ...summarize(milliseconds), runs: milliseconds.length };
+  }
+}
+
+/** Measures something in so many seconds at most. Resolves to why not when that fails, or takes longer. */
+export async function attempt<Result>(
+  seconds: number,
+  measure: (attempt: Attempt) => Promise<Result>,
+): Promise<Result | Failed> {
+  const over = new AbortController();
+  const { signal } = over;
+  const isOver = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  const timer = setTimeout(() => over.abort(new Error(`it took more than ${seconds} s`)), 1000 * seconds);
+  try {
+    return await Promise.race([measure(new Attempt(signal, 1000 * seconds)), isOver]);
+  } catch (error) {
+    return { failed: (error as { message?: string }).message ?? String(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}

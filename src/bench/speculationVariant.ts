@@ -1,0 +1,128 @@
+import type { PhaseTimes } from "../speculation/phaseTimer.ts";
+import { resident } from "../speculation/resident.ts";
+import { type SpeculateOptions, type Statistics, speculate } from "../speculation/speculate.ts";
+import { Workspace } from "../speculation/workspace.ts";
+import type { Attempt, TimedRuns } from "./attempt.ts";
+import { countMemory } from "./countMemory.ts";
+import { type LoopProgram, ProgramRuns } from "./programRuns.ts";
+import type { Argument, Executor, SpeculatedFunction } from "./speculatedFunction.ts";
+import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
+
+/** What executes the loops on the GPU. */
+export const variants = {
+  default: {},
+  published: { engine: "published" },
+  "no localization": { engine: "published", published: { localization: false } },
+  "no copy optimization": { engine: "published", published: { copyOptimization: false } },
+  "no scheduling": { engine: "published", published: { scheduling: false } },
+} as const satisfies Readonly<Record<string, SpeculateOptions>>;
+export type Variant = keyof typeof variants | "unchecked";
+
+export interface Measured {
+  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back. */
+  readonly moved: TimedRuns;
+  /** The same with arrays that stay on the GPU. */
+  readonly resident: TimedRuns;
+  readonly right: boolean;
+  readonly rounds: number;
+  /** Executions in vain, and iterations that the CPU executed, for each iteration. */
+  readonly misspeculation: number;
+  readonly onCpu: number;
+  readonly plans: readonly string[];
+  /** Milliseconds on the GPU's clock; null where it has no clock. */
+  readonly phases: PhaseTimes | null;
+  /** Bytes on the GPU besides the arrays. */
+  readonly workingBytes: number;
+}
+
+/** Measures one variant of a program on a device of its own. */
+export async function measureVariant(
+  program: LoopProgram,
+  run: SpeculatedFunction,
+  device: GPUDevice,
+  variant: Variant,
+  runs: number,
+  attempt: Attempt,
+): Promise<Measured> {
+  const memory = countMemory(device);
+  const options: SpeculateOptions = {
+    device,
+    ...(variant === "unchecked" ? { engine: unchecked } : variants[variant]),
+  };
+  const programRuns = new ProgramRuns(program);
+  let statistics: Statistics[] = [];
+
+  /** One call; `keep` leaves the arrays on the GPU, where they are before. */
+  const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {
+    const parameters = programRuns.next();
+    const arrays = new Map(
+      parameters.flatMap((each) => (typeof each === "number" ? [] : [[each, resident(each)] as const])),
+    );
+    statistics = [];
+    const execute: Executor = async (call) => {
+      const kept = Object.entries(call.arrays).map(([name, array]) => [
+        name,
+        (keep && arrays.get(array as Exclude<Argument, number>)) || array,
+      ]);
+      const result = await speculate({ ...call, arrays: Object.fromEntries(kept) }, { ...options, ...more });
+      statistics.push(result.statistics);
+      attempt.signal.throwIfAborted();
+      return result;
+    };
+    if (keep) {
+      const moved = { uploaded: 0, downloaded: 0 };
+      for (const array of arrays.values()) array.upload(Workspace.of(device), moved);
+      await device.queue.onSubmittedWorkDone();
+    }
+    const start = performance.now();
+    await run(execute, parameters);
+    const milliseconds = performance.now() - start;
+    if (keep) {
+      for (const array of arrays.values()) await array.read();
+      for (const array of arrays.values()) array.giveBack();
+    }
+    programRuns.check();
+    return milliseconds;
+  };
+
+  const residentTimes = await attempt.times(runs, () => once(true));
+  const workingBytes = memory() - programRuns.bytes;
+  const moved = await attempt.times(runs, () => once(false));
+  const timings = device.features.has("timestamp-query") && variant !== "unchecked";
+  if (timings) await once(true, { timings });
+  const sum = (of: (each: Statistics) => number) => statistics.reduce((total, each) => total + of(each), 0);
+  return {
+    moved,
+    resident: residentTimes,
+    right: programRuns.right,
+    rounds: sum(({ rounds }) => rounds),
+    misspeculation: sum(({ misspeculated }) => misspeculated) / program.iterations,
+    onCpu: sum(({ onCpu }) => onCpu) / program.iterations,
+    plans: [...new Set(statistics.flatMap(({ plans }) => plans))],
+    phases: timings ? sumOfPhases(statistics) : null,
+    workingBytes,
+  };
+}
+
+const unchecked: Exclude<SpeculateOptions["engine"], string | undefined> = async (workspace, execution) => {
+  const { loop, count } = execution;
+  if (!canRunUnchecked(loop)) throw new Error("iterations hand values on in variables");
+  await runUnchecked(workspace, execution);
+  return {
+    executed: count,
+    ended: false,
+    rounds: 1,
+    misspeculated: 0,
+    onCpu: 0,
+    plans: ["unchecked"],
+    phases: null,
+  };
+};
+
+function sumOfPhases(statistics: readonly Statistics[]): PhaseTimes {
+  const all = statistics.flatMap(({ phases }) => (phases ? [phases] : []));
+  const names = Object.keys(all[0] ?? {}) as (keyof PhaseTimes)[];
+  return Object.fromEntries(
+    names.map((name) => [name, all.reduce((sum, phases) => sum + phases[name], 0)]),
+  ) as PhaseTimes;
+}
