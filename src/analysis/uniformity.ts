@@ -6,22 +6,33 @@ import { functionsOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { rootIdentifier } from "./places.ts";
 
-/**
- * The local variables and parameters that decide whether a barrier or another collective operation is reached, or on what
- * `workgroupUniformLoad` acts. WGSL refuses a module in which their values could depend on the invocation, so nothing
- * that does may enter their computation. Some that would do no harm are among them.
- *
- * Source: WGSL specification, section "Uniformity".
- */
-export function uniformVariables(program: Program): ReadonlySet<Target> {
+/** What WGSL demands to be uniform. Some that would do no harm is among it. */
+export interface Uniformity {
+  /**
+   * The local variables and parameters that decide whether a barrier or another collective operation is reached, or on what
+   * `workgroupUniformLoad` acts. WGSL refuses a module in which their values could depend on the invocation, so nothing
+   * that does may enter their computation.
+   */
+  readonly variables: ReadonlySet<Target>;
+  /** The expressions, as wholes, whose values must not depend on the invocation. */
+  readonly expressions: ReadonlySet<Expression>;
+  /** The nodes that all invocations must reach or none. */
+  readonly anchored: ReadonlySet<AnyNode>;
+}
+
+/** Source: WGSL specification, section "Uniformity". */
+export function uniformity(program: Program): Uniformity {
   const analysis = new Analysis(program);
   const functions = functionsOf(program);
   for (let before = -1; before < analysis.size; ) {
     before = analysis.size;
     for (const fn of functions) analysis.visit(fn, fn, fn);
   }
-  return analysis.variables;
+  return analysis;
 }
+
+/** The variables of `uniformity`. */
+export const uniformVariables = (program: Program): ReadonlySet<Target> => uniformity(program).variables;
 
 /** What follows from a node for the statements around it. */
 interface Reach {
@@ -32,12 +43,12 @@ interface Reach {
 }
 
 /** Facts that only grow; they hold once a visit of all functions adds none. */
-class Analysis {
+class Analysis implements Uniformity {
   readonly variables = new Set<Target>();
+  readonly expressions = new Set<Expression>();
+  readonly anchored = new Set<AnyNode>();
   /** Functions whose result is uniform. */
   readonly #results = new Set<FunctionDeclaration>();
-  /** Loops and functions with an anchor inside. */
-  readonly #anchored = new Set<AnyNode>();
   readonly #program: Program;
 
   constructor(program: Program) {
@@ -45,7 +56,7 @@ class Analysis {
   }
 
   get size(): number {
-    return this.variables.size + this.#results.size + this.#anchored.size;
+    return this.variables.size + this.#results.size + this.anchored.size;
   }
 
   visit(node: AnyNode, fn: FunctionDeclaration, loop: AnyNode): Reach {
@@ -55,8 +66,8 @@ class Analysis {
     if (node.kind === "return") left.add(fn);
     if (node.kind === "break" || node.kind === "continue") left.add(loop);
     const anchored = this.#isAnchor(node, fn) || parts.some((part) => part.anchored);
-    if (anchored && (isLoop(node) || node === fn)) this.#anchored.add(node);
-    if (anchored || [...left].some((target) => this.#anchored.has(target))) {
+    if (anchored) this.anchored.add(node);
+    if (anchored || [...left].some((target) => this.anchored.has(target))) {
       for (const condition of conditionsOf(node)) this.#demand(condition);
     }
     return { anchored, left };
@@ -88,7 +99,7 @@ class Analysis {
   }
 
   #isCallAnchor(args: readonly Expression[], callee: FunctionDeclaration): boolean {
-    let anchored = this.#anchored.has(callee);
+    let anchored = this.anchored.has(callee);
     callee.parameters.forEach((parameter, i) => {
       const arg = args[i]!;
       if (this.#isPointerToUniform(arg)) this.variables.add(parameter);
@@ -102,6 +113,7 @@ class Analysis {
   /** Makes all that goes into an expression uniform. Always true. */
   #demand(expression: Expression | null): true {
     if (!expression) return true;
+    this.expressions.add(expression);
     walk(expression, (node) => {
       const target = node.kind === "identifier" ? this.#program.targetOf(node) : undefined;
       if (target?.kind === "function") this.#results.add(target);

@@ -5,7 +5,7 @@ import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
 import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
-import { injectFaults } from "../transforms/injectFaults.ts";
+import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
 import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
 import type { Names } from "../transforms/names.ts";

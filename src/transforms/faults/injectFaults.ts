@@ -12,9 +12,9 @@
  * Order:    before replicateInvocations: a site is a value of the source, computed by both replicas.
  * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to values.
  */
-import { isMemoryOperation } from "../analysis/effects.ts";
-import { isShared, rootIdentifier, spaceOf } from "../analysis/places.ts";
-import { uniformVariables } from "../analysis/uniformity.ts";
+import { isMemoryOperation } from "../../analysis/effects.ts";
+import { isShared, rootIdentifier, spaceOf } from "../../analysis/places.ts";
+import { uniformVariables } from "../../analysis/uniformity.ts";
 import type {
   BinaryOperator,
   Declaration,
@@ -22,16 +22,16 @@ import type {
   FunctionDeclaration,
   Module,
   Statement,
-} from "../wgsl/ast.ts";
-import { printType } from "../wgsl/printer.ts";
-import type { Program } from "../wgsl/program.ts";
-import { quote } from "../wgsl/quote.ts";
-import { mapStatements } from "../wgsl/traverse.ts";
-import { typeExpressionOf } from "../wgsl/typeNames.ts";
-import type { ScalarType, Type, VectorType } from "../wgsl/types.ts";
-import { mapFunctions } from "./mapFunctions.ts";
-import type { Names } from "./names.ts";
-import type { FaultSite } from "./reportBuffer.ts";
+} from "../../wgsl/ast.ts";
+import { printType } from "../../wgsl/printer.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { mapStatements } from "../../wgsl/traverse.ts";
+import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
+import { mapFunctions } from "../mapFunctions.ts";
+import type { Names } from "../names.ts";
+import type { FaultSite } from "../reportBuffer.ts";
 
 export interface InjectFaultsOptions {
   /** The functions whose values can be struck. */

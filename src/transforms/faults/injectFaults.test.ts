@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { goldens, type Step, typed } from "../../test/goldens.ts";
-import { functionsOf } from "../analysis/callGraph.ts";
-import { declareReport } from "./declareReport.ts";
-import { expandSwizzles } from "./expandSwizzles.ts";
+import { goldens, type Step, typed } from "../../../test/goldens.ts";
+import { functionsOf } from "../../analysis/callGraph.ts";
+import { declareReport } from "../declareReport.ts";
+import { expandSwizzles } from "../expandSwizzles.ts";
+import { Names } from "../names.ts";
+import { normalizeAccesses } from "../normalizeAccesses.ts";
+import { reportWords } from "../reportBuffer.ts";
 import { injectFaults } from "./injectFaults.ts";
-import { Names } from "./names.ts";
-import { normalizeAccesses } from "./normalizeAccesses.ts";
-import { reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("injectFaults");
 const memory = `
