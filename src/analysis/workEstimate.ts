@@ -4,13 +4,14 @@ import type {
   Expression,
   ForStatement,
   FunctionDeclaration,
+  GlobalVariable,
   Statement,
 } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
-import { isShared } from "./places.ts";
+import { isShared, rootVariable } from "./places.ts";
 
 /** Estimates for one invocation: both sides of branches count, and loops of unknown length count as `assumedTrips`. */
 export interface WorkEstimate {
@@ -23,9 +24,24 @@ export interface WorkEstimate {
   /** The widest access to storage buffers, and the widest to workgroup memory, in bytes. */
   readonly widestStorage: number;
   readonly widestWorkgroup: number;
+  /** What is done with each storage or uniform buffer; not what called functions do through pointers. */
+  readonly buffers: ReadonlyMap<GlobalVariable, BufferWork>;
 }
 
-const nothing: WorkEstimate = { operations: 0, accesses: 0, bytes: 0, widestStorage: 0, widestWorkgroup: 0 };
+/** The loads and the stores of a buffer; atomic operations are neither. */
+export interface BufferWork {
+  readonly loads: AccessWork;
+  readonly stores: AccessWork;
+}
+
+export interface AccessWork {
+  readonly count: number;
+  /** Of all accesses, and of those outside of loops. */
+  readonly bytes: number;
+  readonly streamed: number;
+}
+
+const nothing: Omit<WorkEstimate, "buffers"> = { operations: 0, accesses: 0, bytes: 0, widestStorage: 0, widestWorkgroup: 0 };
 
 /** Trips of a loop whose bounds are not constant. */
 const assumedTrips = 16;
@@ -39,10 +55,17 @@ export function estimateWork(program: Program, entryPoint: FunctionDeclaration):
   return new Estimator(program).function(entryPoint);
 }
 
+type Counts = { -readonly [Part in keyof AccessWork]: number };
+type Draft = { -readonly [Part in keyof typeof nothing]: number } & {
+  readonly buffers: Map<GlobalVariable, { loads: Counts; stores: Counts }>;
+};
+
+const draft = (): Draft => ({ ...nothing, buffers: new Map() });
+
 class Estimator {
   readonly #program: Program;
   readonly #functions = new Map<FunctionDeclaration, WorkEstimate>();
-  #work: { -readonly [Part in keyof WorkEstimate]: number } = { ...nothing };
+  #work: Draft = draft();
   #times = 1;
 
   constructor(program: Program) {
@@ -53,7 +76,7 @@ class Estimator {
     const known = this.#functions.get(fn);
     if (known) return known;
     const [outer, times] = [this.#work, this.#times];
-    this.#work = { ...nothing };
+    this.#work = draft();
     this.#times = 1;
     for (const statement of fn.body.statements) this.#statement(statement);
     const work = this.#work;
@@ -77,13 +100,13 @@ class Estimator {
         return;
       case "assign":
         if (statement.target) {
-          this.#access(statement.target);
+          this.#access(statement.target, "stores");
           if (statement.operator !== "=") this.#value(statement.target);
         }
         this.#value(statement.value);
         return;
       case "increment":
-        this.#access(statement.target);
+        this.#access(statement.target, "stores");
         this.#value(statement.target);
         return;
       case "callStatement":
@@ -156,7 +179,7 @@ class Estimator {
     if (this.#program.constantOf(expression)) return;
     const type = this.#program.typeOf(expression);
     if (type.kind === "reference") {
-      this.#access(expression);
+      this.#access(expression, "loads");
       return;
     }
     switch (expression.kind) {
@@ -197,6 +220,10 @@ class Estimator {
       if (this.#times === 1) this.#work.bytes += called.bytes;
       this.#work.widestStorage = Math.max(this.#work.widestStorage, called.widestStorage);
       this.#work.widestWorkgroup = Math.max(this.#work.widestWorkgroup, called.widestWorkgroup);
+      for (const [variable, { loads, stores }] of called.buffers) {
+        this.#note(variable, "loads", loads);
+        this.#note(variable, "stores", stores);
+      }
       return;
     }
     const name = builtinFunction(this.#program, call);
@@ -210,8 +237,13 @@ class Estimator {
   }
 
   /** A load or a store of the place that `expression` denotes. */
-  #access(expression: Expression): void {
+  #access(expression: Expression, kind: keyof BufferWork): void {
     const type = this.#program.typeOf(expression);
+    if (type.kind === "reference" && (type.space === "storage" || type.space === "uniform")) {
+      const root = rootVariable(this.#program, expression);
+      const bytes = type.store.kind === "array" && type.store.count === "runtime" ? 0 : sizeOf(type.store);
+      if (root) this.#note(root.variable, kind, { count: 1, bytes, streamed: bytes });
+    }
     if (type.kind === "reference" && isShared(type.space)) {
       const { store, space } = type;
       const bytes = store.kind === "array" ? 0 : sizeOf(store);
@@ -221,6 +253,15 @@ class Estimator {
       if (space === "storage" && this.#times === 1) this.#work.bytes += bytes;
     }
     this.#indices(expression);
+  }
+
+  #note(variable: GlobalVariable, kind: keyof BufferWork, { count, bytes, streamed }: AccessWork): void {
+    const none = { count: 0, bytes: 0, streamed: 0 };
+    const work = this.#work.buffers.get(variable) ?? { loads: { ...none }, stores: { ...none } };
+    this.#work.buffers.set(variable, work);
+    work[kind].count += this.#times * count;
+    work[kind].bytes += this.#times * bytes;
+    if (this.#times === 1) work[kind].streamed += streamed;
   }
 
   /** What has to be computed to know the place that `expression` denotes. */
