@@ -40,12 +40,12 @@ export const loops: readonly LoopEntry[] = [
   entry("ocean", ocean.ocean, {
     small: () => ocean.create({ points: 8 }),
     documented: () => ocean.create(),
-    scaled: () => ocean.create({ points: 1024 }),
+    scaled: () => ocean.create({ points: 2048 }),
   }),
   entry("trfd", trfd.trfd, {
     small: () => trfd.create(),
     documented: () => trfd.create(),
-    scaled: () => trfd.create({ iterations: 192 * 2 ** 13 }),
+    scaled: () => trfd.create({ iterations: 192 * 2 ** 15 }),
   }),
   entry("fftbench", fftbench.fftbench, {
     small: () => fftbench.create({ bits: 8 }),
@@ -60,7 +60,7 @@ export const loops: readonly LoopEntry[] = [
   entry("strcat", strcat.strcat, {
     small: () => strcat.create({ strings: 100 }),
     documented: () => strcat.create(),
-    scaled: () => strcat.create({ strings: 2 ** 20, firstCapacity: 2 ** 12 }),
+    scaled: () => strcat.create({ strings: 2 ** 24, firstCapacity: 2 ** 16 }),
   }),
   entry("synthetic", synthetic.synthetic, {
     small: () => synthetic.create({ iterations: 500, rate: 0.05 }),
@@ -70,22 +70,22 @@ export const loops: readonly LoopEntry[] = [
   entry("alvinn", alvinn.alvinn, {
     small: () => alvinn.create({ inputs: 50, hiddens: 7, outputs: 5 }),
     documented: () => alvinn.create(),
-    scaled: () => alvinn.create({ inputs: 8192, hiddens: 256, outputs: 256 }),
+    scaled: () => alvinn.create({ inputs: 4096, hiddens: 4096, outputs: 1024 }),
   }),
   entry("kruskal", kruskal.kruskal, {
     small: () => kruskal.create({ nodes: 100 }),
     documented: () => kruskal.create(),
-    scaled: () => kruskal.create({ nodes: 2 ** 18 }),
+    scaled: () => kruskal.create({ nodes: 2 ** 19 }),
   }),
   entry("maximalMatching", maximalMatching.maximalMatching, {
     small: () => maximalMatching.create({ nodes: 200 }),
     documented: () => maximalMatching.create(),
-    scaled: () => maximalMatching.create({ nodes: 2 ** 20 }),
+    scaled: () => maximalMatching.create({ nodes: 2 ** 21 }),
   }),
   entry("knuthShuffle", knuthShuffle.knuthShuffle, {
     small: () => knuthShuffle.create({ length: 500 }),
     documented: () => knuthShuffle.create(),
-    scaled: () => knuthShuffle.create({ length: 2 ** 22 }),
+    scaled: () => knuthShuffle.create({ length: 2 ** 24 }),
   }),
   entry("gatherScatter", gatherScatter.gatherScatter, {
     small: () => gatherScatter.create({ length: 1000, rate: 0.01 }),
@@ -95,6 +95,6 @@ export const loops: readonly LoopEntry[] = [
   entry("chain", chain.chain, {
     small: () => chain.create({ length: 100 }),
     documented: () => chain.create(),
-    scaled: () => chain.create({ length: 2 ** 20 }),
+    scaled: () => chain.create({ length: 2 ** 26 }),
   }),
 ];

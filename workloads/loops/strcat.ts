@@ -41,22 +41,32 @@ export interface StrcatOptions {
 
 export function create(options: StrcatOptions = {}): LoopProgram<Parameters<typeof strcat>> {
   const { strings = 2 ** 14, firstCapacity = 64, seed = 1 } = options;
-  const text = Uint8Array.from({ length: strings * WIDTH }, (_, i) => 97 + randomBelow(26, seed, i));
+  const text = lettersOf(strings * WIDTH, seed);
   const segments = Math.max(0, Math.ceil(Math.log2(text.length / firstCapacity)));
   return {
     iterations: strings,
     inputs: () => [new Uint8Array(text.length + segments), text.slice(), firstCapacity],
     verify([buffer]): Verdict {
       // Segment n begins behind as much text as the first capacity doubled n - 1 times.
-      const expected: number[] = [];
+      const expected = new Uint8Array(text.length + segments);
       let copied = 0;
       for (let segment = 1; segment <= segments; segment++) {
         const end = firstCapacity * 2 ** (segment - 1);
-        for (; copied < end; copied++) expected.push(text[copied]!);
-        expected.push(segment);
+        expected.set(text.subarray(copied, end), copied + segment - 1);
+        expected[end + segment - 1] = segment;
+        copied = end;
       }
-      for (; copied < text.length; copied++) expected.push(text[copied]!);
-      return verifyExact("buffer", buffer, Uint8Array.from(expected));
+      expected.set(text.subarray(copied), copied + segments);
+      return verifyExact("buffer", buffer, expected);
     },
   };
+}
+
+/** Random letters; a prime number of them, again and again, so that no two strings near each other are alike. */
+function lettersOf(length: number, seed: number): Uint8Array<ArrayBuffer> {
+  const text = new Uint8Array(length);
+  const drawn = Math.min(length, 65_537);
+  for (let i = 0; i < drawn; i++) text[i] = 97 + randomBelow(26, seed, i);
+  for (let filled = drawn; filled < length; filled += drawn) text.copyWithin(filled, 0, drawn);
+  return text;
 }
