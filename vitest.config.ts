@@ -4,7 +4,9 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "workloads/**/*.test.ts"],
     testTimeout: 60_000,
-    // Dawn and SwiftShader are native code: a process each keeps a crash from taking other tests along.
+    // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
+    // loading the compiler and a driver for each would take a third of the time.
     pool: "forks",
+    isolate: false,
   },
 });

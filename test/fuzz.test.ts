@@ -45,7 +45,7 @@ function randomFrom(seed: number): (below: number) => number {
 }
 
 /** More can be asked for than a test run has time for. */
-const mutants = Number(process.env.FUZZ_MUTANTS ?? 30_000);
+const mutants = Number(process.env.FUZZ_MUTANTS ?? 10_000);
 
 type Pieces = string[];
 const pieces = (source: string): Pieces => source.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];

@@ -24,6 +24,7 @@ import * as reduction from "../workloads/reduction.ts";
 import * as simpleConvolution from "../workloads/simpleConvolution.ts";
 import * as sobelFilter from "../workloads/sobelFilter.ts";
 import * as urng from "../workloads/urng.ts";
+import { everything, sample } from "./sample.ts";
 import { testDevices } from "./testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -36,72 +37,69 @@ const flavors = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
   (["store", "signature"] as const).map((check) => ({ redundancy, check })),
 );
 
+const over = (channel: "subgroup" | "workgroup") =>
+  flavors.map((flavor) => ({ ...flavor, channel, pairing: "adjacent" as const }));
 const policies = [
-  ...flavors.flatMap((flavor) =>
-    (["subgroup", "workgroup"] as const).map((channel) => ({
-      ...flavor,
-      channel,
-      pairing: "adjacent" as const,
-    })),
-  ),
+  ...over("subgroup"),
   { redundancy: "intra+lds", check: "signature", channel: "auto", pairing: "passes" } as const,
   { redundancy: "inter", check: "signature", channel: "auto", pairing: "adjacent" } as const,
 ];
 
-describe.each(policies)("$redundancy, $check, $channel, $pairing", (policy) => {
-  const size = (max: number) => fc.integer({ min: 1, max });
-  const seed = fc.nat();
-  /** Sizes up to a few workgroups. */
-  const programs: Record<string, fc.Arbitrary<Program>> = {
-    matrixProduct: fc
-      .record({ rows: size(33), columns: size(33), inner: size(33), seed })
-      .map(matrixProduct.create),
-    nBody: fc.record({ bodies: size(130), steps: size(2), seed }).map(nBody.create),
-    reduction: fc.record({ length: size(2500), seed }).map(reduction.create),
-    reductionFloat: fc
-      .record({ length: size(2500), seed })
-      .map((options) => reduction.create({ ...options, type: "f32" })),
-    bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
-    histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
-    sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
-    dct: fc.record({ blocksAcross: size(5), blocksDown: size(4), seed }).map(dct.create),
-    dwtHaar: fc
-      .record({ exponent: size(11), seed })
-      .map(({ exponent, seed }) => dwtHaar.create({ length: 2 ** exponent, seed })),
-    fastWalshTransform: fc
-      .record({ exponent: fc.integer({ min: 2, max: 12 }), seed })
-      .map(({ exponent, seed }) => fastWalshTransform.create({ length: 2 ** exponent, seed })),
-    floydWarshall: fc.record({ nodes: size(20), seed }).map(floydWarshall.create),
-    prefixSum: fc.record({ length: size(2500), seed }).map(prefixSum.create),
-    binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
-    blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
-    binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
-    quasiRandomSequence: fc.record({ points: size(9000) }).map(quasiRandomSequence.create),
-    urng: fc.record({ pixels: size(300), seed }).map(urng.create),
-    simpleConvolution: fc.record({ width: size(70), height: size(20), seed }).map(simpleConvolution.create),
-  };
+const size = (max: number) => fc.integer({ min: 1, max });
+const seed = fc.nat();
+/** Sizes up to a few workgroups. */
+const programs: Record<string, fc.Arbitrary<Program>> = {
+  matrixProduct: fc
+    .record({ rows: size(33), columns: size(33), inner: size(33), seed })
+    .map(matrixProduct.create),
+  nBody: fc.record({ bodies: size(130), steps: size(2), seed }).map(nBody.create),
+  reduction: fc.record({ length: size(2500), seed }).map(reduction.create),
+  reductionFloat: fc
+    .record({ length: size(2500), seed })
+    .map((options) => reduction.create({ ...options, type: "f32" })),
+  bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
+  histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
+  sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
+  dct: fc.record({ blocksAcross: size(5), blocksDown: size(4), seed }).map(dct.create),
+  dwtHaar: fc
+    .record({ exponent: size(11), seed })
+    .map(({ exponent, seed }) => dwtHaar.create({ length: 2 ** exponent, seed })),
+  fastWalshTransform: fc
+    .record({ exponent: fc.integer({ min: 2, max: 12 }), seed })
+    .map(({ exponent, seed }) => fastWalshTransform.create({ length: 2 ** exponent, seed })),
+  floydWarshall: fc.record({ nodes: size(20), seed }).map(floydWarshall.create),
+  prefixSum: fc.record({ length: size(2500), seed }).map(prefixSum.create),
+  binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
+  blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
+  binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
+  quasiRandomSequence: fc.record({ points: size(9000) }).map(quasiRandomSequence.create),
+  urng: fc.record({ pixels: size(300), seed }).map(urng.create),
+  simpleConvolution: fc.record({ width: size(70), height: size(20), seed }).map(simpleConvolution.create),
+};
 
-  it.each(Object.entries(programs))(
-    "%s: the same bits, protected, and nothing detected",
-    async (_, sizes) => {
-      const device = await harden(plain, policy);
-      const sameBits = fc.asyncProperty(sizes, async (program) => {
-        const result = await program.workload(device);
-        expect(result).toEqual(await program.workload(plain));
-        expect(program.verify(result)).toMatchObject({ ok: true });
-      });
-      // Kernels are compiled anew for each run, and slowly with loops that wait: few runs, of other sizes for each policy.
-      await fc.assert(sameBits, {
-        seed: policies.indexOf(policy),
-        numRuns: policy.channel === "subgroup" ? 2 : 1,
-      });
-      const { kernels, faults } = await device.belay.report();
-      expect(faults).toEqual([]);
-      expect(kernels.length).toBeGreaterThan(0);
-      for (const { redundancy } of kernels) expect(redundancy).toBe(policy.redundancy);
-    },
-  );
-});
+describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, sizes, row })))(
+  "$name",
+  ({ sizes, row }) => {
+    // Kernels are compiled anew for each run, and slowly with loops that wait: few runs, of other sizes for each policy.
+    it.each([...policies, ...sample(over("workgroup"), row, 1)])(
+      "computes the same bits, and nothing is detected: $redundancy, $check, $channel, $pairing",
+      async (policy) => {
+        const device = await harden(plain, policy);
+        const sameBits = fc.asyncProperty(sizes, async (program) => {
+          const result = await program.workload(device);
+          expect(result).toEqual(await program.workload(plain));
+          expect(program.verify(result)).toMatchObject({ ok: true });
+        });
+        const seed = (policies as readonly unknown[]).indexOf(policy);
+        await fc.assert(sameBits, { seed, numRuns: everything ? 3 : 1 });
+        const { kernels, faults } = await device.belay.report();
+        expect(faults).toEqual([]);
+        expect(kernels.length).toBeGreaterThan(0);
+        for (const { redundancy } of kernels) expect(redundancy).toBe(policy.redundancy);
+      },
+    );
+  },
+);
 
 /** A value in a workload's kernel that a fault is to strike, and where it is seen. */
 interface Struck {
@@ -232,29 +230,38 @@ function arm(
   });
 }
 
-describe.each(flavors)("a fault under $redundancy, $check", ({ redundancy, check }) => {
-  it.each(Object.entries(struck))("in %s is located, and repaired", async (_, target) => {
-    const { program, kernel } = target;
-    const device = await harden(plain, { redundancy, check, injectFaults: true });
-    const result = await program.workload(device);
-    expect(result).toEqual(await program.workload(plain));
-    arm(device, target, redundancy === "intra+lds" ? 1 : 0);
-    expect(await program.workload(device)).toEqual(result);
-    expect(await device.belay.strikes()).toBe(1);
+describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
+  "a fault in $kernel",
+  ({ row, ...target }) => {
+    it.each(sample(flavors, row, 2))(
+      "under $redundancy, $check is located, and repaired",
+      async ({ redundancy, check }) => {
+        const { program, kernel } = target;
+        const device = await harden(plain, { redundancy, check, injectFaults: true });
+        const result = await program.workload(device);
+        expect(result).toEqual(await program.workload(plain));
+        arm(device, target, redundancy === "intra+lds" ? 1 : 0);
+        expect(await program.workload(device)).toEqual(result);
+        expect(await device.belay.strikes()).toBe(1);
 
-    const { faults } = await device.belay.report();
-    const [source] = Object.values(program.kernelSources);
-    const lines = source!.split("\n");
-    const fault = faults.find(({ site }) => lines[site!.line - 1]!.includes(target[check][redundancy]));
-    expect(fault).toMatchObject({ kernel, outcome: "recovered", workgroup: [0, 0, 0] });
-    // What goes through shared memory may be seen by the invocation that reads it.
-    if (!source!.includes("var<workgroup>")) expect(fault!.localIndex).toBe(1);
-    // A flipped index makes the replicas write the same constant in two places.
-    const [first, second] = [0, 1].map((replica) => [fault!.values[replica], fault!.wordOffsets[replica]]);
-    expect(first).not.toEqual(second);
-    expect(fault!.wordOffsets).not.toContain(null);
-  });
-});
+        const { faults } = await device.belay.report();
+        const [source] = Object.values(program.kernelSources);
+        const lines = source!.split("\n");
+        const fault = faults.find(({ site }) => lines[site!.line - 1]!.includes(target[check][redundancy]));
+        expect(fault).toMatchObject({ kernel, outcome: "recovered", workgroup: [0, 0, 0] });
+        // What goes through shared memory may be seen by the invocation that reads it.
+        if (!source!.includes("var<workgroup>")) expect(fault!.localIndex).toBe(1);
+        // A flipped index makes the replicas write the same constant in two places.
+        const [first, second] = [0, 1].map((replica) => [
+          fault!.values[replica],
+          fault!.wordOffsets[replica],
+        ]);
+        expect(first).not.toEqual(second);
+        expect(fault!.wordOffsets).not.toContain(null);
+      },
+    );
+  },
+);
 
 describe("a fault in a whole workgroup", () => {
   const replicaOf = (name: string) => (Object.keys(struck).indexOf(name) % 2) as 0 | 1;
