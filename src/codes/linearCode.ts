@@ -1,45 +1,54 @@
-/** Linear codes over GF(2) by their columns, and what follows from these alone. */
+/** What a code is made of: its columns, how its check words are computed, and what is done about errors. */
 
-export interface LinearCode {
+/** A linear code over GF(2). */
+export interface Columns {
   /** Words of data in a granule. */
   readonly words: number;
-  /** Bits of the check word that are used. */
+  /** Bits of the check word that are used, the lowest ones; the others are zero. */
   readonly checkBits: number;
   /** The check word of each single bit of data, lowest bit of the first word first. */
   readonly columns: Uint32Array;
 }
 
-/** A code from the check word of one bit of one word. */
-export function linearCode(
+export interface LinearCode extends Columns {
+  readonly host: HostPasses;
+  readonly correction: Correction;
+  /** WGSL of `encode` and `contribution`, as `MemoryScheme` describes them. */
+  wgsl(prefix: string): string;
+}
+
+/** What the host does with whole buffers, so it has to be fast. */
+export interface HostPasses {
+  /** Writes the check word of each granule. */
+  encode(data: Uint32Array, checks: Uint32Array): void;
+  /** The first granule at or after `from` that disagrees with its check word, or the number of granules. */
+  mismatch(data: Uint32Array, checks: Uint32Array, from: number): number;
+}
+
+/** What a syndrome that is not zero says. */
+export interface Correction {
+  /** The wrong bits, as indices of columns, those of the check word following; undefined where they cannot be told. */
+  locate(syndrome: number): readonly number[] | undefined;
+  /** WGSL of `Corrected` and `correct`. */
+  wgsl(prefix: string): string;
+}
+
+/** The columns of a code from the check word of one bit of one word. */
+export function columnsOf(
   words: number,
   checkBits: number,
   column: (position: number, bit: number) => number,
-): LinearCode {
+): Columns {
   const columns = Uint32Array.from({ length: 32 * words }, (_, i) => column(i >>> 5, i & 31));
   return { words, checkBits, columns };
 }
 
 /** The check word of one granule, bit by bit: what faster encoders are held to. */
-export function checkWord({ words, columns }: LinearCode, data: Uint32Array, granule = 0): number {
+export function checkWord({ words, columns }: Columns, data: Uint32Array, granule = 0): number {
   let check = 0;
-  for (let i = 0; i < 32 * words; i++) {
-    if ((data[granule * words + (i >>> 5)]! >>> (i & 31)) & 1) check ^= columns[i]!;
+  for (let position = 0; position < words; position++) {
+    for (let rest = data[granule * words + position]!; rest !== 0; rest &= rest - 1)
+      check ^= columns[32 * position + 31 - Math.clz32(rest & -rest)]!;
   }
   return check >>> 0;
 }
-
-/** The bit that is wrong where a syndrome says so: its index in the columns, or from there on in the check word. */
-export type Locate = (syndrome: number) => number | undefined;
-
-/** Finds single wrong bits of a code with distinct columns, none of which is that of a check bit. */
-export function locator({ columns }: LinearCode): Locate {
-  const places = new Map<number, number>();
-  columns.forEach((column, i) => {
-    places.set(column, i);
-  });
-  for (let bit = 0; bit < 32; bit++) places.set((1 << bit) >>> 0, columns.length + bit);
-  return (syndrome) => places.get(syndrome);
-}
-
-/** For codes that only detect. */
-export const locateNothing: Locate = () => undefined;

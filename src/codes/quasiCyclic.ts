@@ -1,93 +1,97 @@
 /**
- * Quasi-cyclic codes of odd column weight, made for words: where R rotates a word left by one bit, the check word is the sum
- * of all words w[p] and of R^2 h and R^16 h, with h the sum of R^p w[p].
+ * Quasi-cyclic codes made for words. Where R rotates a word left by one bit, word 4q + r of a granule, turned to h = R^r w,
+ * adds w + R^(2 + q) h + R^16 h to the check word. Smaller granules are the first words of the largest, of 32.
  *
- * So each bit of word p has a column of three bits, at distances 0, 2 + p and 16 + p from its own. They are distinct, and odd
- * as are those of the check bits, hence single errors are corrected and double errors flagged (Hsiao 1970). A sum of three
- * rotations is invertible, as R^32 - 1 = (R - 1)^32, hence no error within one word goes unnoticed, however many bits it has.
+ * All columns have weight three and are distinct, so single errors are corrected and double errors flagged (Hsiao 1970). As
+ * R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error within one word goes unnoticed, however many bits
+ * it has. And none within 16 neighbouring bits of a word is mistaken for another, which the choice of 2 and 16 sees to.
  */
-import { checkedHost } from "./checkedHost.ts";
-import { linearCode, locateNothing, locator } from "./linearCode.ts";
-import type { MemoryScheme, SchemeName } from "./scheme.ts";
-import { component, correctNothing, correctSingle, wordsType } from "./wgslText.ts";
+import { noCorrection, singleErrors } from "./correction.ts";
+import { columnsOf, type LinearCode } from "./linearCode.ts";
+import { components, wordsType } from "./words.ts";
 
 const near = 2;
 const far = 16;
 
-/** `words` is at most 8: at 12 more, columns would repeat. */
-export function quasiCyclic(name: SchemeName, words: 1 | 2 | 4 | 8, { corrects = true } = {}): MemoryScheme {
-  const code = linearCode(words, 32, (position, bit) => check(1 << bit, rotate(1 << bit, position)) >>> 0);
+/** A code of 32 check bits for a granule of so many words, which corrects single errors or only detects. */
+export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {}): LinearCode {
+  const columns = columnsOf(words, 32, (position, bit) => contribution(position, 1 << bit));
   return {
-    name,
-    granuleBytes: (4 * words) as MemoryScheme["granuleBytes"],
-    corrects,
-    checkBits: code.checkBits,
-    ...checkedHost(code, corrects ? locator(code) : locateNothing, {
+    ...columns,
+    correction: corrects ? singleErrors(columns) : noCorrection(columns),
+    host: {
       encode(data, checks) {
-        for (let granule = 0, end = 0; granule < checks.length; granule++) {
-          let sum = 0;
-          let turned = 0;
-          const start = end;
-          end += words;
-          for (let i = end - 1; i >= start; i--) {
-            const word = data[i]!;
-            sum ^= word;
-            turned = ((turned << 1) | (turned >>> 31)) ^ word;
-          }
-          checks[granule] = check(sum, turned);
-        }
+        for (let granule = 0; granule < checks.length; granule++)
+          checks[granule] = syndrome(data, words, granule, 0);
       },
       mismatch(data, checks, from) {
-        for (let granule = from, end = from * words; granule < checks.length; granule++) {
-          let sum = checks[granule]!;
-          let turned = 0;
-          const start = end;
-          end += words;
-          for (let i = end - 1; i >= start; i--) {
-            const word = data[i]!;
-            sum ^= word;
-            turned = ((turned << 1) | (turned >>> 31)) ^ word;
-          }
-          if (check(sum, turned) !== 0) return granule;
-        }
-        return checks.length;
+        let granule = from;
+        while (granule < checks.length && syndrome(data, words, granule, checks[granule]!) === 0)
+          granule += 1;
+        return granule;
       },
-    }),
-    wgsl: (prefix) => wgsl(prefix, words) + (corrects ? correctSingle : correctNothing)(prefix, words),
+    },
+    wgsl: (prefix) => `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
+${encodeText(words)}
+}
+fn ${prefix}contribution(position: u32, word: u32) -> u32 {
+  let turned = ${rotatedBy("word", "(position & 3u)")};
+  return word ^ ${words > 4 ? rotatedBy("turned", `(${near}u + (position >> 2u))`) : rotated("turned", near)} ^ ${rotated("turned", far)};
+}
+`,
   };
 }
 
+function contribution(position: number, word: number): number {
+  const turned = rotate(word, position & 3);
+  return (word ^ rotate(turned, near + (position >>> 2)) ^ rotate(turned, far)) >>> 0;
+}
+
 function rotate(word: number, by: number): number {
-  return by === 0 ? word : (word << by) | (word >>> (32 - by));
+  return (word << by) | (word >>> (32 - by));
 }
 
-/** The check word of words whose sum is `sum` and whose sum after turning each by its position is `turned`. */
-function check(sum: number, turned: number): number {
-  return sum ^ ((turned << near) | (turned >>> (32 - near))) ^ ((turned << far) | (turned >>> (32 - far)));
+/** Straight-line code for each size of granule, which engines make several gigabytes per second of. */
+function syndrome(data: Uint32Array, words: number, granule: number, check: number): number {
+  if (words === 1) {
+    const word = data[granule]!;
+    return check ^ word ^ rotate(word, near) ^ rotate(word, far);
+  }
+  const start = granule * words;
+  if (words === 2) {
+    const turned = data[start]! ^ rotate(data[start + 1]!, 1);
+    return check ^ data[start]! ^ data[start + 1]! ^ rotate(turned, near) ^ rotate(turned, far);
+  }
+  let sum = check;
+  let sumOfTurned = 0;
+  for (let quad = 0; 4 * quad < words; quad++) {
+    const x = data[start + 4 * quad]!;
+    const y = data[start + 4 * quad + 1]!;
+    const z = data[start + 4 * quad + 2]!;
+    const w = data[start + 4 * quad + 3]!;
+    const turned = x ^ rotate(y, 1) ^ rotate(z, 2) ^ rotate(w, 3);
+    sum ^= x ^ y ^ z ^ w ^ rotate(turned, near + quad);
+    sumOfTurned ^= turned;
+  }
+  return sum ^ rotate(sumOfTurned, far);
 }
 
-function wgsl(prefix: string, words: number): string {
-  const type = wordsType(words);
-  const each = Array.from({ length: words }, (_, p) => component("data", words, p));
-  const turned = each.map((word, p) => rotated(word, p)).join(" ^ ");
-  const sum = each.join(" ^ ");
-  const checks = (h: string) => `${rotated(h, near)} ^ ${rotated(h, far)}`;
-  return `fn ${prefix}encode(data: ${type}) -> u32 {
-  let turned = ${turned};
-  return ${sum} ^ ${checks("turned")};
-}
-fn ${prefix}syndrome(data: ${type}, check: u32) -> u32 {
-  let turned = ${turned};
-  return ${sum} ^ check ^ ${checks("turned")};
-}
-fn ${prefix}contribution(position: u32, word: u32) -> u32 {
-  let turned = (word << position) | (word >> ((32u - position) & 31u));
-  return word ^ ${checks("turned")};
-}
-`;
+function encodeText(words: number): string {
+  const each = components("data", words);
+  const quads = Array.from({ length: Math.ceil(words / 4) }, (_, q) => each.slice(4 * q, 4 * q + 4));
+  const turned = quads.map((quad, q) => `  let turned${q} = ${quad.map(rotated).join(" ^ ")};`);
+  const names = quads.map((_, q) => `turned${q}`);
+  return `${turned.join("\n")}
+  let sumOfTurned = ${names.join(" ^ ")};
+  return ${each.join(" ^ ")} ^ ${names.map((name, q) => rotated(name, near + q)).join(" ^ ")} ^ ${rotated("sumOfTurned", far)};`;
 }
 
 /** Compilers know this form of a rotation; many devices have an instruction for it. */
 function rotated(word: string, by: number): string {
   return by === 0 ? word : `((${word} << ${by}u) | (${word} >> ${32 - by}u))`;
+}
+
+/** By an amount below 32 that is known only when the kernel runs, perhaps zero. */
+function rotatedBy(word: string, by: string): string {
+  return `((${word} << ${by}) | (${word} >> ((32u - ${by}) & 31u)))`;
 }

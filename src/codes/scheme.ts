@@ -1,7 +1,11 @@
 /** What the compiler and the runtime know of a code: the memory it covers, its host side, and its WGSL. */
+import { hamming } from "./hamming.ts";
+import { hsiao } from "./hsiao.ts";
+import { checkWord, type LinearCode } from "./linearCode.ts";
+import { packed } from "./packed.ts";
 import { quasiCyclic } from "./quasiCyclic.ts";
-
-export type SchemeName = "secded32" | "secded64" | "secded128" | "detect";
+import { separable } from "./separable.ts";
+import { wordsType } from "./words.ts";
 
 /** What `verify` found. */
 export interface Verification {
@@ -18,18 +22,25 @@ export interface Verification {
  */
 export interface MemoryScheme {
   readonly name: SchemeName;
-  readonly granuleBytes: 4 | 8 | 16 | 32;
+  readonly granuleBytes: 4 | 8 | 16 | 32 | 128;
+  /** The WGSL type of the data of a granule: `u32`, `vec2<u32>`, `vec4<u32>`, or an array of `vec4<u32>`. */
+  readonly granuleType: string;
   /** Whether one wrong bit in a granule or in its check word is corrected; otherwise it is only noticed. */
   readonly corrects: boolean;
   /** Bits of the check word that the code uses; the others are zero. */
   readonly checkBits: number;
-  /** Writes the check word of each granule of `data`, which holds whole granules. */
+  /**
+   * Writes the check word of each granule of `data`, which holds whole granules.
+   * @throws RangeError where data and check words don't fit.
+   */
   encode(data: Uint32Array, checks: Uint32Array): void;
-  /** Corrects `data` and `checks` in place. */
+  /**
+   * Corrects `data` and `checks` in place.
+   * @throws RangeError where data and check words don't fit.
+   */
   verify(data: Uint32Array, checks: Uint32Array): Verification;
   /**
-   * Declarations of WGSL, each name with `prefix` before it, where `W` is `u32`, `vec2<u32>`, `vec4<u32>` or an array of
-   * `vec4<u32>` for larger granules:
+   * Declarations of WGSL, each name with `prefix` before it, where `W` is `granuleType`:
    *
    * - `fn encode(data: W) -> u32`
    * - `fn contribution(position: u32, word: u32) -> u32`, of one word of the granule
@@ -40,10 +51,76 @@ export interface MemoryScheme {
   wgsl(prefix: string): string;
 }
 
+const codes = {
+  secded32: quasiCyclic(1),
+  secded64: quasiCyclic(2),
+  secded128: quasiCyclic(4),
+  secded256: quasiCyclic(8),
+  secded1024: quasiCyclic(32),
+  detect: quasiCyclic(4, { corrects: false }),
+  detect1024: quasiCyclic(32, { corrects: false }),
+  hamming32: hamming(1),
+  hamming64: hamming(2),
+  hsiao32: hsiao(1),
+  hsiao64: hsiao(2),
+  separable128: separable(),
+  packed32: packed(hsiao(1), 4),
+  packed64: packed(hsiao(2), 2),
+  packed64x4: packed(hsiao(2), 4),
+} satisfies Record<string, LinearCode>;
+
+/**
+ * How memory is coded: a code, and the granule of data that one check word belongs to (4, 8 and 16 bytes for `"secded32"`,
+ * `"secded64"` and `"secded128"`).
+ */
+export type SchemeName = keyof typeof codes;
+
 /** All schemes by the names that policies use. */
-export const schemes: Readonly<Record<SchemeName, MemoryScheme>> = {
-  secded32: quasiCyclic("secded32", 1),
-  secded64: quasiCyclic("secded64", 2),
-  secded128: quasiCyclic("secded128", 4),
-  detect: quasiCyclic("detect", 4, { corrects: false }),
-};
+export const schemes = Object.fromEntries(
+  Object.entries(codes).map(([name, code]) => [name, memoryScheme(name as SchemeName, code)]),
+) as Readonly<Record<SchemeName, MemoryScheme>>;
+
+/** What follows for everyone from a code. */
+export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
+  const { words, checkBits, columns, host, correction } = code;
+  const demandWhole = (data: Uint32Array, checks: Uint32Array) => {
+    if (data.length !== checks.length * words)
+      throw new RangeError(`${data.length} words of data do not fit ${checks.length} check words of ${name}`);
+  };
+  return {
+    name,
+    granuleBytes: (4 * words) as MemoryScheme["granuleBytes"],
+    granuleType: wordsType(words),
+    corrects: correction.locate(1) !== undefined,
+    checkBits,
+    encode(data, checks) {
+      demandWhole(data, checks);
+      host.encode(data, checks);
+    },
+    verify(data, checks) {
+      demandWhole(data, checks);
+      let corrected = 0;
+      const uncorrectable: number[] = [];
+      for (
+        let at = host.mismatch(data, checks, 0);
+        at < checks.length;
+        at = host.mismatch(data, checks, at + 1)
+      ) {
+        const wrong = correction.locate((checkWord(code, data, at) ^ checks[at]!) >>> 0);
+        if (wrong === undefined) uncorrectable.push(at);
+        for (const bit of wrong ?? []) {
+          if (bit < columns.length) data[at * words + (bit >>> 5)]! ^= 1 << (bit & 31);
+          else checks[at]! ^= 1 << (bit - columns.length);
+          corrected += 1;
+        }
+      }
+      return { corrected, uncorrectable };
+    },
+    wgsl: (
+      prefix,
+    ) => `${code.wgsl(prefix)}fn ${prefix}syndrome(data: ${wordsType(words)}, check: u32) -> u32 {
+  return ${prefix}encode(data) ^ check;
+}
+${correction.wgsl(prefix)}`,
+  };
+}

@@ -1,5 +1,6 @@
 /** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
+import type { SchemeName } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Pairing } from "../transforms/pairing.ts";
 import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuffer.ts";
@@ -22,6 +23,7 @@ export type {
   Pairing,
   RankedConfiguration,
   ReportLayout,
+  SchemeName,
   Structure,
 };
 
@@ -67,20 +69,6 @@ export interface ShadowBinding {
   /** Set when atomic operations may change parts of the program's buffer, which the copy does not follow. */
   readonly hasAtomics?: true;
 }
-
-/**
- * How the memory behind a kernel's bindings is coded: a code, and the granule of data bytes that one check word belongs to
- * (4, 8 and 16 for `"secded32"`, `"secded64"` and `"secded128"`).
- */
-export type SchemeName =
-  | "secded32"
-  | "secded64"
-  | "secded128"
-  | "detect"
-  | "hamming32"
-  | "hamming64"
-  | "packed32"
-  | "packed64";
 
 /** Schemes by binding point; a binding point without an entry has the default. */
 export interface MemorySchemes {

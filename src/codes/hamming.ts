@@ -1,0 +1,32 @@
+/**
+ * The extended Hamming codes (39,32) and (72,64) that Maruyama, Nukada and Matsuoka protect GPU memory with (2009): a bit of
+ * data has a number that is no power of two, whose bits name its check bits, and one more check bit is the parity of all.
+ */
+import { byteTables } from "./byteTables.ts";
+import { singleErrors } from "./correction.ts";
+import { columnsOf, type LinearCode } from "./linearCode.ts";
+import { parityOfMasks } from "./parityOfMasks.ts";
+
+export function hamming(words: 1 | 2): LinearCode {
+  const numberBits = words === 1 ? 6 : 7;
+  const numbers = Array.from({ length: 1 << numberBits }, (_, number) => number).filter(
+    (number) => (number & (number - 1)) !== 0,
+  );
+  const columns = columnsOf(words, numberBits + 1, (position, bit) => {
+    const number = numbers[32 * position + bit]!;
+    return number | (evenWeight(number) << numberBits);
+  });
+  return {
+    ...columns,
+    host: byteTables(columns),
+    correction: singleErrors(columns),
+    wgsl: (prefix) => parityOfMasks(prefix, columns),
+  };
+}
+
+/** The last check bit also covers the others, so a bit of data whose number has an odd weight does not change it. */
+function evenWeight(number: number): number {
+  let parity = 1;
+  for (let rest = number; rest !== 0; rest &= rest - 1) parity ^= 1;
+  return parity;
+}

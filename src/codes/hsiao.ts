@@ -1,0 +1,33 @@
+/**
+ * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every check bit over about as
+ * many bits of data as the others (Hsiao 1970).
+ */
+import { byteTables } from "./byteTables.ts";
+import { singleErrors } from "./correction.ts";
+import { columnsOf, type LinearCode } from "./linearCode.ts";
+import { parityOfMasks } from "./parityOfMasks.ts";
+
+/** Seven bits have 35 columns of weight three; without these, each check bit covers 13 or 14 bits. */
+const unused32 = [0b0000111, 0b0111000, 0b1001001];
+
+export function hsiao(words: 1 | 2): LinearCode {
+  const checkBits = words === 1 ? 7 : 8;
+  const ofWeight = (weight: number) => valuesOfWeight(checkBits, weight);
+  // Turning one column of weight five gives the eight that (72,64) needs beyond the 56 of weight three.
+  const chosen =
+    words === 1
+      ? ofWeight(3).filter((column) => !unused32.includes(column))
+      : [...ofWeight(3), ...Array.from({ length: 8 }, (_, by) => ((0x1f1f << by) >>> 8) & 255)];
+  const columns = columnsOf(words, checkBits, (position, bit) => chosen[32 * position + bit]!);
+  return {
+    ...columns,
+    host: byteTables(columns),
+    correction: singleErrors(columns),
+    wgsl: (prefix) => parityOfMasks(prefix, columns),
+  };
+}
+
+function valuesOfWeight(bits: number, weight: number): number[] {
+  const weightOf = (value: number): number => (value === 0 ? 0 : (value & 1) + weightOf(value >>> 1));
+  return Array.from({ length: 1 << bits }, (_, value) => value).filter((value) => weightOf(value) === weight);
+}

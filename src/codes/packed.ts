@@ -1,0 +1,84 @@
+/** Several code words of a smaller code that share one check word, as published for 32-bit checks of 16 bytes. */
+import { byteTables } from "./byteTables.ts";
+import { correctedStruct } from "./correction.ts";
+import { columnsOf, type LinearCode } from "./linearCode.ts";
+import { component, wordsType } from "./words.ts";
+
+/** `times` granules of `inner` in one; errors are corrected in each. */
+export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
+  const { checkBits: bits } = inner;
+  const words = times * inner.words;
+  const columns = columnsOf(words, times * bits, (position, bit) => {
+    const field = Math.floor(position / inner.words);
+    return (inner.columns[32 * (position % inner.words) + bit]! << (field * bits)) >>> 0;
+  });
+  return {
+    ...columns,
+    host: byteTables(columns),
+    correction: {
+      locate(syndrome) {
+        const places: number[] = [];
+        for (let field = 0; field < times; field++) {
+          const part = (syndrome >>> (field * bits)) & ((1 << bits) - 1);
+          if (part === 0) continue;
+          const found = inner.correction.locate(part);
+          if (found === undefined) return undefined;
+          for (const place of found) {
+            const isData = place < inner.columns.length;
+            places.push(
+              isData
+                ? field * inner.columns.length + place
+                : columns.columns.length + field * bits + place - inner.columns.length,
+            );
+          }
+        }
+        for (let bit = times * bits; bit < 32; bit++)
+          if ((syndrome >>> bit) & 1) places.push(columns.columns.length + bit);
+        return places;
+      },
+      wgsl: (prefix) => correctText(prefix, inner, times),
+    },
+    wgsl: (
+      prefix,
+    ) => `${inner.wgsl(`${prefix}inner_`)}${inner.correction.wgsl(`${prefix}inner_`)}fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
+  return ${fieldsOf(inner, times)
+    .map((data, field) => `(${prefix}inner_encode(${data}) << ${field * bits}u)`)
+    .join(" | ")};
+}
+fn ${prefix}contribution(position: u32, word: u32) -> u32 {
+  return ${prefix}inner_contribution(position % ${inner.words}u, word) << (${bits}u * (position / ${inner.words}u));
+}
+`,
+  };
+}
+
+/** The data of each code word. */
+function fieldsOf(inner: LinearCode, times: number): string[] {
+  return Array.from({ length: times }, (_, field) => {
+    const first = component("data", times * inner.words, field * inner.words);
+    return inner.words === 1 ? first : first.replace(/x$/, "xy").replace(/z$/, "zw");
+  });
+}
+
+/** Bits of the check word that no field uses matter to nobody. */
+function correctText(prefix: string, inner: LinearCode, times: number): string {
+  const words = times * inner.words;
+  const { checkBits: bits } = inner;
+  const fields = fieldsOf(inner, times);
+  const parts = fields.map(
+    (data, field) =>
+      `  let part${field} = ${prefix}inner_correct(${data}, (syndrome >> ${field * bits}u) & ${(1 << bits) - 1}u);\n`,
+  );
+  const results = fields.map((_, field) => `part${field}.data`);
+  const data =
+    words <= 4
+      ? `${wordsType(words)}(${results.join(", ")})`
+      : `${wordsType(words)}(vec4(part0.data, part1.data), vec4(part2.data, part3.data))`;
+  const unused = times * bits < 32 ? `select(0u, 1u, (syndrome >> ${times * bits}u) != 0u)` : "0u";
+  const status = fields.reduce((worst, _, field) => `max(${worst}, part${field}.status)`, unused);
+  return `${correctedStruct(prefix, words)}
+fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
+${parts.join("")}  return ${prefix}Corrected(${data}, ${status});
+}
+`;
+}

@@ -1,0 +1,44 @@
+/** WGSL of a code by its rows: each check bit is the parity of the bits of data that its masks choose. */
+import type { Columns } from "./linearCode.ts";
+import { component, components, wordsType } from "./words.ts";
+
+/** `encode` and `contribution`. */
+export function parityOfMasks(prefix: string, { words, checkBits, columns }: Columns): string {
+  const rows = Array.from({ length: checkBits }, (_, row) => {
+    const masked = components("data", words).flatMap((word, position) => {
+      const mask = maskOf(columns, position, row);
+      return mask === 0 ? [] : [`(${word} & 0x${mask.toString(16)}u)`];
+    });
+    return `countOneBits(${masked.join(" ^ ")})`;
+  });
+  return `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
+${gatherParities(rows)}}
+${contributionByEncode(prefix, words)}`;
+}
+
+/** The bits of one word that a check bit covers. */
+function maskOf(columns: Uint32Array, position: number, row: number): number {
+  let mask = 0;
+  for (let bit = 0; bit < 32; bit++) mask |= ((columns[32 * position + bit]! >>> row) & 1) << bit;
+  return mask >>> 0;
+}
+
+/** Statements that return a word of the lowest bits of `counts`. */
+export function gatherParities([first, ...others]: readonly string[]): string {
+  const inserts = others.map((count, i) => `  check = insertBits(check, ${count}, ${i + 1}u, 1u);\n`);
+  return `  var check = ${first} & 1u;
+${inserts.join("")}  return check;
+`;
+}
+
+/** The contribution of a word is the check word of a granule whose other words are zero. */
+export function contributionByEncode(prefix: string, words: number): string {
+  const granule =
+    words === 1
+      ? "  let data = word;\n"
+      : `  var data: ${wordsType(words)};\n${Array.from({ length: words }, (_, p) => `  ${component("data", words, p)} = select(0u, word, position == ${p}u);\n`).join("")}`;
+  return `fn ${prefix}contribution(position: u32, word: u32) -> u32 {
+${granule}  return ${prefix}encode(data);
+}
+`;
+}
