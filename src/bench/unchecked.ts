@@ -11,6 +11,7 @@ import { wgslName } from "../loops/kernels/names.ts";
 import { packParameters, parametersOf } from "../loops/kernels/parameters.ts";
 import { bind } from "../speculation/bind.ts";
 import type { Execution } from "../speculation/execution.ts";
+import { gridFor } from "../speculation/gridFor.ts";
 import type { Workspace } from "../speculation/workspace.ts";
 
 /** Every access goes straight to memory, as in a loop that is known to be parallel. */
@@ -75,9 +76,7 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const pass = encoder.beginComputePass();
   pass.setPipeline(compiled!.pipeline);
   pass.setBindGroup(0, bind(device, compiled!, named));
-  const groups = Math.ceil(count / workspace.workgroupSize);
-  const x = Math.min(groups, device.limits.maxComputeWorkgroupsPerDimension);
-  pass.dispatchWorkgroups(x, Math.ceil(groups / x));
+  pass.dispatchWorkgroups(...gridFor(count, workspace));
   pass.end();
   device.queue.submit([encoder.finish()]);
   await device.queue.onSubmittedWorkDone();

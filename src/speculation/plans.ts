@@ -3,7 +3,7 @@ import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
 import { type LogSize, logBytes, loggedKernels } from "../loops/kernels/logged.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
-import { type dispatchOffsets, schedulingKernels } from "../loops/kernels/scheduling.ts";
+import { schedulingKernels } from "../loops/kernels/scheduling.ts";
 
 /** The phases of a round, by which times are told. The default engine has no recovery: what is not committed is in the next round again. */
 export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
@@ -12,8 +12,8 @@ export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "rec
 export interface Phase {
   readonly kernel: Kernel;
   readonly phase: PhaseName;
-  /** Which size the scheduler gives it; null for the scheduler itself, which is one invocation. */
-  readonly size: keyof typeof dispatchOffsets | null;
+  /** Whether it has one invocation in all, as the scheduler has, or one for each iteration that the round looks at. */
+  readonly isSingle: boolean;
 }
 
 /** What a round consists of. */
@@ -39,9 +39,10 @@ export type PlanName = "in place" | "by reservation" | "logged";
 /** The plan of a name for a loop, whose iterations log so much at most. */
 export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
   const kernels = kernelsOf(loop);
-  const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", size: "evaluate" });
-  const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", size: null });
-  const execute = (kernel: Kernel): Phase => ({ kernel, phase: "computation", size: "execute" });
+  const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", isSingle: false });
+  const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
+  const compute = (kernel: Kernel): Phase => ({ kernel, phase: "computation", isSingle: false });
+  const commit = (kernel: Kernel): Phase => ({ kernel, phase: "commit", isSingle: false });
   const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
   switch (name) {
     case "in place":
@@ -51,7 +52,7 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
           check(kernels.mark),
           ...ifMarked(check(kernels.check)),
           schedule(kernels.scheduleInPlace),
-          execute(kernels.execute),
+          compute(kernels.execute),
         ],
         epochs: 1,
         bytesPerSlot: 0,
@@ -64,7 +65,7 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
           check(kernels.markAll),
           check(kernels.reserve),
           schedule(kernels.scheduleReserved),
-          execute(kernels.executeHeld),
+          compute(kernels.executeHeld),
         ],
         epochs: 1,
         bytesPerSlot: 12,
@@ -74,11 +75,11 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
       return {
         name,
         phases: [
-          { kernel: kernels.compute, phase: "computation", size: "evaluate" },
+          compute(kernels.compute),
           ...ifMarked(check(kernels.checkLog)),
           schedule(kernels.scheduleLogged),
-          ...ifMarked({ kernel: kernels.order, phase: "commit", size: "order" }),
-          { kernel: kernels.commit, phase: "commit", size: "execute" },
+          ...ifMarked(commit(kernels.order)),
+          commit(kernels.commit),
         ],
         epochs: 2,
         bytesPerSlot: logBytes(size),

@@ -20,6 +20,7 @@ import { everyExpression } from "../loops/kernels/walk.ts";
 import { bind } from "./bind.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import type { EngineOutcome, Execution } from "./execution.ts";
+import { gridFor } from "./gridFor.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
 import type { PhaseName } from "./plans.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
@@ -292,12 +293,10 @@ class PublishedRounds {
     ...kernels: readonly (keyof PublishedKernels)[]
   ): void {
     const pass = encoder.beginComputePass(this.#timer?.pass(phase));
-    const groups = Math.ceil(iterations / this.#workspace.workgroupSize);
-    const x = Math.min(groups, this.#workspace.device.limits.maxComputeWorkgroupsPerDimension);
     for (const name of kernels) {
       pass.setPipeline(this.#pipelines[name].pipeline);
       pass.setBindGroup(0, this.#groups[name]);
-      pass.dispatchWorkgroups(x, Math.ceil(groups / x));
+      pass.dispatchWorkgroups(...gridFor(iterations, this.#workspace));
     }
     pass.end();
   }

@@ -2,8 +2,8 @@ import type { Loop } from "../loops/ir.ts";
 import { type ControlWord, controlWords, mostEpochs, none, states } from "../loops/kernels/control.ts";
 import { engineParameters } from "../loops/kernels/marks.ts";
 import { packParameters } from "../loops/kernels/parameters.ts";
-import { dispatchOffsets, sizeFor } from "../loops/kernels/scheduling.ts";
 import { bind } from "./bind.ts";
+import { gridFor } from "./gridFor.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import type { Plan } from "./plans.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
@@ -61,17 +61,13 @@ export class Rounds {
     this.#slots = state.slots;
   }
 
-  /** Changes a parameter that is a u32. */
-  setParameter(name: string, value: number): void {
-    const place = [...engineParameters(this.#loop).keys()].indexOf(name);
-    this.#workspace.update(this.#buffers.params!, Uint32Array.of(value), place);
-  }
-
-  /** Runs at most `count` rounds; resolves to the control words after them. */
-  async run(count: number): Promise<ControlState> {
+  /** Runs at most `count` rounds, of windows no longer than `longest`; resolves to the control words after them. */
+  async run(count: number, longest: number): Promise<ControlState> {
+    const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
+    this.#workspace.update(this.#buffers.params!, Uint32Array.of(longest), place);
     const encoder = this.#workspace.device.createCommandEncoder();
     const rounds = this.#makeRoom(count);
-    this.#encode(encoder, rounds);
+    this.#encode(encoder, rounds, longest);
     const { control } = this.#buffers;
     const readings: Reading[] = [{ buffer: control!, bytes: control!.size }];
     if (this.#timer) {
@@ -89,12 +85,13 @@ export class Rounds {
     return state!;
   }
 
-  #encode(encoder: GPUCommandEncoder, rounds: number): void {
-    const { workgroupSize } = this.#workspace;
-    const { dispatches } = this.#buffers;
+  #encode(encoder: GPUCommandEncoder, rounds: number, longest: number): void {
+    // What waits of a window that is longer than those to come becomes fewer with each round.
+    const most = [this.#slots, Math.max(this.#slots, longest)];
+    const [first, others] = most.map((invocations) => gridFor(invocations, this.#workspace));
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
-      for (const [place, { size, phase }] of this.#plan.phases.entries()) {
+      for (const [place, { isSingle, phase }] of this.#plan.phases.entries()) {
         if (this.#timer) {
           pass?.end();
           pass = undefined;
@@ -102,10 +99,8 @@ export class Rounds {
         pass ??= encoder.beginComputePass(this.#timer?.pass(phase));
         pass.setPipeline(this.#pipelines[place]!.pipeline);
         pass.setBindGroup(0, this.#groups[place]!);
-        // No phase has more than the iterations that its round looks at: how many the first one does is known, which is cheaper.
-        if (size === null) pass.dispatchWorkgroups(1);
-        else if (round === 0) pass.dispatchWorkgroups(...sizeFor(this.#slots, workgroupSize));
-        else pass.dispatchWorkgroupsIndirect(dispatches!, dispatchOffsets[size]);
+        if (isSingle) pass.dispatchWorkgroups(1);
+        else pass.dispatchWorkgroups(...(round === 0 ? first! : others!));
       }
     }
     pass?.end();

@@ -19,8 +19,10 @@ import type { Workspace } from "./workspace.ts";
 
 /** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
 const fuel = 1 << 14;
-/** Most rounds that are encoded at once. */
-const mostRounds = 64;
+/** Most rounds that are encoded at once: looking at the result takes about as long as two. */
+const mostRounds = 8;
+/** How many times longer than the window now those of the rounds that are encoded may be. */
+const mostGrowth = 4;
 /** The first window of a plan that depends on how the iterations do. */
 const firstWindow = 1 << 16;
 /** What an iteration may log, where the loop does not say how much it accesses; grows when that turns out to be too little. */
@@ -85,6 +87,8 @@ export class Segment {
   #counted = { rounds: 0, evaluated: 0, executed: 0 };
   /** What happened between the last two times. */
   #recent = { evaluated: 0, executed: 0 };
+  /** Iterations of the window now. */
+  #window = 0;
 
   /** The execution is one of at most {@link longestSegment} iterations. */
   constructor(workspace: Workspace, execution: Part, progress: Progress) {
@@ -153,6 +157,7 @@ export class Segment {
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
     const start = startOf(base, length, Uint32Array.from(bits));
+    this.#window = length;
     this.#rounds.begin(this.#parameters(), { ...start, asked: this.#stamp });
   }
 
@@ -175,7 +180,8 @@ export class Segment {
   async #run(rounds: number): Promise<ControlState> {
     const progress = this.#progress;
     const start = performance.now();
-    const state = await this.#rounds.run(rounds);
+    const state = await this.#rounds.run(rounds, this.#longestNext);
+    this.#window = state.window;
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
     const took = performance.now() - start;
     const before = this.#counted;
@@ -199,10 +205,9 @@ export class Segment {
   /** Keeps windows so short that a round does not take too long. */
   #bound(roundTime: number): void {
     const progress = this.#progress;
-    const before = progress.longest;
-    if (roundTime > roundTimes.most) progress.longest = Math.max(1, before >> 2);
-    else if (roundTime < roundTimes.least) progress.longest = Math.min(longestWindow, before * 4);
-    if (progress.longest !== before) this.#rounds.setParameter("longest", this.#longest);
+    const { longest } = progress;
+    if (roundTime > roundTimes.most) progress.longest = Math.max(1, longest >> 2);
+    else if (roundTime < roundTimes.least) progress.longest = Math.min(longestWindow, longest * 4);
   }
 
   /** Gives the rest of a window up, of which some iterations are done and others wait. */
@@ -248,7 +253,7 @@ export class Segment {
   /** The buffers that the kernels use, by the names they have for them. */
   #buffers(): Record<string, GPUBuffer> {
     const { loop, buffers, count } = this.#execution;
-    const { UNIFORM, STORAGE, INDIRECT, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const named = (name: string, bytes: number, usage: number) =>
       this.#workspace.buffer(name, bytes, usage | COPY_DST);
     const slots = (plan: PlanName) =>
@@ -256,7 +261,6 @@ export class Segment {
     return {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
       control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),
-      dispatches: named("dispatches", 36, STORAGE | INDIRECT),
       marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
       log_words: named("log_words", slots("logged"), STORAGE),
@@ -275,7 +279,7 @@ export class Segment {
     values.most_loads = this.#logSize.mostLoads;
     values.most_stores = this.#logSize.mostStores;
     values.capacity = this.#capacity;
-    values.longest = this.#longest;
+    values.longest = this.#longestNext;
     values.window = loop.schedule.iterationsPerRound ?? 0;
     return values;
   }
@@ -296,8 +300,9 @@ export class Segment {
     return Math.min(longestWindow, this.#execution.count, room);
   }
 
-  get #longest(): number {
-    return Math.max(1, Math.min(this.#capacity, this.#progress.longest));
+  /** Most iterations of the windows that are begun before the host looks again. */
+  get #longestNext(): number {
+    return Math.max(1, Math.min(this.#capacity, this.#progress.longest, mostGrowth * this.#window));
   }
 }
 

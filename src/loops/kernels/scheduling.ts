@@ -1,12 +1,13 @@
 import type { Loop } from "../ir.ts";
 import { declareControl, none, states } from "./control.ts";
-import { assembleKernel, type Kernel, workgroupSize } from "./kernel.ts";
+import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
 
 /**
  * The first phase, on the GPU: one invocation that looks at what the checks found, says what is executed or committed now, and where the
- * next round begins and how long it is. It writes the sizes of the next dispatches, so that the host may encode many rounds
- * ahead and only looks now and then.
+ * next round begins and how long it is, so that the host may encode rounds ahead and only looks now and then. Windows are never
+ * longer than `params.longest`, for which the host makes the dispatches large enough: what has less to do ends at once, and costs
+ * much less than a dispatch whose size only the GPU knows.
  *
  * - `scheduleInPlace`: executes the window when nothing in it conflicts, else leaves the decision to the host.
  * - `scheduleReserved`: executes those that hold their elements; the others wait for the next round.
@@ -19,11 +20,8 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
       loop,
       parameters: engineParameters(loop),
       declarations: [declareControl(loop.carried.length, { atomics: false })],
-      resources: [
-        { name: "control", access: "write", type: "Control" },
-        { name: "dispatches", access: "write", type: "Dispatches" },
-      ],
-      functions: [dispatchSizes, shared, decisions[name], entry(name)],
+      resources: [{ name: "control", access: "write", type: "Control" }],
+      functions: [shared, decisions[name], entry(name)],
     });
   return {
     scheduleInPlace: kernel("scheduleInPlace"),
@@ -34,33 +32,6 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
 
 /** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
 export const shortestWindow = 1024;
-
-/** Byte offsets of the sizes in the buffer `dispatches`. */
-export const dispatchOffsets = { evaluate: 0, execute: 12, order: 24 } as const;
-
-/** The size of a dispatch that has at least so many invocations; the kernels compute it in the same way. */
-export function sizeFor(invocations: number, workgroupSize: number): [x: number, y: number, z: number] {
-  const workgroups = Math.ceil(invocations / workgroupSize);
-  const rows = Math.max(1, Math.ceil(workgroups / 65535));
-  return [Math.ceil(workgroups / rows), rows, 1];
-}
-
-const dispatchSizes = `
-struct Size { x: u32, y: u32, z: u32 }
-struct Dispatches {
-  /** Of the phases that look at the iterations of a round. */
-  evaluate: Size,
-  /** Of those that execute or commit. */
-  execute: Size,
-  /** Of the search for last stores. */
-  order: Size,
-}
-
-fn size_for(invocations: u32) -> Size {
-  let workgroups = invocations / ${workgroupSize} + select(0u, 1u, invocations % ${workgroupSize} != 0u);
-  let rows = max(1u, (workgroups + 65534u) / 65535u);
-  return Size((workgroups + rows - 1u) / rows, rows, 1u);
-}`.trim();
 
 const shared = `
 const NONE = 0x${none.toString(16)}u;
@@ -127,7 +98,6 @@ fn decide() {
   let clean = done == control.window;
   control.executing = done;
   control.ordered = control.conflicts;
-  dispatches.order = size_for(select(0u, done, control.ordered != 0u));
   var length = control.window;
   if (!clean) { length = max(twice(done), ${shortestWindow}u); }
   else { length = twice(twice(length)); }
@@ -141,7 +111,6 @@ function entry(name: string): string {
   return `@compute @workgroup_size(1)
 fn ${name}() {
   control.executing = 0u;
-  dispatches.order = size_for(0u);
   if (control.state == ${states.running}u) {
     control.rounds += 1u;
     control.evaluated += control.slots;
@@ -152,7 +121,7 @@ fn ${name}() {
     decide();
     control.epoch += 1u;
   }
-  dispatches.execute = size_for(control.executing);
-  dispatches.evaluate = size_for(select(0u, control.slots, control.state == ${states.running}u));
+  // Whatever is still encoded does nothing.
+  if (control.state != ${states.running}u) { control.slots = 0u; }
 }`;
 }
