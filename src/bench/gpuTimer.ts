@@ -1,4 +1,4 @@
-/** Times commands on the GPU's own clock, with timestamps before and after them in one command buffer. */
+/** Times commands on the GPU's own clock, with timestamps before and after them in one submission. */
 export class GpuTimer {
   readonly #device: GPUDevice;
   readonly #queries: GPUQuerySet;
@@ -16,13 +16,14 @@ export class GpuTimer {
 
   /** Submits what `encode` records and returns the milliseconds it took. */
   async time(encode: (encoder: GPUCommandEncoder) => void): Promise<number> {
-    const encoder = this.#device.createCommandEncoder();
-    this.#stamp(encoder, 0);
-    encode(encoder);
-    this.#stamp(encoder, 1);
-    encoder.resolveQuerySet(this.#queries, 0, 2, this.#resolved, 0);
-    encoder.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, 16);
-    this.#device.queue.submit([encoder.finish()]);
+    // In a command buffer of its own, as a hardened device may add commands at the end of each.
+    const [before, timed, after] = [0, 1, 2].map(() => this.#device.createCommandEncoder());
+    this.#stamp(before!, 0);
+    encode(timed!);
+    this.#stamp(after!, 1);
+    after!.resolveQuerySet(this.#queries, 0, 2, this.#resolved, 0);
+    after!.copyBufferToBuffer(this.#resolved, 0, this.#readable, 0, 16);
+    this.#device.queue.submit([before!, timed!, after!].map((encoder) => encoder.finish()));
     await this.#readable.mapAsync(GPUMapMode.READ);
     const [begin, end] = new BigUint64Array(this.#readable.getMappedRange());
     const nanoseconds = Number(end! - begin!);
