@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { differenceOf, normalQuantile, trialsForBound, trialsForMargin, wilson } from "./statistics.ts";
+
+describe("the Wilson interval", () => {
+  // Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I, method 3.
+  it.each([
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+  ])("of %d in %d is the published one", (events, trials, low, high) => {
+    const rate = wilson(events, trials, 0.95);
+    expect(rate.low).toBeCloseTo(low, 4);
+    expect(rate.high).toBeCloseTo(high, 4);
+  });
+
+  it("of no event in a thousand ends at 0.38 %", () => {
+    expect(wilson(0, 1000, 0.95)).toMatchObject({ rate: 0, low: 0 });
+    expect(wilson(0, 1000, 0.95).high).toBeCloseTo(0.003827, 6);
+  });
+
+  it("is symmetric, holds the rate, and is everything without trials", () => {
+    for (const [events, trials] of [
+      [0, 7],
+      [3, 7],
+      [7, 7],
+      [1, 100_000],
+    ] as const) {
+      const [rate, mirrored] = [wilson(events, trials, 0.99), wilson(trials - events, trials, 0.99)];
+      expect(rate.low).toBeCloseTo(1 - mirrored.high, 12);
+      expect(rate.low).toBeLessThanOrEqual(rate.rate);
+      expect(rate.high).toBeGreaterThanOrEqual(rate.rate);
+    }
+    expect(wilson(0, 0, 0.95)).toMatchObject({ low: 0, high: 1 });
+  });
+
+  it("covers the true rate about as often as it says", () => {
+    // Exact: over all outcomes of 50 trials with a rate of 0.1, weighted by their probabilities.
+    let [covered, probability] = [0, 0.9 ** 50];
+    for (let events = 0; events <= 50; events++) {
+      const { low, high } = wilson(events, 50, 0.95);
+      if (low <= 0.1 && 0.1 <= high) covered += probability;
+      probability *= ((50 - events) / (events + 1)) * (0.1 / 0.9);
+    }
+    expect(covered).toBeCloseTo(0.97, 2);
+  });
+});
+
+describe("the number of trials", () => {
+  it.each([
+    [0, 0.01, 189],
+    [0.5, 0.01, 9600],
+    [0.3, 0.02, 2013],
+  ])("for a rate of %d and a margin of %d is %d, and no fewer", (rate, margin, trials) => {
+    const found = trialsForMargin(rate, margin, 0.95);
+    const width = (count: number) => {
+      const { low, high } = wilson(rate * count, count, 0.95);
+      return (high - low) / 2;
+    };
+    expect(Math.abs(found - trials)).toBeLessThanOrEqual(5);
+    expect(width(found)).toBeLessThanOrEqual(margin);
+    expect(width(found - 1)).toBeGreaterThan(margin);
+  });
+
+  it("that shows 0.13 % when nothing happens is 2952", () => {
+    const trials = trialsForBound(0, 0.0013, 0.95);
+    expect(trials).toBe(2952);
+    expect(wilson(0, trials, 0.95).high).toBeLessThanOrEqual(0.0013);
+    expect(wilson(0, trials - 1, 0.95).high).toBeGreaterThan(0.0013);
+  });
+
+  it("has no end when events are as frequent as the bound", () => {
+    expect(trialsForBound(0.0013, 0.0013, 0.95)).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+// Newcombe 1998, table II, method 10, as rate of the first less rate of the second.
+it.each([
+  [[56, 70], [48, 80], 0.2, 0.0524, 0.3339],
+  [[9, 10], [3, 10], 0.6, 0.1705, 0.809],
+  [[10, 10], [0, 20], 1, 0.6791, 1],
+] as const)(
+  "the difference of %j and %j has the published interval",
+  ([a, m], [b, n], difference, low, high) => {
+    const found = differenceOf(wilson(b, n, 0.95), wilson(a, m, 0.95));
+    expect(found.difference).toBeCloseTo(difference, 10);
+    expect(found.low).toBeCloseTo(low, 4);
+    expect(found.high).toBeCloseTo(high, 4);
+  },
+);
+
+it("quantiles of the normal distribution are the tabulated ones", () => {
+  expect(normalQuantile(0.5)).toBe(0);
+  expect(normalQuantile(0.975)).toBeCloseTo(1.959963985, 8);
+  expect(normalQuantile(0.995)).toBeCloseTo(2.575829304, 8);
+  expect(normalQuantile(0.01)).toBeCloseTo(-2.326347874, 8);
+});
