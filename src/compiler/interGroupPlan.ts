@@ -46,14 +46,17 @@ export function interGroupPlan(
 }
 
 /**
- * Where the copies are bound, by the name of the buffer's variable: behind the report, where the module binds nothing.
+ * Where the copies are bound, by the name of the buffer's variable: behind the report, where neither the module nor `others`
+ * bind anything.
  */
 export function shadowBindings(
   program: Program,
   report: BindingPoint,
   plans: Iterable<KernelPlan>,
+  others: readonly BindingPoint[] = [],
 ): Map<string, BindingPoint> {
-  const inGroup = bindingPointsOf(program).filter(({ group }) => group === report.group);
+  const points = [...bindingPointsOf(program), ...others];
+  const inGroup = points.filter(({ group }) => group === report.group);
   const taken = new Set(inGroup.map(({ binding }) => binding));
   let binding = report.binding;
   const next = () => {

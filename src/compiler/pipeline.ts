@@ -7,7 +7,9 @@ import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
+import { schemes } from "../codes/scheme.ts";
 import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
+import { protectMemory } from "../transforms/memory/protectMemory.ts";
 import type { Names } from "../transforms/names.ts";
 import { repeatInvocations } from "../transforms/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
@@ -26,6 +28,7 @@ import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { EntryPointSummary, ProtectResult, Redundancy } from "./contract.ts";
 import { shadowBindings, shadowsOf } from "./interGroupPlan.ts";
+import { memorySummary } from "./memoryPlan.ts";
 import { checked, type Prepared } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
 import { invocationCount, lanesOf } from "./workgroupSize.ts";
@@ -38,9 +41,9 @@ type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 
 /** The pipeline: each step takes a typed program and leaves a valid module, which is typed again for the next. */
 export function transform(
-  { program: normal, unique, entryPoints, plans, replicated }: Prepared,
+  { program: normal, unique, entryPoints, plans, memory: memoryPlans, replicated }: Prepared,
   names: Names,
-  { redundancy, check, pairing, channel, limits, report, injectFaults: inject }: Settings,
+  { redundancy, check, pairing, channel, limits, report, injectFaults: inject, memory }: Settings,
 ): Transformed {
   const sites = new CheckSites();
   let faultSites: readonly FaultSite[] = [];
@@ -123,7 +126,13 @@ export function transform(
         }),
       );
   }
-  const shadows = shadowBindings(unique, report, plans.values());
+  const checking = [...memoryPlans].flatMap(([name, plan]) => (plan.arena ? [{ name, arena: plan.arena, plan }] : []));
+  const shadows = shadowBindings(
+    unique,
+    report,
+    plans.values(),
+    checking.length > 0 ? [memory.arena, memory.table] : [],
+  );
   if (shadows.size > 0)
     step(
       shadowBuffers(program, names, {
@@ -135,6 +144,27 @@ export function transform(
       }),
     );
   step(keepBindings(program, unique, { entryPoints }));
+
+  // Codes around the accesses that there are now.
+  if (checking.length > 0)
+    step(
+      protectMemory(program, names, {
+        arena: memory.arena,
+        table: memory.table,
+        rows: memory.coded.length,
+        kernels: checking.map(({ name, arena, plan }) => ({
+          arena,
+          functions: functions(new Set([name])),
+          checked: new Map(
+            plan.variables.flatMap(({ mode, index, scheme, variable }) =>
+              mode === "checked"
+                ? [[variable.name, { name: variable.name, index, scheme: schemes[scheme] }] as const]
+                : [],
+            ),
+          ),
+        })),
+      }),
+    );
   const summary = (name: string): ProtectedEntryPoint => {
     const plan = plans.get(name);
     const interGroup = redundancy === "inter" &&
@@ -144,9 +174,11 @@ export function transform(
         blocking: plan.blocking,
         ...(plan.blocking && { patience: patienceOf(names) }),
       };
+    const coded = memoryPlans.get(name);
     return {
       ...protectedEntryPoint(name, redundancy, program, names, sites),
       ...(interGroup && { interGroup }),
+      ...(coded && memory.coded.length > 0 && { memory: memorySummary(coded, memory) }),
     };
   };
   return {

@@ -15,6 +15,7 @@ import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { interGroupPlan } from "./interGroupPlan.ts";
 import { type KernelPlan, namesOf } from "./kernelPlan.ts";
+import { type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
 import { passesPlan } from "./passesPlan.ts";
 import type { Settings } from "./settings.ts";
 import { replicatedVariables } from "./workgroupMemory.ts";
@@ -30,11 +31,16 @@ export interface Prepared {
   readonly diagnostics: readonly Diagnostic[];
   /** What a kernel needs, by entry point, that is Inter-Group or runs in passes; empty for others. */
   readonly plans: ReadonlyMap<string, KernelPlan>;
+  /** What kernels do about memory that has codes, by entry point. */
+  readonly memory: ReadonlyMap<string, MemoryPlan>;
   /** The workgroup variables of which each replica has a copy, by name: what is stored there is not compared. */
   readonly replicated: ReadonlySet<string>;
 }
 
-type PreparationSettings = Pick<Settings, "redundancy" | "pairing" | "check" | "channel" | "limits">;
+type PreparationSettings = Pick<
+  Settings,
+  "redundancy" | "pairing" | "check" | "channel" | "limits" | "memory"
+>;
 
 /**
  * Prepares a program, whose names mean one thing each, for the protection of those of its `entryPoints` that fit what
@@ -53,11 +59,13 @@ export function prepare(
       entryPoints,
       diagnostics: [],
       plans: new Map(),
+      memory: new Map(),
       replicated: new Set(),
     };
   const inTurn = settings.pairing === "passes";
   const apart = settings.redundancy === "inter" || inTurn;
-  const program = normalized(unique, names, entryPoints, apart);
+  const { coded } = settings.memory;
+  const program = normalized(unique, names, entryPoints, apart || coded.length > 0);
   const kernels = functionsOf(program).filter(({ name }) => entryPoints.has(name));
   const replicated = namesOf(replicatedVariables(program, kernels, settings));
   const fit = new Set(entryPoints);
@@ -74,7 +82,15 @@ export function prepare(
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
   }
-  if (fit.size === entryPoints.size) return { program, unique, entryPoints, diagnostics, plans, replicated };
+  if (fit.size === entryPoints.size) {
+    const memory = new Map(
+      kernels.map((kernel) => {
+        const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
+        return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others })];
+      }),
+    );
+    return { program, unique, entryPoints, diagnostics, plans, memory, replicated };
+  }
   const others = prepare(unique, names, settings, fit);
   return { ...others, diagnostics: [...diagnostics, ...others.diagnostics] };
 }

@@ -14,10 +14,11 @@ import { rankConfigurations } from "./choice.ts";
 import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
+import { bracketed, bracketedMemory } from "./memoryPlan.ts";
 import { withConstants } from "./overrides.ts";
 import { transform } from "./pipeline.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { conflictIn, settingsOf } from "./settings.ts";
+import { conflictIn, type Settings, settingsOf } from "./settings.ts";
 
 /**
  * Protects the compute entry points of a WGSL module.
@@ -74,8 +75,9 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   if (kernels.length === 0) return unchanged([noComputeEntryPoint()]);
 
   const settings = settingsOf(source, options);
-  if (settings.redundancy === "none" && !options.injectFaults)
-    return { ...unchanged([]), entryPoints: unprotected(source, kernels) };
+  const hasCodes = settings.memory.coded.length > 0;
+  if (settings.redundancy === "none" && !options.injectFaults && !hasCodes)
+    return { ...unchanged([]), entryPoints: unprotected(source, kernels, settings) };
   const conflict = conflictIn(settings, options);
   if (conflict) return unchanged([conflict]);
   const names = new Names(source);
@@ -97,6 +99,7 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   }
   diagnostics.push(...prepared.diagnostics);
   const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
+  diagnostics.push(...bracketedMemory(prepared.memory));
   diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings, sphereOf(prepared)));
   diagnostics.push(
     ...functionsOf(sized)
@@ -105,9 +108,10 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   );
   if (options.strict && diagnostics.length > 0)
     return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
-  if (fit.length === 0) return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels) };
+  if (fit.length === 0)
+    return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels, settings) };
   const result = transform(prepared, names, settings);
-  const summaries = unprotected(source, kernels).map((summary) => ({
+  const summaries = unprotected(source, kernels, settings).map((summary) => ({
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),
   }));
@@ -131,14 +135,22 @@ function sphereOf({ program, replicated, plans }: Prepared): Sphere {
 }
 
 /** The entry points of a program that stays as it is. */
-function unprotected(source: Program, kernels: readonly FunctionDeclaration[]): EntryPointSummary[] {
-  return kernels.map((kernel) => ({
-    name: kernel.name,
-    redundancy: "none",
-    checks: [],
-    usesReport: false,
-    bindings: bindingAccesses(source, kernel),
-  }));
+function unprotected(
+  source: Program,
+  kernels: readonly FunctionDeclaration[],
+  { memory }: Settings,
+): EntryPointSummary[] {
+  return kernels.map((kernel) => {
+    const bindings = bindingAccesses(source, kernel);
+    return {
+      name: kernel.name,
+      redundancy: "none",
+      checks: [],
+      usesReport: false,
+      bindings,
+      ...(memory.coded.length > 0 && { memory: bracketed(bindings, memory) }),
+    };
+  });
 }
 
 const hasError = (diagnostics: readonly Diagnostic[]) => diagnostics.some((d) => d.severity === "error");

@@ -8,10 +8,12 @@ import type {
   Channel,
   Check,
   KernelLimits,
+  MemoryBindings,
   Pairing,
   ProtectOptions,
   Redundancy,
 } from "./contract.ts";
+import { type CodedPoint, codedPoints } from "./memoryPlan.ts";
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
 const defaultLimits: KernelLimits = {
@@ -30,6 +32,12 @@ export interface Settings {
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
   readonly injectFaults: boolean;
+  readonly memory: MemorySettings;
+}
+
+export interface MemorySettings extends MemoryBindings {
+  /** The binding points that have a code. */
+  readonly coded: readonly CodedPoint[];
 }
 
 export function settingsOf(source: Program, options: ProtectOptions & { redundancy?: Redundancy }): Settings {
@@ -39,14 +47,21 @@ export function settingsOf(source: Program, options: ProtectOptions & { redundan
   const limits = { ...defaultLimits, ...options.limits };
   // Replicas in different subgroups have no registers in common.
   const exchanges = new Set(options.features).has("subgroups") && pairing !== "subgroups";
+  const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
+  const { memory = "none" } = options;
+  const schemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
   return {
     redundancy,
     check,
     pairing,
     channel: channel === "auto" ? (exchanges ? "subgroup" : "workgroup") : channel,
     limits,
-    report: options.reportBinding ?? freeBinding(source, limits.maxBindGroups),
+    report,
     injectFaults: options.injectFaults ?? false,
+    memory: {
+      ...(options.memoryBindings ?? bindingsBehind(source, report)),
+      coded: codedPoints(source, schemes),
+    },
   };
 }
 
@@ -89,4 +104,14 @@ function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   let binding = 0;
   while (taken.has(binding)) binding++;
   return { group: last, binding };
+}
+
+/** The arena and the table behind the report, where the module binds nothing. */
+function bindingsBehind(source: Program, { group, binding }: BindingPoint): MemoryBindings {
+  const taken = new Set(
+    bindingPointsOf(source).flatMap((point) => (point.group === group ? [point.binding] : [])),
+  );
+  const after = (last: number): number => (taken.has(last + 1) ? after(last + 1) : last + 1);
+  const arena = after(binding);
+  return { arena: { group, binding: arena }, table: { group, binding: after(arena) } };
 }

@@ -59,6 +59,14 @@ export const pairingConflict = (pairing: string, option: string, why: string): D
 export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
   finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);
 
+export const memoryBracketed = (span: Span, variable: string, entryPoint: string, why: string): Diagnostic =>
+  finding(
+    "BELAY216",
+    "warning",
+    span,
+    `the bits of "${variable}" are not checked while "${entryPoint}" runs, but before and after: ${why}`,
+  );
+
 export const tooManyShapes = (span: Span, most: string): Diagnostic =>
   finding("BELAY211", "error", span, `the pointers that reach this function have too many shapes: ${most}`, {
     help: "pass values or indices instead of pointers to parts of parts",

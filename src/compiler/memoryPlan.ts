@@ -1,0 +1,137 @@
+/** Which of a kernel's buffers it checks itself, and which its host verifies before and encodes after, and why. */
+import {
+  type BindingAccess,
+  type BindingPoint,
+  bindingPointOf,
+  storageAccesses,
+} from "../analysis/bindings.ts";
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
+import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import { type MemoryScheme, schemes } from "../codes/scheme.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { memoryBracketed } from "../diagnostics/protection.ts";
+import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
+import type { ArenaAccess } from "../transforms/memory/granules.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import {
+  type KernelLimits,
+  type MemorySchemes,
+  type MemorySummary,
+  type ProtectedBinding,
+  tableRow,
+} from "./contract.ts";
+import type { MemorySettings } from "./settings.ts";
+
+/** A buffer that has a code. */
+export interface CodedVariable extends ProtectedBinding {
+  readonly variable: GlobalVariable;
+  /** Why it is bracketed. */
+  readonly why?: string;
+}
+
+export interface MemoryPlan {
+  readonly variables: readonly CodedVariable[];
+  /** How the kernel accesses the check words; undefined when it checks nothing. */
+  readonly arena: ArenaAccess | undefined;
+}
+
+/** A binding point and its code. */
+export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index">;
+
+/** The binding points of a module that have a code, in the order of their rows. */
+export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
+  const points = new Map<string, CodedPoint>();
+  for (const variable of program.module.declarations) {
+    if (variable.kind !== "globalVariable" || !/^(storage|uniform)$/.test(addressSpaceOf(variable))) continue;
+    const of = bindingPointOf(program, variable);
+    if (!of) continue;
+    const own = bindings.find((each) => isSame(each.of, of));
+    const scheme = own ? own.scheme : usual;
+    const key = `${of.group} ${of.binding}`;
+    if (scheme !== "none" && !points.has(key)) points.set(key, { of, scheme, index: points.size });
+  }
+  return [...points.values()];
+}
+
+const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;
+
+/** The plan for a kernel in access normal form; `others` is how many storage buffers protection adds without the arena. */
+export function memoryPlan(
+  program: Program,
+  kernel: FunctionDeclaration,
+  coded: readonly CodedPoint[],
+  { limits, others }: { readonly limits: KernelLimits; readonly others: number },
+): MemoryPlan {
+  const functions = reachableFrom(program, [kernel]);
+  const used = [...variablesOf(program, functions)];
+  const storage = used.filter((variable) => addressSpaceOf(variable) === "storage").length;
+  const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
+  const accesses = memoryAccesses(program, functions);
+  const access = storageAccesses(program, functions);
+  const variables = used.flatMap((variable): CodedVariable[] => {
+    const of = bindingPointOf(program, variable);
+    const point = of && coded.find((each) => isSame(each.of, of));
+    if (!point) return [];
+    const declared = access.get(variable) ?? "read";
+    const why = hasRoom
+      ? obstacle(program, variable, accesses.get(variable) ?? [], schemes[point.scheme])
+      : `the device has no storage buffer left for check words`;
+    const uses = { loads: declared !== "write", stores: declared !== "read" };
+    return [{ ...point, ...uses, variable, mode: why ? "bracketed" : "checked", ...(why && { why }) }];
+  });
+  const checked = variables.filter(({ mode }) => mode === "checked");
+  const arena = checked.some(({ stores }) => stores) ? "read_write" : "read";
+  return { variables, arena: checked.length > 0 ? arena : undefined };
+}
+
+/** Why a kernel can't check a buffer itself: what could race with the invocations that share its granules. */
+function obstacle(
+  program: Program,
+  variable: GlobalVariable,
+  accesses: readonly MemoryAccess[],
+  { name, granuleBytes }: MemoryScheme,
+): string | undefined {
+  const type = program.declaredTypeOf(variable);
+  if (containsAtomic(type)) return "atomic operations change it";
+  if (granuleBytes > 16) return `granules of ${granuleBytes} bytes are for the host`;
+  for (const { kind, place } of accesses) {
+    if (kind === "other" || !place) return "a pointer to it is passed on";
+    if (!isAccessible(place)) return "values of its types are too large to be taken apart";
+    if (kind === "store" && !fillsGranules(program, place, granuleBytes))
+      return `its stores fill parts of the ${granuleBytes} bytes that a check word of ${name} is for`;
+  }
+  return undefined;
+}
+
+/** The plan as the host is told it. */
+export function memorySummary({ variables, arena }: MemoryPlan, settings: MemorySettings): MemorySummary {
+  const checks = {
+    arena: settings.arena,
+    table: settings.table,
+    storesChecks: arena !== "read",
+    tableBytes: 4 * tableRow.stride * settings.coded.length,
+  };
+  const bindings = variables.map(({ variable, why, ...binding }) => binding);
+  return { ...(arena && { checks }), bindings };
+}
+
+/** What a kernel that is left alone leaves to its host. */
+export function bracketed(accesses: readonly BindingAccess[], { coded }: MemorySettings): MemorySummary {
+  const bindings = accesses.flatMap(({ access, ...of }): ProtectedBinding[] => {
+    const point = coded.find((each) => isSame(each.of, of));
+    const uses = { loads: access !== "write", stores: access !== "read" };
+    return point ? [{ ...point, mode: "bracketed", ...uses }] : [];
+  });
+  return { bindings };
+}
+
+/** The buffers whose bits nobody checks while a kernel runs, each told once. */
+export function bracketedMemory(plans: ReadonlyMap<string, MemoryPlan>): Diagnostic[] {
+  return [...plans].flatMap(([kernel, { variables }]) =>
+    variables.flatMap(({ variable, why }) =>
+      why ? [memoryBracketed(variable.nameSpan, variable.name, kernel, why)] : [],
+    ),
+  );
+}

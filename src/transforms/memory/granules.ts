@@ -1,0 +1,192 @@
+/** The functions that load and store checked granules, and what they need. */
+import type { BindingPoint } from "../../analysis/bindings.ts";
+import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { Declaration, GlobalVariable } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../names.ts";
+import { memoryStatus, reportWords } from "../reportBuffer.ts";
+
+/** A variable whose granules are checked. */
+export interface CheckedVariable {
+  /** Its name in the program. */
+  readonly name: string;
+  /** Its row in the table. */
+  readonly index: number;
+  readonly scheme: MemoryScheme;
+}
+
+/** How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic operations. */
+export type ArenaAccess = "read" | "read_write" | "atomic";
+
+export interface GranulesOptions {
+  readonly arena: BindingPoint;
+  readonly table: BindingPoint;
+  /** Rows of the table. */
+  readonly rows: number;
+}
+
+/** Makes each function when it is first asked for. */
+export class Granules {
+  readonly #names: Names;
+  readonly #options: GranulesOptions;
+  readonly #made = new Map<string, readonly Declaration[]>();
+
+  constructor(names: Names, options: GranulesOptions) {
+    this.#names = names;
+    this.#options = options;
+  }
+
+  get declarations(): Declaration[] {
+    return [...this.#made.values()].flat();
+  }
+
+  /** The variable of granules that stands for a variable of `bytes`, if that is known. */
+  words(variable: GlobalVariable, scheme: MemoryScheme, bytes: number): string {
+    const name = this.#names.the(`granules_${variable.name}`);
+    return this.#make(name, () => {
+      const isUniform = spaceOf(variable) === "uniform";
+      const type = isUniform
+        ? `array<vec4<u32>, ${Math.ceil(bytes / 16)}>`
+        : `array<${wordsType(scheme.granuleBytes)}>`;
+      const [made] = quote(variable.span).declarations`var<private> ${name}: ${type};`;
+      const { attributes, qualifiers } = variable;
+      return [{ ...(made as GlobalVariable), attributes, qualifiers }];
+    });
+  }
+
+  /** The size of what is bound to a variable, as WGSL. */
+  bytesOf({ index }: CheckedVariable): string {
+    return `${this.#table()}[${index}].y`;
+  }
+
+  /**
+   * `fn(granule: u32) -> W`, which checks what it loads and corrects it. Where the value must be uniform for WGSL, it is
+   * what memory has: an error then counts as one that can't be corrected.
+   */
+  load(
+    variable: CheckedVariable,
+    words: string,
+    arena: ArenaAccess,
+    isUniformBuffer: boolean,
+    keepsUniform = false,
+  ): string {
+    const { name, index, scheme } = variable;
+    const load = this.#names.the(`${keepsUniform ? "load_uniform" : "load"}_${name}_${arena}`);
+    return this.#make(load, () => {
+      const type = wordsType(scheme.granuleBytes);
+      const code = this.#code(scheme);
+      const repair = keepsUniform
+        ? `if (syndrome != 0u) { ${this.#found()}(${memoryStatus.uncorrectable - 1}u, ${index}u, granule, syndrome); }`
+        : `if (syndrome != 0u) { return ${this.#repaired(scheme)}(data, syndrome, ${index}u, granule); }`;
+      return quote().declarations`fn ${load}(granule: u32) -> ${type} {
+        let data = ${isUniformBuffer ? uniformGranule(words, scheme.granuleBytes) : `${words}[granule]`};
+        let syndrome = ${code}syndrome(data, ${this.check(variable, arena, "granule")});
+        ${repair}
+        return data;
+      }`;
+    });
+  }
+
+  /** `fn(granule: u32, data: W)`, which stores the check word too. */
+  store(variable: CheckedVariable, words: string, arena: ArenaAccess): string {
+    const { name, scheme } = variable;
+    const store = this.#names.the(`store_${name}_${arena}`);
+    return this.#make(store, () => {
+      const check = `${this.#code(scheme)}encode(data)`;
+      const at = this.#place(variable, arena, "granule");
+      return quote().declarations`fn ${store}(granule: u32, data: ${wordsType(scheme.granuleBytes)}) {
+        ${words}[granule] = data;
+        ${arena === "atomic" ? `atomicStore(&${at}, ${check});` : `${at} = ${check};`}
+      }`;
+    });
+  }
+
+  /** The check word of a granule, as WGSL. */
+  check(variable: CheckedVariable, arena: ArenaAccess, granule: string): string {
+    const place = this.#place(variable, arena, granule);
+    return arena === "atomic" ? `atomicLoad(&${place})` : place;
+  }
+
+  #place({ index }: CheckedVariable, access: ArenaAccess, granule: string): string {
+    const { group, binding } = this.#options.arena;
+    const arena = this.#names.the(`check_words_${access}`);
+    this.#make(arena, () => {
+      const [qualifier, element] = access === "atomic" ? ["read_write", "atomic<u32>"] : [access, "u32"];
+      return quote().declarations`
+        @group(${group}) @binding(${binding}) var<storage, ${qualifier}> ${arena}: array<${element}>;`;
+    });
+    return `${arena}[${this.#table()}[${index}].x + ${granule}]`;
+  }
+
+  #table(): string {
+    const { table, rows } = this.#options;
+    return this.#make(
+      this.#names.the("check_table"),
+      (name) => quote().declarations`
+        @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
+    );
+  }
+
+  /** The prefix of a code's functions. */
+  #code(scheme: MemoryScheme): string {
+    return this.#make(
+      this.#names.the(`${scheme.name}_`),
+      (prefix) => quote().declarations`${scheme.wgsl(prefix)}`,
+    );
+  }
+
+  /** The function for the rare case, which is not part of each load. */
+  #repaired(scheme: MemoryScheme): string {
+    const code = this.#code(scheme);
+    const type = wordsType(scheme.granuleBytes);
+    return this.#make(
+      this.#names.the(`repaired_${scheme.name}`),
+      (name) => quote().declarations`
+        fn ${name}(data: ${type}, syndrome: u32, binding: u32, granule: u32) -> ${type} {
+          let result = ${code}correct(data, syndrome);
+          ${this.#found()}(result.status - 1u, binding, granule, syndrome);
+          return result.data;
+        }`,
+    );
+  }
+
+  /** The function that counts and records a finding. */
+  #found(): string {
+    const report = this.#names.the("report");
+    return this.#make(
+      this.#names.the("found"),
+      (name) => quote().declarations`
+        fn ${name}(status: u32, binding: u32, granule: u32, syndrome: u32) {
+          if (${this.#names.the("replica")} == 0u) {
+            let at = atomicAdd(&${report}.findings[status], 1u);
+            if (at < ${reportWords.memoryRecordCapacity}u) {
+              ${report}.memory_records[status][at] = array<u32, 4>(binding, granule, syndrome, 0u);
+            }
+          }
+        }`,
+    );
+  }
+
+  #make(name: string, make: (name: string) => readonly Declaration[]): string {
+    if (!this.#made.has(name)) {
+      this.#made.set(name, []);
+      this.#made.set(name, make(name));
+    }
+    return name;
+  }
+}
+
+const spaceOf = ({ qualifiers: [space] }: GlobalVariable) => space?.kind === "identifier" && space.name;
+
+/** A granule as a value. */
+export function wordsType(granuleBytes: number): string {
+  return granuleBytes === 4 ? "u32" : `vec${granuleBytes / 4}<u32>`;
+}
+
+/** A granule of a uniform buffer, whose arrays have elements of 16 bytes. */
+function uniformGranule(words: string, granuleBytes: number): string {
+  if (granuleBytes === 16) return `${words}[granule]`;
+  if (granuleBytes === 4) return `${words}[granule / 4u][granule % 4u]`;
+  const pair = `${words}[granule / 2u]`;
+  return `select(${pair}.zw, ${pair}.xy, granule % 2u == 0u)`;
+}
