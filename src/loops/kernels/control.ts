@@ -63,17 +63,22 @@ const atomicWords = {
   waiting: "How many iterations do not.",
 } as const;
 
-export type ControlWord = keyof typeof words | keyof typeof atomicWords;
+export type AtomicWord = keyof typeof atomicWords;
+export type ControlWord = keyof typeof words | AtomicWord;
 
 /** The order of the words in the buffer; the bits of the carried variables follow. */
 export const controlWords = [...Object.keys(words), ...Object.keys(atomicWords)] as ControlWord[];
 
-/** `struct Control`, for kernels of many invocations or, with plain words, for one invocation. */
-export function declareControl(carried: number, { atomics }: { atomics: boolean }): string {
+/**
+ * `struct Control`, for kernels of which several invocations change the words in `atomics`. The others are plain words: every
+ * invocation reads some of them, and what is atomic would come from one place far away each time.
+ */
+export function declareControl(carried: number, atomics: readonly AtomicWord[] = []): string {
   const members = [
     ...Object.entries(words).map(([name, meaning]) => `  /** ${meaning} */\n  ${name}: u32,`),
     ...Object.entries(atomicWords).map(
-      ([name, meaning]) => `  /** ${meaning} */\n  ${name}: ${atomics ? "atomic<u32>" : "u32"},`,
+      ([name, meaning]) =>
+        `  /** ${meaning} */\n  ${name}: ${atomics.includes(name as AtomicWord) ? "atomic<u32>" : "u32"},`,
     ),
     ...(carried > 0 ? [`  /** Values of the carried variables. */\n  carried: array<u32, ${carried}>,`] : []),
   ];

@@ -1,7 +1,7 @@
 import type { Loop, LoopArray } from "../ir.ts";
 import { addressLoop } from "./addresses.ts";
 import { type Effects, emitBody } from "./body.ts";
-import { declareControl } from "./control.ts";
+import { type AtomicWord, declareControl } from "./control.ts";
 import {
   assembleKernel,
   type Kernel,
@@ -10,7 +10,17 @@ import {
   type Resource,
   workgroupSize,
 } from "./kernel.ts";
-import { engineParameters, identify, indexAt, markFunctions, reportFunctions, reports } from "./marks.ts";
+import {
+  engineParameters,
+  identify,
+  indexAt,
+  limitFunction,
+  markFunctions,
+  reportConflict,
+  reportedWords,
+  reportFunctions,
+  reports,
+} from "./marks.ts";
 import { toBits, wgslName } from "./names.ts";
 
 /**
@@ -81,6 +91,8 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
     ...reports,
   });
   return addressKernel(loop, name, {
+    atomics: reportedWords,
+    reports: reportFunctions,
     resources: [
       { name: "marks", access: "write", type: "array<atomic<u32>>" },
       ...(all ? [lists("read")] : []),
@@ -102,6 +114,8 @@ function checkKernel(loop: Loop): Kernel {
     endLoop: "",
   });
   return addressKernel(loop, "check", {
+    atomics: ["conflicts"],
+    reports: `${reportConflict}\n\n${limitFunction}`,
     resources: [{ name: "marks", access: "read", type: "array<u32>" }],
     effects,
     variables: "/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;",
@@ -115,6 +129,8 @@ function addressKernel(
   loop: Loop,
   name: string,
   parts: {
+    atomics: readonly AtomicWord[];
+    reports: string;
     resources: readonly Resource[];
     effects: Effects;
     variables: string;
@@ -127,11 +143,11 @@ function addressKernel(
     name,
     loop,
     parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    declarations: [declareControl(loop.carried.length, parts.atomics), markFunctions],
     resources: [control, ...parts.resources],
     functions: [
       `var<private> slot: u32;\n${parts.variables}`,
-      reportFunctions,
+      parts.reports,
       emitBody(loop, parts.effects),
       `@compute @workgroup_size(${workgroupSize})
 fn ${name}(${placeInGrid}) {
@@ -162,7 +178,7 @@ function reserveKernel(loop: Loop): Kernel {
     name: "reserve",
     loop,
     parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    declarations: [declareControl(loop.carried.length, ["held", "waiting"]), markFunctions],
     resources: [control, { name: "marks", access: "read", type: "array<u32>" }, lists("write")],
     functions: [
       `var<private> slot: u32;
@@ -171,7 +187,7 @@ var<private> blocked: bool;
 /** How many iterations of this workgroup hold their elements, and wait; then where they go in the lists. */
 var<workgroup> counts: array<atomic<u32>, 2>;
 var<workgroup> starts: array<u32, 2>;`,
-      reportFunctions,
+      limitFunction,
       emitBody(loop, effects),
       `@compute @workgroup_size(${workgroupSize})
 fn reserve(${placeInGrid}) {
@@ -219,7 +235,7 @@ function executeKernel(loop: Loop, name: "execute" | "executeHeld"): Kernel {
     name,
     loop,
     parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, { atomics: false })],
+    declarations: [declareControl(loop.carried.length)],
     resources: [
       loop.carried.length > 0 ? control : { ...control, access: "read" },
       ...(held ? [lists("read")] : []),

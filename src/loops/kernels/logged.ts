@@ -12,11 +12,13 @@ import {
   workgroupSize,
 } from "./kernel.ts";
 import {
+  cutAt,
   engineParameters,
   identify,
   indexAt,
   markFunctions,
   offsetOf,
+  reportedWords,
   reportFunctions,
   reports,
 } from "./marks.ts";
@@ -42,7 +44,7 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
     compute: computeKernel(loop),
     checkLog: eachOf(loop, "checkLog", {
       marks: "array<u32>",
-      before: "if (slot >= limit()) { return; }",
+      before: "if (slot >= control.slots) { return; }",
       body: `  for (var n = 0u; n < loads_of(counts); n += 1u) {
     if (slot_of(marks[log_words[log_load(slot, n)]], control.epoch) < slot) { cut_at(slot); return; }
   }`,
@@ -178,7 +180,7 @@ ${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
     name: "compute",
     loop,
     parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, { atomics: true }), markFunctions],
+    declarations: [declareControl(loop.carried.length, reportedWords), markFunctions],
     resources: [
       { name: "control", access: "write", type: "Control" },
       { name: "marks", access: "write", type: "array<atomic<u32>>" },
@@ -198,7 +200,7 @@ ${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
       `@compute @workgroup_size(${workgroupSize})
 fn compute(${placeInGrid}) {
   slot = ${numberInGrid};
-  if (slot >= control.slots || slot >= limit()) { return; }
+  if (slot >= control.slots) { return; }
   own_mark = mark_of(control.epoch, slot);
   fuel = params.fuel;
   start_reductions();
@@ -223,7 +225,7 @@ function eachOf(
     name,
     loop,
     parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, { atomics: reporting }), markFunctions],
+    declarations: [declareControl(loop.carried.length, reporting ? ["cut"] : []), markFunctions],
     resources: [
       { name: "control", access: reporting || loop.carried.length > 0 ? "write" : "read", type: "Control" },
       { name: "marks", access, type: parts.marks },
@@ -231,7 +233,7 @@ function eachOf(
     ],
     functions: [
       layout,
-      ...(reporting ? [reportFunctions] : []),
+      ...(reporting ? [cutAt] : []),
       ...(parts.functions ?? []),
       `@compute @workgroup_size(${workgroupSize})
 fn ${name}(${placeInGrid}) {

@@ -1,5 +1,5 @@
 import type { Loop, LoopArray, NumberType } from "../ir.ts";
-import { conflictKinds, none, slotBits } from "./control.ts";
+import { type AtomicWord, conflictKinds, none, slotBits } from "./control.ts";
 import { wgslName } from "./names.ts";
 import { parametersOf } from "./parameters.ts";
 
@@ -21,26 +21,34 @@ fn slot_of(mark: u32, epoch: u32) -> u32 {
   return select(NONE, ${2 ** slotBits - 1}u - (mark & ${2 ** slotBits - 1}u), mark >> ${slotBits}u == epoch);
 }`.trim();
 
-/** What kernels of many invocations tell the scheduler; most find that somebody else has told it already. */
-export const reportFunctions = `
+/** What kernels of many invocations tell the scheduler about conflicts; most find that somebody else has told it already. */
+export const reportConflict = `
 fn report_conflict(kinds: u32) {
   if ((kinds & ~atomicLoad(&control.conflicts)) != 0u) { atomicOr(&control.conflicts, kinds); }
-}
+}`.trim();
 
+/** The same about single iterations. */
+export const cutAt = `
 /** Nothing from this iteration of the window on may be committed. */
 fn cut_at(slot: u32) {
   if (slot < atomicLoad(&control.cut)) { atomicMin(&control.cut, slot); }
-}
+}`.trim();
 
+const endAt = `
 fn end_at(slot: u32) {
   if (slot < atomicLoad(&control.end)) { atomicMin(&control.end, slot); }
-}
+}`.trim();
 
+/** For kernels behind those that change it. */
+export const limitFunction = `
 /** How many iterations of the window may be committed: none from the cut on, and none after the one that ends the loop. */
 fn limit() -> u32 {
-  let end = atomicLoad(&control.end);
-  return min(atomicLoad(&control.cut), select(end + 1u, NONE, end == NONE));
+  return min(control.cut, select(control.end + 1u, NONE, control.end == NONE));
 }`.trim();
+
+/** The words that kernels change which first meet an iteration, and by what. */
+export const reportedWords = ["cut", "end", "conflicts", "escape"] as const satisfies readonly AtomicWord[];
+export const reportFunctions = [reportConflict, cutAt, endAt].join("\n\n");
 
 /** Effects on the scheduler that every kernel has which first meets an iteration. */
 export const reports = {

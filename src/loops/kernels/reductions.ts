@@ -56,7 +56,7 @@ export function reductionKernel(loop: Loop, reduction: Reduction): Kernel {
     loop,
     parameters: engineParameters(loop),
     declarations: [
-      declareControl(loop.carried.length, { atomics: false }),
+      declareControl(loop.carried.length),
       "struct Level { length: u32, source: u32, target_word: u32, is_first: u32 }",
     ],
     resources: [

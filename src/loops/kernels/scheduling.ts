@@ -19,7 +19,7 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
       name,
       loop,
       parameters: engineParameters(loop),
-      declarations: [declareControl(loop.carried.length, { atomics: false })],
+      declarations: [declareControl(loop.carried.length)],
       resources: [{ name: "control", access: "write", type: "Control" }],
       functions: [shared, decisions[name], entry(name)],
     });
