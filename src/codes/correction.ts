@@ -1,6 +1,6 @@
 /** What to do about a syndrome: correct the one wrong bit that explains it, or nothing. */
 import type { Columns, Correction } from "./linearCode.ts";
-import { component, wordsType } from "./words.ts";
+import { components, wordsType } from "./words.ts";
 
 /** For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look like one. */
 export function singleErrors({ words, columns }: Columns): Correction {
@@ -18,14 +18,20 @@ export function singleErrors({ words, columns }: Columns): Correction {
 
 /** The wrong bit of data is the one whose contribution is the syndrome; it is searched for, as that is rarely needed. */
 function searchText(prefix: string, words: number): string {
-  const attempts = Array.from(
-    { length: words },
-    (_, position) => `    if (${prefix}contribution(${position}u, bit) == syndrome) {
-      ${component("fixed", words, position)} ^= bit;
+  const attempt = (
+    position: string,
+    target: string,
+  ) => `if (${prefix}contribution(${position}, bit) == syndrome) {
+      ${target} ^= bit;
       return ${prefix}Corrected(fixed, 1u);
-    }
-`,
-  );
+    }`;
+  // Vectors stay in registers where their components have names.
+  const attempts =
+    words > 4
+      ? `for (var i = 0u; i < ${words}u; i++) { ${attempt("i", "fixed[i >> 2u][i & 3u]")} }`
+      : components("fixed", words)
+          .map((target, position) => attempt(`${position}u`, target))
+          .join("\n    ");
   return `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
   if (countOneBits(syndrome) < 2u) {
@@ -33,7 +39,8 @@ fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Correc
   }
   var fixed = data;
   for (var bit = 1u; bit != 0u; bit <<= 1u) {
-${attempts.join("")}  }
+    ${attempts}
+  }
   return ${prefix}Corrected(data, 2u);
 }
 `;

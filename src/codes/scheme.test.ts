@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { arbitraryWords, bitsOf, checksOf, wordsOf, wrongGranules } from "../../test/wrongGranules.ts";
 import { byteTables } from "./byteTables.ts";
 import { hsiao } from "./hsiao.ts";
 import { type MemoryScheme, memoryScheme, type SchemeName, schemes } from "./scheme.ts";
@@ -8,16 +9,6 @@ const packedWords: Partial<Record<SchemeName, number>> = { packed32: 1, packed64
 /** Check bits of each of them. */
 const packedBits: Partial<Record<SchemeName, number>> = { packed32: 7, packed64: 8, packed64x4: 8 };
 
-const wordsOf = ({ granuleBytes }: MemoryScheme) => granuleBytes / 4;
-const random = (count: number, seed = 1) =>
-  Uint32Array.from({ length: count }, (_, i) => Math.imul(i + seed, 0x9e3779b9) ^ Math.imul(i, i));
-
-function encoded(scheme: MemoryScheme, data: Uint32Array): Uint32Array {
-  const checks = new Uint32Array(data.length / wordsOf(scheme));
-  scheme.encode(data, checks);
-  return checks;
-}
-
 /** Which code word a bit of a granule belongs to, the bits of the check word following those of the data. */
 function codeWordOf({ name, granuleBytes }: MemoryScheme, bit: number): number {
   const words = packedWords[name];
@@ -26,19 +17,11 @@ function codeWordOf({ name, granuleBytes }: MemoryScheme, bit: number): number {
   return Math.floor(inChecks < 0 ? bit / (32 * words) : inChecks / packedBits[name]!);
 }
 
-/** What `verify` does with a granule for each set of wrong bits: many granules with the same contents, each wrong in its way. */
+/** What `verify` does with a granule for each set of wrong bits. */
 function outcomes(scheme: MemoryScheme, content: Uint32Array, errors: readonly (readonly number[])[]) {
   const words = wordsOf(scheme);
-  const [check] = encoded(scheme, content);
-  const data = new Uint32Array(errors.length * words);
-  const checks = new Uint32Array(errors.length).fill(check!);
-  errors.forEach((bits, granule) => {
-    data.set(content, granule * words);
-    for (const bit of bits) {
-      if (bit < 32 * words) data[granule * words + (bit >>> 5)]! ^= 1 << (bit & 31);
-      else checks[granule]! ^= 1 << (bit & 31);
-    }
-  });
+  const [check] = checksOf(scheme, content);
+  const { data, checks } = wrongGranules(scheme, content, errors);
   const { corrected, uncorrectable } = scheme.verify(data, checks);
   const flagged = new Set(uncorrectable);
   const restored = errors.map(
@@ -50,7 +33,7 @@ function outcomes(scheme: MemoryScheme, content: Uint32Array, errors: readonly (
 
 /** Singles that are not corrected, and doubles in one code word that are not flagged or in two that are not both corrected. */
 function failures(scheme: MemoryScheme, content: Uint32Array) {
-  const bits = 8 * scheme.granuleBytes + 32;
+  const bits = bitsOf(scheme);
   const all = Array.from({ length: bits }, (_, bit) => bit);
   const single = outcomes(
     scheme,
@@ -77,9 +60,9 @@ describe.each(all)("$name", (scheme) => {
   const words = wordsOf(scheme);
 
   it("has zero checks for zero data, and finds nothing wrong where nothing is", () => {
-    expect(encoded(scheme, new Uint32Array(3 * words))).toEqual(new Uint32Array(3));
-    const data = random(100 * words);
-    const checks = encoded(scheme, data);
+    expect(checksOf(scheme, new Uint32Array(3 * words))).toEqual(new Uint32Array(3));
+    const data = arbitraryWords(100 * words);
+    const checks = checksOf(scheme, data);
     const [sameData, sameChecks] = [data.slice(), checks.slice()];
     expect(scheme.verify(data, checks)).toEqual({ corrected: 0, uncorrectable: [] });
     expect([data, checks]).toEqual([sameData, sameChecks]);
@@ -87,12 +70,12 @@ describe.each(all)("$name", (scheme) => {
   });
 
   it("is linear", () => {
-    const [a, b] = [random(50 * words), random(50 * words, 77)];
-    const sum = encoded(
+    const [a, b] = [arbitraryWords(50 * words), arbitraryWords(50 * words, 77)];
+    const sum = checksOf(
       scheme,
       a.map((word, i) => word ^ b[i]!),
     );
-    const [checksOfA, checksOfB] = [encoded(scheme, a), encoded(scheme, b)];
+    const [checksOfA, checksOfB] = [checksOf(scheme, a), checksOf(scheme, b)];
     expect(sum).toEqual(checksOfA.map((check, i) => check ^ checksOfB[i]!));
   });
 
@@ -104,7 +87,7 @@ describe.each(all)("$name", (scheme) => {
 
 describe.each(all.filter(({ corrects }) => corrects))("$name", (scheme) => {
   it("corrects every single error and flags every double error", () => {
-    const contents = [new Uint32Array(wordsOf(scheme)), random(wordsOf(scheme))];
+    const contents = [new Uint32Array(wordsOf(scheme)), arbitraryWords(wordsOf(scheme))];
     // Errors of linear codes do not depend on the data, so one is enough for the largest granule.
     for (const content of wordsOf(scheme) > 8 ? contents.slice(0, 1) : contents)
       expect(failures(scheme, content)).toEqual({ singles: 0, doubles: 0 });
@@ -113,8 +96,8 @@ describe.each(all.filter(({ corrects }) => corrects))("$name", (scheme) => {
 
 describe.each(all.filter(({ corrects }) => !corrects))("$name", (scheme) => {
   it("flags every single and every double error, and changes nothing", () => {
-    const content = random(wordsOf(scheme));
-    const bits = 8 * scheme.granuleBytes + 32;
+    const content = arbitraryWords(wordsOf(scheme));
+    const bits = bitsOf(scheme);
     let missed = 0;
     for (let one = 0; one < bits; one++) {
       const errors = [[one], ...Array.from({ length: one }, (_, other) => [one, other])];
@@ -129,7 +112,7 @@ describe("a code with a wrong column", () => {
   const whole = hsiao(1);
   const failuresWith = (column: number) => {
     const broken = { ...whole, columns: whole.columns.with(3, column) };
-    return failures(memoryScheme("hsiao32", { ...broken, host: byteTables(broken) }), random(1));
+    return failures(memoryScheme("hsiao32", { ...broken, host: byteTables(broken) }), arbitraryWords(1));
   };
 
   it("is noticed, whatever is wrong with it", () => {

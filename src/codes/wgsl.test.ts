@@ -1,0 +1,102 @@
+/** The WGSL of each scheme does what its host side does. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type DawnValidator, startDawn } from "../../test/dawnValidator.ts";
+import { runKernel } from "../../test/kernelRunner.ts";
+import { testDevices } from "../../test/testDevices.ts";
+import {
+  arbitraryWords,
+  bitsOf,
+  type CodedWords,
+  checksOf,
+  wordsOf,
+  wrongGranules,
+} from "../../test/wrongGranules.ts";
+import { parse, resolve } from "../wgsl/index.ts";
+import { type MemoryScheme, schemes } from "./scheme.ts";
+
+const { newDevice } = testDevices();
+let device: GPUDevice;
+let dawn: DawnValidator;
+beforeAll(async () => {
+  device = await newDevice();
+  dawn = await startDawn();
+});
+afterAll(() => dawn.close());
+
+/** A granule of `words` words from the buffer `data`. */
+function granuleFrom({ granuleType }: MemoryScheme, words: number): string {
+  const each = Array.from({ length: words }, (_, i) => `data[${words}u * i + ${i}u]`);
+  if (words <= 4) return `${granuleType}(${each.join()})`;
+  const quads = Array.from({ length: words / 4 }, (_, q) => `vec4(${each.slice(4 * q, 4 * q + 4).join()})`);
+  return `${granuleType}(${quads.join()})`;
+}
+
+/** Stores encode, syndrome, the sum of contributions, status and corrected data of each granule. */
+function kernelOf(scheme: MemoryScheme): string {
+  const words = wordsOf(scheme);
+  const part = (p: number) =>
+    words === 1 ? "" : words <= 4 ? `.${"xyzw"[p]}` : `[${p >> 2}].${"xyzw"[p & 3]}`;
+  const sum = Array.from({ length: words }, (_, p) => `code_contribution(${p}u + zero, granule${part(p)})`);
+  const stores = Array.from({ length: words }, (_, p) => `results[at + ${4 + p}u] = fixed.data${part(p)};`);
+  return `${scheme.wgsl("code_")}
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@group(0) @binding(1) var<storage, read_write> checks: array<u32>;
+@group(0) @binding(2) var<storage, read_write> results: array<u32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let i = id.x;
+  if (i >= arrayLength(&checks)) { return; }
+  let zero = groups.y - 1u;
+  let granule = ${granuleFrom(scheme, words)};
+  let at = ${4 + words}u * i;
+  results[at] = code_encode(granule);
+  let syndrome = code_syndrome(granule, checks[i]);
+  results[at + 1u] = syndrome;
+  results[at + 2u] = ${sum.join(" ^ ")};
+  let fixed = code_correct(granule, syndrome);
+  results[at + 3u] = fixed.status;
+  ${stores.join("\n  ")}
+}`;
+}
+
+/** The same from the host. */
+function expected(scheme: MemoryScheme, { data, checks }: CodedWords): number[][] {
+  const words = wordsOf(scheme);
+  const [fixed, fixedChecks] = [data.slice(), checks.slice()];
+  const flagged = new Set(scheme.verify(fixed, fixedChecks).uncorrectable);
+  return [...checksOf(scheme, data)].map((check, i) => {
+    const syndrome = (check ^ checks[i]!) >>> 0;
+    const status = syndrome === 0 ? 0 : flagged.has(i) ? 2 : 1;
+    return [check, syndrome, check, status, ...fixed.subarray(i * words, (i + 1) * words)];
+  });
+}
+
+/** No error, every single error, and every bit together with some other. */
+function someErrors(scheme: MemoryScheme): number[][] {
+  const bits = Array.from({ length: bitsOf(scheme) }, (_, bit) => bit);
+  const pairs = bits.map((bit) => [bit, (bit + 1 + ((bit * 7) % (bits.length - 1))) % bits.length]);
+  return [[], ...bits.map((bit) => [bit]), ...pairs];
+}
+
+describe.each(Object.values(schemes))("$name", (scheme) => {
+  it("does on the GPU what it does on the host", async () => {
+    const words = wordsOf(scheme);
+    const cases = wrongGranules(scheme, arbitraryWords(words), someErrors(scheme));
+    const count = cases.checks.length;
+    const buffers = {
+      0: cases.data as Uint32Array<ArrayBuffer>,
+      1: cases.checks as Uint32Array<ArrayBuffer>,
+      2: new Uint32Array(count * (4 + words)),
+    };
+    const workgroups = [Math.ceil(count / 64), 1, 1] as const;
+    const results = (await runKernel(device, kernelOf(scheme), { buffers, workgroups })).buffers[2]!;
+    const rows = Array.from({ length: count }, (_, i) => [
+      ...results.subarray(i * (4 + words), (i + 1) * (4 + words)),
+    ]);
+    expect(rows).toEqual(expected(scheme, cases));
+  });
+
+  it("is valid for Dawn and for the compiler", async () => {
+    expect(await dawn.validate(scheme.wgsl("a_") + scheme.wgsl("b_"))).toEqual({ ok: true });
+    expect(resolve(parse(scheme.wgsl("a_")).module).diagnostics).toEqual([]);
+  });
+});
