@@ -1,5 +1,6 @@
 import { addressLoop } from "../loops/kernels/addresses.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
+import { type Experience, recall, remember } from "./experience.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
 import type { PlanName } from "./plans.ts";
@@ -35,6 +36,7 @@ export async function runDefault(
 class DefaultExecution {
   readonly #workspace: Workspace;
   readonly #execution: Execution;
+  readonly #before: Experience | null;
   readonly #progress: Progress;
   #done = 0;
   #ended = false;
@@ -45,19 +47,22 @@ class DefaultExecution {
   constructor(workspace: Workspace, execution: Execution, timer: PhaseTimer | null, pace: Pace | null) {
     this.#workspace = workspace;
     this.#execution = execution;
-    this.#progress = new Progress(execution, timer, pace);
+    this.#before = recall(execution.loop);
+    this.#progress = new Progress(execution, timer, pace, this.#before);
   }
 
   async run(plan?: PlanName): Promise<EngineOutcome> {
     const { loop, count } = this.#execution;
     const { plans } = this.#progress;
     const longest = longestSegment(this.#execution, this.#workspace);
-    const firstPlan = plan ?? (addressLoop(loop)?.isExact ? "in place" : "logged");
+    const usual = addressLoop(loop)?.isExact ? "in place" : "logged";
+    const firstPlan = plan ?? this.#before?.plan ?? usual;
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
       await this.#advance(part, plans.at(-1) ?? firstPlan);
     }
-    const { rounds, evaluated, timer } = this.#progress;
+    const { rounds, evaluated, timer, window, longest: tried } = this.#progress;
+    remember(loop, { plan: plans.at(-1)!, window, longest: tried });
     return {
       executed: this.#done,
       ended: this.#ended,

@@ -9,6 +9,7 @@ import { everyStatement } from "../loops/kernels/walk.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
+import type { Experience } from "./experience.ts";
 import type { Pace } from "./pace.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
@@ -25,6 +26,8 @@ const mostRounds = 8;
 const mostGrowth = 4;
 /** The first window of a plan that depends on how the iterations do. */
 const firstWindow = 1 << 16;
+/** Most iterations with loops that are executed at once before it is known how long these take. */
+const longestUntried = 1 << 20;
 /** What an iteration may log, where the loop does not say how much it accesses; grows when that turns out to be too little. */
 const assumedAccesses = 16;
 /** Most bytes that the iterations of one window may take up together. */
@@ -44,13 +47,16 @@ export class Progress {
   accesses = assumedAccesses;
   /** Most iterations that a window may have so that a round does not take too long. */
   longest: number;
+  /** Iterations of the first window of a plan that depends on how the iterations do. */
+  window: number;
   readonly timer: PhaseTimer | null;
   readonly pace: Pace | null;
 
-  constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null) {
-    // An iteration without loops takes no time worth mentioning.
+  constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
+    // An iteration without loops takes no time worth mentioning; other data may have longer ones than before.
     const hasLoops = [...everyStatement(loop.body)].some(({ kind }) => kind === "loop");
-    this.longest = hasLoops ? firstWindow : longestWindow;
+    this.longest = hasLoops ? Math.min(before?.longest ?? firstWindow, longestUntried) : longestWindow;
+    this.window = before?.window ?? firstWindow;
     this.timer = timer;
     this.pace = pace;
   }
@@ -100,23 +106,26 @@ export class Segment {
   }
 
   /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
-  async run(plan: PlanName): Promise<SegmentResult> {
+  async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
     const { timer, pace } = this.#progress;
-    await this.#begin(plan, 0, plan === "in place" ? Infinity : firstWindow);
+    // Other arrays than those before may be too large.
+    const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
+    await this.#begin(plan, 0, plan === "in place" ? Infinity : this.#progress.window);
     for (let encoded = 1; ; encoded = Math.min(2 * encoded, mostRounds)) {
       const state = await this.#run(encoded);
       const { base } = state;
       if (state.state === states.conflicting) {
         const flow = (state.conflicts & conflictKinds.flow) !== 0;
         const plan = flow && this.#canReserve ? "by reservation" : "logged";
-        await this.#begin(plan, base, flow ? firstWindow : Infinity);
+        if (!flow) this.#progress.window = Infinity;
+        await this.#begin(plan, base, this.#progress.window);
         encoded = 2;
         continue;
       }
       if (this.#shouldReserve(state)) {
         this.#takeCarried(state);
-        await this.#begin("by reservation", base, firstWindow);
+        await this.#begin("by reservation", base, this.#progress.window);
         encoded = 2;
         continue;
       }
@@ -124,7 +133,7 @@ export class Segment {
       if (state.state === states.running && !slow) continue;
       this.#takeCarried(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#growLog()) {
-        await this.#begin(this.#plan.name, base, firstWindow);
+        await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
       }
 
@@ -196,6 +205,8 @@ export class Segment {
     progress.rounds += state.rounds - before.rounds;
     progress.evaluated += evaluated;
     if (state.state === states.running) {
+      // The last window may be shorter than it should be.
+      if (state.base + state.window < this.#execution.count) progress.window = state.window;
       progress.pace?.observe(evaluated, executed, took);
       this.#bound(took / Math.max(1, state.rounds - before.rounds));
     }

@@ -49,8 +49,21 @@ describe("plans", () => {
     const arrays = q
       ? { a: values(), p: order, q }
       : { a: values(), p: order.map((place) => place >> 2), q: numbers(n, () => n - 1) };
-    const { statistics } = await expectSequential(update, { arrays, count: n }, { device });
+    const { statistics } = await expectSequential({ ...update }, { arrays, count: n }, { device });
     expect(statistics).toMatchObject({ engine: "default", plans, rounds, committed: n, onCpu: 0 });
+  });
+
+  it("begin with the one that the last execution ended with, and now and then as at first", async () => {
+    const device = await devices.newDevice();
+    const loop = { ...update };
+    const plans: string[] = [];
+    for (let execution = 0; execution < 17; execution++) {
+      const q = execution < 16 ? order.map((_, i) => order[i - 50] ?? order[i]!) : order;
+      const given = { arrays: { a: values(), p: order, q }, count: n };
+      const { statistics } = await expectSequential(loop, given, { device });
+      plans.push(statistics.plans.join());
+    }
+    expect(plans).toEqual(["in place,by reservation", ...new Array(15).fill("by reservation"), "in place"]);
   });
 
   it("for addresses that follow from what the loop writes", async () => {
