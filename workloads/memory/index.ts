@@ -1,14 +1,24 @@
 import * as histogram from "../histogram.ts";
-import type { CatalogEntry } from "../index.ts";
 import * as nBody from "../nBody.ts";
+import type { Program } from "../program.ts";
 import * as copy from "./copy.ts";
 import * as fft3d from "./fft3d.ts";
 import * as matrixProduct from "./matrixProduct.ts";
+import * as records from "./records.ts";
 import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
-/** The programs that the protection of memory is measured with. Full sizes are several times the caches of a large GPU. */
-export const memoryCatalog: readonly CatalogEntry[] = [
+/** A program at two sizes. */
+export interface MemoryEntry {
+  readonly name: string;
+  /** Takes a fraction of a second on a software adapter. */
+  small(): Program;
+  /** Keeps a large GPU busy, with data several times its caches. */
+  full(): Program;
+}
+
+/** The programs that the protection of memory is measured with. */
+export const memoryCatalog: readonly MemoryEntry[] = [
   {
     name: "fft3d",
     small: () => fft3d.create(),
@@ -39,6 +49,11 @@ export const memoryCatalog: readonly CatalogEntry[] = [
     small: () => sparseProduct.create({ rows: 300, structure }),
     full: () => sparseProduct.create({ rows: 2 ** 21, structure }),
   })),
+  {
+    name: "records",
+    small: () => records.create(),
+    full: () => records.create({ records: 2 ** 21 }),
+  },
   {
     name: "histogram",
     small: () => histogram.create({ samples: 20_001 }),

@@ -7,6 +7,7 @@ import * as copy from "./copy.ts";
 import * as fft3d from "./fft3d.ts";
 import { memoryCatalog } from "./index.ts";
 import * as matrixProduct from "./matrixProduct.ts";
+import * as records from "./records.ts";
 import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
@@ -72,6 +73,7 @@ describe("tells a broken kernel from a sound one", () => {
     ],
     copy: [() => copy.create({ elements: 9 }), "= original[index]", "= original[index / 2u * 2u]"],
     stencil: [() => stencil.create({ width: 9 }), "0.125", "0.126"],
+    records: [() => records.create(), "frame[1].z", "frame[1].y"],
     sparseProduct: [() => sparseProduct.create({ rows: 20 }), "i += LANES", "i += LANES + 1u"],
   };
   for (const [name, [create, from, to]] of Object.entries(broken)) {
