@@ -1,4 +1,5 @@
 /** Runs one compute kernel on plain buffers, protected or not, without the hardened device. */
+import type { BindingPoint } from "../src/analysis/bindings.ts";
 import { type InterGroup, type ProtectResult, recordCause, reportWords } from "../src/compiler/contract.ts";
 
 export interface KernelInput {
@@ -14,6 +15,8 @@ export interface KernelOutput {
   readonly buffers: Record<number, Uint32Array>;
   /** What the second replica made of its own copies, by the binding that they are copies of. */
   readonly shadows: Record<number, Uint32Array>;
+  /** What is in the storage buffers that the host has bound besides, in their order. */
+  readonly bound: readonly Uint32Array[];
   /** The report buffer's header and records; empty for an unprotected kernel. */
   readonly report: Uint32Array;
   /** Its cells. */
@@ -30,6 +33,11 @@ export interface Host {
   readonly missing?: readonly number[];
   /** How often twins look for each other, if not as often as the kernel says. */
   readonly patience?: number;
+  /** What else is bound: storage buffers, or uniform ones. */
+  readonly bound?: readonly (BindingPoint & {
+    readonly words: Uint32Array<ArrayBuffer>;
+    readonly uniform?: boolean;
+  })[];
 }
 
 /** A fault to arm: `reportWords` names to values. */
@@ -43,7 +51,7 @@ export async function runKernel(
   armed: Armed = {},
   host: Host = {},
 ): Promise<KernelOutput> {
-  const { code, layout, interGroup } = partsOf(kernel, input.entryPoint);
+  const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
   const { dimension = 0, byReport = false, patience } = host;
   const module = device.createShaderModule({ code });
   const doubling = interGroup && { [interGroup.doubling]: byReport ? 3 : dimension };
@@ -57,15 +65,15 @@ export async function runKernel(
       ...(entryPoint && { entryPoint }),
     },
   });
-  const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const made: GPUBuffer[] = [];
   const create = (size: number, usage: number) => {
     const buffer = device.createBuffer({ size, usage });
     made.push(buffer);
     return buffer;
   };
-  const upload = (words: Uint32Array<ArrayBuffer>, size = words.byteLength) => {
-    const buffer = create(size, STORAGE | COPY_SRC | COPY_DST);
+  const upload = (words: Uint32Array<ArrayBuffer>, size = words.byteLength, usage = STORAGE) => {
+    const buffer = create(size, usage | COPY_SRC | COPY_DST);
     device.queue.writeBuffer(buffer, 0, words);
     return buffer;
   };
@@ -81,10 +89,15 @@ export async function runKernel(
     reportStart[reportWords[name as keyof Armed]] = value;
   const report = layout && { ...layout, buffer: upload(reportStart, layout.bytes) };
 
+  const others = (host.bound ?? []).map(({ words, uniform, ...at }) => ({
+    ...at,
+    buffer: upload(words, words.byteLength, uniform ? UNIFORM : STORAGE),
+  }));
+
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   pass.setPipeline(pipeline);
-  const bound = [...buffers, ...shadows, ...(report ? [report] : [])];
+  const bound = [...buffers, ...shadows, ...others, ...(report && usesReport ? [report] : [])];
   for (const group of new Set(bound.map((resource) => resource.group))) {
     const entries = bound
       .filter((resource) => resource.group === group)
@@ -107,6 +120,7 @@ export async function runKernel(
   };
   const readBuffers = buffers.map(({ binding, buffer }) => [binding, readLater(buffer)] as const);
   const readShadows = shadows.map(({ of, buffer }) => [of, readLater(buffer)] as const);
+  const readOthers = others.map(({ buffer }) => readLater(buffer));
   const readReport = report && readLater(report.buffer, 4 * (reportWords.total + report.cells));
   device.queue.submit([encoder.finish()]);
 
@@ -116,6 +130,7 @@ export async function runKernel(
   const output: KernelOutput = {
     buffers: await byBinding(readBuffers),
     shadows: await byBinding(readShadows),
+    bound: await Promise.all(readOthers.map((read) => read())),
     report: words.subarray(0, reportWords.total),
     cells: words.subarray(reportWords.total),
   };
@@ -144,11 +159,12 @@ export function hasWaitedTooLong({ report }: KernelOutput): boolean {
 interface Parts {
   readonly code: string;
   readonly layout: ProtectResult["layout"];
+  readonly usesReport: boolean;
   readonly interGroup?: InterGroup | undefined;
 }
 
 function partsOf(kernel: string | ProtectResult, name: string | undefined): Parts {
-  if (typeof kernel === "string") return { code: kernel, layout: null };
+  if (typeof kernel === "string") return { code: kernel, layout: null, usesReport: false };
   const entryPoint = kernel.entryPoints.find((candidate) => !name || candidate.name === name);
-  return { ...kernel, interGroup: entryPoint?.interGroup };
+  return { ...kernel, usesReport: entryPoint?.usesReport ?? false, interGroup: entryPoint?.interGroup };
 }

@@ -101,7 +101,7 @@ export interface ProtectedBinding {
   readonly scheme: SchemeName;
   /**
    * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"bracketed"`: it runs on raw words,
-   * so whoever dispatches it verifies the binding before, if it `loads` or stores parts, and encodes it after, if it `stores`.
+   * so whoever dispatches it verifies the binding before, and encodes it after where it `stores`.
    */
   readonly mode: "checked" | "bracketed";
   readonly loads: boolean;
@@ -111,10 +111,10 @@ export interface ProtectedBinding {
 /** What a kernel does about the memory that it uses. */
 export interface MemorySummary {
   /**
-   * Set when a binding is checked: where the check words are bound, and whether the kernel stores to the arena (a
-   * `"storage"` binding of its layout, else `"read-only-storage"`).
+   * Set when a binding is checked: where the check words are bound, whether the kernel stores to the arena (a `"storage"`
+   * binding of its layout, else `"read-only-storage"`), and the size of the table.
    */
-  readonly checks?: MemoryBindings & { readonly storesChecks: boolean };
+  readonly checks?: MemoryBindings & { readonly storesChecks: boolean; readonly tableBytes: number };
   /** Storage and uniform buffers that the entry point uses and that have a scheme. */
   readonly bindings: readonly ProtectedBinding[];
 }

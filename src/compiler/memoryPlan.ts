@@ -128,8 +128,8 @@ export function bracketed(accesses: readonly BindingAccess[], { coded }: MemoryS
 }
 
 /** The buffers whose bits nobody checks while a kernel runs, each told once. */
-export function bracketedMemory(plans: ReadonlyMap<string, MemoryPlan>): Diagnostic[] {
-  return [...plans].flatMap(([kernel, { variables }]) =>
+export function bracketedMemory(plans: readonly (readonly [string, MemoryPlan])[]): Diagnostic[] {
+  return plans.flatMap(([kernel, { variables }]) =>
     variables.flatMap(({ variable, why }) =>
       why ? [memoryBracketed(variable.nameSpan, variable.name, kernel, why)] : [],
     ),

@@ -15,7 +15,7 @@ import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { interGroupPlan } from "./interGroupPlan.ts";
 import { type KernelPlan, namesOf } from "./kernelPlan.ts";
-import { type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
+import { bracketedMemory, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
 import { passesPlan } from "./passesPlan.ts";
 import type { Settings } from "./settings.ts";
 import { replicatedVariables } from "./workgroupMemory.ts";
@@ -39,7 +39,7 @@ export interface Prepared {
 
 type PreparationSettings = Pick<
   Settings,
-  "redundancy" | "pairing" | "check" | "channel" | "limits" | "memory"
+  "redundancy" | "pairing" | "check" | "channel" | "limits" | "injectFaults" | "memory"
 >;
 
 /**
@@ -82,15 +82,21 @@ export function prepare(
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
   }
+  const memory = new Map(
+    kernels.map((kernel) => {
+      const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
+      return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others })];
+    }),
+  );
+  if (settings.redundancy === "none" && !settings.injectFaults) {
+    // A kernel that checks nothing is as good as it was.
+    for (const [name, { arena }] of memory) if (!arena) fit.delete(name);
+  }
   if (fit.size === entryPoints.size) {
-    const memory = new Map(
-      kernels.map((kernel) => {
-        const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
-        return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others })];
-      }),
-    );
+    diagnostics.push(...bracketedMemory([...memory]));
     return { program, unique, entryPoints, diagnostics, plans, memory, replicated };
   }
+  diagnostics.push(...bracketedMemory([...memory].filter(([name]) => !fit.has(name))));
   const others = prepare(unique, names, settings, fit);
   return { ...others, diagnostics: [...diagnostics, ...others.diagnostics] };
 }

@@ -14,7 +14,7 @@ import { rankConfigurations } from "./choice.ts";
 import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
-import { bracketed, bracketedMemory } from "./memoryPlan.ts";
+import { bracketed } from "./memoryPlan.ts";
 import { withConstants } from "./overrides.ts";
 import { transform } from "./pipeline.ts";
 import { type Prepared, prepare } from "./prepare.ts";
@@ -99,7 +99,6 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   }
   diagnostics.push(...prepared.diagnostics);
   const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
-  diagnostics.push(...bracketedMemory(prepared.memory));
   diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings, sphereOf(prepared)));
   diagnostics.push(
     ...functionsOf(sized)
