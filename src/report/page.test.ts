@@ -38,6 +38,22 @@ const report: Report = {
         },
       ],
     },
+    {
+      kind: "ranges",
+      title: "Bits",
+      across: "position",
+      axis: "percent",
+      series: ["plain"],
+      ranges: [
+        { series: "plain", at: 0, value: 1, low: 0.5, high: 2 },
+        { series: "plain", at: 31, value: 3, low: 2, high: 5 },
+      ],
+    },
+    {
+      kind: "listings",
+      title: "Lines",
+      listings: [{ title: "scale", source, remarks: [{ line: 3, text: "40 % of 5", weight: 0.4 }] }],
+    },
     { kind: "facts", title: "Machine", facts: [["adapter", "SwiftShader"]] },
     { kind: "commands", title: "Again", commands: ["npm start"] },
   ],
@@ -69,6 +85,22 @@ describe("renderPage", () => {
 
   it("draws one bar per value", () => {
     expect(document.querySelectorAll('svg [aria-label="bar"] :is(path, rect)').length).toBe(2);
+  });
+
+  it("draws an interval around each value of a range", () => {
+    const marks = (group: string) => document.querySelectorAll(`svg ${group} > *`).length;
+    expect([marks('[aria-label="rule"][stroke-opacity]'), marks('[aria-label="dot"]')]).toEqual([2, 2]);
+  });
+
+  it("shows the whole of a listing, and what there is to say beside its line", () => {
+    const lines = [...document.querySelectorAll(".listing .line")].map((line) => line.textContent);
+    expect(lines).toEqual([
+      "1@compute @workgroup_size(64)",
+      "2fn scale() {",
+      "40 % of 53  out[0] = a < b && c;",
+      "4}",
+    ]);
+    expect(document.querySelector('.listing [style*="40%"]')?.textContent).toContain("out[0]");
   });
 
   it("asks for nothing from outside", () => {

@@ -1,7 +1,18 @@
 import { drawBars } from "./bars.ts";
 import { drawExcerpt } from "./excerpt.ts";
 import { type Html, html, trusted } from "./html.ts";
-import type { BarsSection, Cell, Column, Facts, Report, ReportedFault, Section } from "./report.ts";
+import { drawListing } from "./listing.ts";
+import { drawRanges } from "./ranges.ts";
+import type {
+  BarsSection,
+  Cell,
+  Column,
+  Facts,
+  RangesSection,
+  Report,
+  ReportedFault,
+  Section,
+} from "./report.ts";
 import { stylesheet } from "./stylesheet.ts";
 
 /** Renders a report as one HTML file that needs nothing else: no script, no font, no request. */
@@ -44,7 +55,13 @@ function renderBody(section: Section): Html {
     case "table":
       return renderTable(section.title, section.columns, section.rows);
     case "bars":
-      return renderBars(section);
+      return renderFigure(section, drawBars(section).markup);
+    case "ranges":
+      return renderFigure(section, drawRanges(section));
+    case "listings":
+      return html`<div class="faults">${section.listings.map(
+        (listing) => html`<article><h3>${listing.title}</h3>${drawListing(listing)}</article>\n`,
+      )}</div>`;
     case "faults":
       return html`<div class="faults">${section.faults.map(renderFault)}</div>`;
     case "facts":
@@ -70,9 +87,9 @@ function renderTable(caption: string, columns: readonly Column[], rows: readonly
 </table></div>`;
 }
 
-function renderBars(section: BarsSection): Html {
-  const keys = section.series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
-  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(drawBars(section).markup)}</div></figure>`;
+function renderFigure({ series }: BarsSection | RangesSection, markup: string): Html {
+  const keys = series.map((name, i) => html`<li class="series-${i + 1}">${name}</li>`);
+  return html`<figure><ul class="legend">${keys}</ul><div class="scroll">${trusted(markup)}</div></figure>`;
 }
 
 function renderFault({ title, source, span, facts }: ReportedFault): Html {

@@ -14,7 +14,14 @@ export interface Verdict {
   readonly detail: string;
 }
 
-export type Section = TableSection | BarsSection | FaultsSection | FactsSection | CommandsSection;
+export type Section =
+  | TableSection
+  | BarsSection
+  | RangesSection
+  | ListingsSection
+  | FaultsSection
+  | FactsSection
+  | CommandsSection;
 
 interface SectionBase {
   readonly title: string;
@@ -55,6 +62,44 @@ export interface Bar {
   readonly value: number;
   /** Written at the end of the bar. */
   readonly label: string;
+}
+
+/** Values with their intervals over a number, as one line per series. */
+export interface RangesSection extends SectionBase {
+  readonly kind: "ranges";
+  /** What the number along the page is, and what the values are, with their unit. */
+  readonly across: string;
+  readonly axis: string;
+  readonly series: readonly string[];
+  readonly ranges: readonly Range[];
+}
+
+export interface Range {
+  readonly series: string;
+  readonly at: number;
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Whole sources, with something to say about some of their lines. */
+export interface ListingsSection extends SectionBase {
+  readonly kind: "listings";
+  readonly listings: readonly Listing[];
+}
+
+export interface Listing {
+  readonly title: string;
+  readonly source: string;
+  readonly remarks: readonly Remark[];
+}
+
+export interface Remark {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly text: string;
+  /** How strongly the line is marked, from 0 to 1; the text says it in words. */
+  readonly weight: number;
 }
 
 export interface FaultsSection extends SectionBase {

@@ -17,6 +17,8 @@ export const palette = `
 
 /** The whole style of a report page. */
 export const stylesheet = `${palette}
+:root { --series-5: #8a3fb0; --series-6: #0f8077; --series-7: #b03a66; }
+@media (prefers-color-scheme: dark) { :root { --series-5: #c79be6; --series-6: #5fc9bf; --series-7: #f08db0; } }
 * { box-sizing: border-box; }
 body {
   margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 60rem;
@@ -51,6 +53,9 @@ figure { margin: 0; }
 .series-2 { --key: var(--series-2); }
 .series-3 { --key: var(--series-3); }
 .series-4 { --key: var(--series-4); }
+.series-5 { --key: var(--series-5); }
+.series-6 { --key: var(--series-6); }
+.series-7 { --key: var(--series-7); }
 .faults { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 article { padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--raised); }
 pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Consolas, monospace; }
@@ -58,6 +63,7 @@ pre { margin: 0; overflow-x: auto; font: 0.85rem/1.6 ui-monospace, "SF Mono", Co
 .excerpt code { display: block; min-width: max-content; padding: 0.4rem 0; }
 .line { display: block; padding-right: 1rem; color: var(--muted); }
 .line i { display: inline-block; width: 3.5em; padding-right: 1em; text-align: right; font-style: normal; user-select: none; }
+.line b { display: inline-block; width: 9.5em; padding-left: 1em; font-weight: 600; color: var(--text); }
 .struck { background: var(--struck); color: var(--text); }
 mark { background: var(--mark); color: inherit; border-radius: 2px; }
 .commands { padding: 1rem 1.25rem; border-radius: 8px; border: 1px solid var(--line); background: var(--raised); }
