@@ -118,14 +118,15 @@ export class Segment {
       if (state.state === states.conflicting) {
         const flow = (state.conflicts & conflictKinds.flow) !== 0;
         const plan = flow && this.#canReserve ? "by reservation" : "logged";
-        if (!flow) this.#progress.window = Infinity;
+        this.#progress.window = flow ? firstWindow : Infinity;
         await this.#begin(plan, base, this.#progress.window);
         encoded = 2;
         continue;
       }
       if (this.#shouldReserve(state)) {
         this.#takeCarried(state);
-        await this.#begin("by reservation", base, this.#progress.window);
+        this.#progress.window = firstWindow;
+        await this.#begin("by reservation", base, firstWindow);
         encoded = 2;
         continue;
       }
