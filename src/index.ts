@@ -37,6 +37,7 @@ export type {
 } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injector.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
+export type { KernelProfile, SiteProfile } from "./runtime/profiler.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";

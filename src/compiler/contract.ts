@@ -8,6 +8,7 @@ import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuf
 import type { RankedConfiguration } from "./choice.ts";
 import type { Structure } from "./configurations.ts";
 
+export { countWords, sampleCapacity } from "../transforms/faults/executionCounts.ts";
 export {
   faultExtent,
   lineBytes,
@@ -153,8 +154,11 @@ export interface ProtectOptions {
    * that the module uses, or a free binding of the last one when all are used.
    */
   readonly reportBinding?: BindingPoint;
-  /** Instruments every source value so that a fault can be armed at it. Default false. */
-  readonly injectFaults?: boolean;
+  /**
+   * Instruments the source so that a fault can be armed at its fault sites; `"profile"`: so that executions of these sites
+   * are counted. Default false.
+   */
+  readonly injectFaults?: boolean | "profile";
   /** Turns every gap in the coverage (a warning) into an error. Default false. */
   readonly strict?: boolean;
 }

@@ -5,7 +5,12 @@ import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
 import { enableSubgroups } from "../transforms/enableSubgroups.ts";
 import { executeAtomicsOnce } from "../transforms/executeAtomicsOnce.ts";
+import { countedWords, countingTrigger } from "../transforms/faults/executionCounts.ts";
+import { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
+import { Strikes } from "../transforms/faults/strikes.ts";
+import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemory.ts";
+import { armedTrigger } from "../transforms/faults/trigger.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
 import { schemes } from "../codes/scheme.ts";
 import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
@@ -18,7 +23,6 @@ import { doublingOf, replicateWorkgroups } from "../transforms/replicateWorkgrou
 import {
   CheckSites,
   cellCount,
-  type FaultSite,
   type ReportLayout,
   reportWords,
 } from "../transforms/reportBuffer.ts";
@@ -43,10 +47,10 @@ type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
 export function transform(
   { program: normal, unique, entryPoints, plans, memory: memoryPlans, replicated }: Prepared,
   names: Names,
-  { redundancy, check, pairing, channel, limits, report, injectFaults: inject, memory }: Settings,
+  { redundancy, check, pairing, channel, limits, report, injectFaults: inject, subgroups, memory }: Settings,
 ): Transformed {
   const sites = new CheckSites();
-  let faultSites: readonly FaultSite[] = [];
+  const faultSites = new FaultSites();
   let program = normal;
   const step = (module: Module) => {
     program = checked(module);
@@ -60,30 +64,31 @@ export function transform(
   const mail = mailWords(kernels(blocking).map((kernel) => invocationCount(program, kernel)));
   const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
   const bytes = 4 * (reportWords.total + cells) + mailboxBytes(mail);
-  const layout: ReportLayout = { ...report, bytes, cells };
+  const isProfile = inject === "profile";
+  const layout: ReportLayout = { ...report, bytes, cells, ...(isProfile && { counts: bytes }) };
 
-  // The report, and faults at the values of the source.
+  // The report, and faults in the source.
   step(declareReport(program, names, { ...layout, mail }));
-  if (inject) {
-    const injected = injectFaults(program, names, { functions: functions() });
-    faultSites = injected.faultSites;
-    step(injected.module);
-  }
+  const trigger = isProfile ? countingTrigger(names) : armedTrigger(names, { redundancy, pairing, subgroups });
+  const strikes = new Strikes(names, trigger);
+  const struck = { sites: faultSites, strikes, entryPoints };
+  if (inject && subgroups) step(enableSubgroups(program));
+  if (inject) step(injectFaults(program, names, { ...struck, functions: functions() }));
 
   // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
   const replicas = redundancy === "none" ? 1 : 2;
-  const subgroups = replicas === 2 && channel === "subgroup";
+  const exchanges = replicas === 2 && channel === "subgroup";
   const intra = redundancy.startsWith("intra");
-  if (subgroups || (intra && pairing === "half-subgroup")) step(enableSubgroups(program));
+  if (exchanges || (intra && pairing === "half-subgroup")) step(enableSubgroups(program));
   const comparison = new Comparison(names, {
     channel: redundancy === "inter" ? "mailbox" : channel,
     pairing,
     lanes,
-    ...(cells > 0 && { cells: { count: cells, subgroups } }),
+    ...(cells > 0 && { cells: { count: cells, subgroups: exchanges } }),
   });
   if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints, blocking, mail }));
   else if (pairing === "passes") step(repeatInvocations(program, names, { entryPoints, comparison }));
-  else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups }));
+  else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups: exchanges }));
   if (replicas === 2) {
     const isReplicated = ({ name }: GlobalVariable) => replicated.has(name);
     // A kernel with a plan has functions of its own; those without are treated alike.
@@ -125,6 +130,10 @@ export function transform(
           isReplicated,
         }),
       );
+  }
+  if (inject) {
+    const isShared = (variable: string) => intra && pairing !== "passes" && !replicated.has(variable);
+    step(strikeWorkgroupMemory(program, names, { ...struck, functions: functions(), isShared }));
   }
   const checking = [...memoryPlans].flatMap(([name, plan]) => (plan.arena ? [{ name, arena: plan.arena, plan }] : []));
   const shadows = shadowBindings(
@@ -183,10 +192,10 @@ export function transform(
   };
   return {
     code: print(program.module),
-    layout,
+    layout: isProfile ? { ...layout, bytes: bytes + 4 * countedWords(faultSites.all.length) } : layout,
     entryPoints: [...entryPoints].map(summary),
     checks: sites.all,
-    faultSites,
+    faultSites: faultSites.all,
   };
 }
 

@@ -31,7 +31,9 @@ export interface Settings {
   readonly channel: Channel;
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
-  readonly injectFaults: boolean;
+  readonly injectFaults: boolean | "profile";
+  /** Whether the device knows subgroups. */
+  readonly subgroups: boolean;
   readonly memory: MemorySettings;
 }
 
@@ -46,7 +48,8 @@ export function settingsOf(source: Program, options: ProtectOptions & { redundan
   const pairing = (redundancy.startsWith("intra") && options.pairing) || "adjacent";
   const limits = { ...defaultLimits, ...options.limits };
   // Replicas in different subgroups have no registers in common.
-  const exchanges = new Set(options.features).has("subgroups") && pairing !== "subgroups";
+  const subgroups = new Set(options.features).has("subgroups");
+  const exchanges = subgroups && pairing !== "subgroups";
   const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
   const { memory = "none" } = options;
   const schemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
@@ -58,6 +61,7 @@ export function settingsOf(source: Program, options: ProtectOptions & { redundan
     limits,
     report,
     injectFaults: options.injectFaults ?? false,
+    subgroups,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),
       coded: codedPoints(source, schemes),

@@ -1,6 +1,7 @@
 import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
+import type { DispatchCounter } from "./dispatchCounter.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { IndirectDispatch } from "./indirectDispatch.ts";
 import type { Kernel } from "./kernels.ts";
@@ -17,6 +18,8 @@ interface PassParts {
   readonly bindGroups: BindGroups;
   readonly shadows: ShadowBuffers;
   readonly indirect: IndirectDispatch;
+  /** Where faults may strike in single dispatches. */
+  readonly counter: DispatchCounter | undefined;
   /** The device's limit on workgroups per dimension. */
   readonly limit: number;
 }
@@ -26,9 +29,15 @@ export class ComputePasses {
   readonly #parts: PassParts;
   readonly #layer: Layer<GPUComputePassEncoder, ComputePass>;
 
-  constructor(device: GPUDevice, pipelines: Pipelines, bindGroups: BindGroups, shadows: ShadowBuffers) {
+  constructor(
+    device: GPUDevice,
+    pipelines: Pipelines,
+    bindGroups: BindGroups,
+    shadows: ShadowBuffers,
+    counter: DispatchCounter | undefined,
+  ) {
     const limit = device.limits.maxComputeWorkgroupsPerDimension;
-    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), limit };
+    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), counter, limit };
     this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
@@ -141,6 +150,8 @@ class ComputePass {
   }
 
   #use({ variant, bound }: Prepared): void {
+    const kernel = this.#pipeline?.kernel;
+    if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
     this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
   }
 

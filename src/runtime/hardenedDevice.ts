@@ -5,6 +5,7 @@ import { Commands } from "./commands.ts";
 import { ComputePasses } from "./computePasses.ts";
 import type { KernelCoverage } from "./coverage.ts";
 import { DeclaredUsages } from "./declaredUsages.ts";
+import { DispatchCounter } from "./dispatchCounter.ts";
 import { type BelayEvents, Events } from "./events.ts";
 import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector, type Observed } from "./injector.ts";
@@ -13,6 +14,7 @@ import { Kernels } from "./kernels.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
 import { doublesGrids, type Policy, resolvePolicy } from "./policy.ts";
+import { type KernelProfile, Profiler } from "./profiler.ts";
 import { hardenedQueue } from "./queue.ts";
 import { holdBack } from "./readBack.ts";
 import { RenderPasses } from "./renderPasses.ts";
@@ -71,13 +73,21 @@ export interface Belay {
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
   report(): Promise<Report>;
   faultSites(): KernelFaultSites[];
-  /** Arms a fault, in place of the one armed before. Throws unless the policy has `injectFaults`. */
+  /**
+   * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
+   * fault in a line of memory that does not say which.
+   */
   arm(fault: ArmedFault): void;
   disarm(): void;
   /** How often the fault armed last has struck in the work submitted so far. */
   strikes(): Promise<number>;
   /** What it has done. */
   observed(): Promise<Observed>;
+  /**
+   * How often fault sites were executed since the profile before. Run a workload twice, with a profile after each run: the
+   * second one has samples. Throws unless the policy has `injectFaults: "profile"`.
+   */
+  profile(): Promise<KernelProfile[]>;
 }
 
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
@@ -112,7 +122,8 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const bindGroups = new BindGroups(device, textures, usages);
   const shadows = new ShadowBuffers(device);
   const pipelines = new Pipelines(device, kernels, bindGroups, shadows);
-  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows);
+  const counter = resolved.injectFaults ? new DispatchCounter(device) : undefined;
+  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter);
   const renderPasses = new RenderPasses(bindGroups, textures);
   const commands = new Commands({ computePasses, renderPasses, textures, usages });
   const refuses = resolved.onFault !== "report";
@@ -152,8 +163,10 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
           : [],
       ),
     arm: (fault) => {
-      if (!resolved.injectFaults)
+      if (resolved.injectFaults !== true)
         throw new TypeError("faults can be armed only under a policy with injectFaults");
+      if (fault.extent === "line" && fault.line === undefined)
+        throw new TypeError("a fault in a line of memory needs the line, as samples of a profile have it");
       injector.arm(kernels, fault);
     },
     disarm: () => injector.disarm(kernels),
@@ -164,6 +177,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     observed: async () => {
       await verifier.verify();
       return injector.observed(kernels);
+    },
+    profile: async () => {
+      if (resolved.injectFaults !== "profile")
+        throw new TypeError('only a policy with injectFaults: "profile" has profiles');
+      await verifier.verify();
+      return new Profiler(arena).take(kernels);
     },
   };
 

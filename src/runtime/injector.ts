@@ -1,4 +1,4 @@
-import { type FaultSite, reportWords } from "../compiler/contract.ts";
+import { faultExtent, reportWords } from "../compiler/contract.ts";
 import type { Kernel, Kernels } from "./kernels.ts";
 import type { ReportArena } from "./reportArena.ts";
 
@@ -50,26 +50,6 @@ export interface Observed {
   readonly hung: boolean;
 }
 
-/** How often a fault site was executed, and by whom. */
-export interface SiteProfile extends FaultSite {
-  /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
-  readonly executions: number;
-  /** Some executions, drawn at random, each with the same chance; none before a first run has told how many there are. */
-  readonly samples: readonly Execution[];
-}
-
-/** What a kernel did in a run with `injectFaults: "profile"`. */
-export interface KernelProfile {
-  readonly kernel: string;
-  readonly entryPoint: string;
-  /** The program's WGSL, which positions refer to. */
-  readonly source: string;
-  readonly dispatches: number;
-  /** The most iterations of loops that an invocation has run. */
-  readonly iterations: number;
-  readonly sites: readonly SiteProfile[];
-}
-
 /** Arms at most one fault at a time in the kernels of a device. */
 export class Injector {
   readonly #arena: ReportArena;
@@ -88,6 +68,7 @@ export class Injector {
     for (const { kernel } of kernels.choices) if (kernel) this.kernelMade(kernel);
   }
 
+  /** Nothing strikes from now on, and invocations may hang. */
   disarm(kernels: Kernels): void {
     const struck = this.#armed?.kernel;
     this.#disarmed = this.#armed ?? this.#disarmed;
@@ -115,7 +96,7 @@ export class Injector {
     const fault = this.#armed;
     if (fault?.kernel !== kernel.name) return;
     kernel.observed = noStrike;
-    this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault));
+    this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
   }
 }
 
@@ -138,14 +119,19 @@ const effectOf = ({ effect }: ArmedFault) =>
   "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
 
 /** The words of a report from `strikes` on, which follow each other. */
-function wordsOf(fault: ArmedFault): number[] {
-  const { site, replica, component = 0, workgroup, localIndex, occurrence = 0 } = fault;
-  const [clear, mask] = effectOf(fault);
+function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
+  const { workgroup, localIndex, replica, component = 0, occurrence = 0, dispatch = 0, line = 0 } = fault;
+  const { extent = "invocation", duration = "once", permanent = false, fuel = 0 } = fault;
+  const site = protection.faultSites.find(({ id }) => id === fault.site);
+  const all = 0xffff_ffff;
   const found = { strikes: 0, hangs: 0, struck: 0, dispatch: 0 };
-  const extent = 0;
+  const [clear, mask] = effectOf(fault);
+  // Kernels count dispatches from one on.
+  const first = dispatch + 1;
   return [
     ...Object.values(found),
-    ...[site, replica, extent, clear, mask, component],
-    ...[...workgroup, localIndex, occurrence],
+    ...[fault.site, site?.isShared ? 2 : replica, faultExtent[extent], clear, mask, component],
+    ...[...workgroup, localIndex, occurrence, duration === "once" ? 0 : all - occurrence],
+    ...[first, permanent ? all - first : 0, line, fuel],
   ];
 }

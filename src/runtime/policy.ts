@@ -33,8 +33,11 @@ export interface Policy extends KernelPolicy {
   readonly onFault?: OnFault;
   /** How often work is run again before it is given up. Default 3. */
   readonly retries?: number;
-  /** Instruments kernels so that `device.belay.arm` can inject faults. Default false. */
-  readonly injectFaults?: boolean;
+  /**
+   * Instruments kernels so that `device.belay.arm` can inject faults; `"profile"`: so that `device.belay.profile` can tell how
+   * often what could be struck is executed. Default false.
+   */
+  readonly injectFaults?: boolean | "profile";
 }
 
 export type ResolvedPolicy = Required<Policy>;
@@ -52,7 +55,7 @@ const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<
 const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
-  injectFaults: [true, false],
+  injectFaults: [true, false, "profile"],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
 const defaults: ResolvedPolicy = {

@@ -9,6 +9,7 @@ export interface ReportSlot {
   readonly bytes: number;
   /** As in `ReportLayout`. */
   readonly cells: number;
+  readonly counts?: number | undefined;
 }
 
 interface Page {
@@ -37,30 +38,43 @@ export class ReportArena {
   }
 
   /** Reserves a zeroed report buffer. */
-  allocate({ bytes, cells }: Pick<ReportLayout, "bytes" | "cells">): ReportSlot {
+  allocate({ bytes, cells, counts }: Pick<ReportLayout, "bytes" | "cells" | "counts">): ReportSlot {
     const rounded = Math.ceil(bytes / SLOT_ALIGNMENT) * SLOT_ALIGNMENT;
     const isLarge = rounded > PAGE_BYTES;
     let page = this.#pages.findLast(({ buffer, used }) => used + rounded <= buffer.size);
     page ??= this.#addPage(Math.max(PAGE_BYTES, rounded));
-    const slot = { page, offset: page.used, bytes, cells };
+    const slot = { page, offset: page.used, bytes, cells, counts };
     page.used += rounded;
     page.readBack = isLarge ? headBytes(slot) : page.used;
     return slot;
   }
 
   /** Writes words into a report, in queue order. */
-  write({ page, offset }: ReportSlot, firstWord: number, words: readonly number[]): void {
-    const data = Uint32Array.from(words, (word) => word >>> 0);
+  write({ page, offset }: ReportSlot, firstWord: number, words: Iterable<number>): void {
+    const data = Uint32Array.from(words);
     this.#device.queue.writeBuffer(page.buffer, offset + 4 * firstWord, data);
+  }
+
+  /** Reads words of a report, behind all work submitted so far. */
+  async read({ page, offset }: ReportSlot, firstWord: number, words: number): Promise<Uint32Array> {
+    const usage = flags.bufferMapRead | flags.bufferCopyDst;
+    const staging = this.#device.createBuffer({ label: "belay: counts read back", size: 4 * words, usage });
+    const encoder = this.#device.createCommandEncoder({ label: "belay: read counts" });
+    encoder.copyBufferToBuffer(page.buffer, offset + 4 * firstWord, staging, 0, 4 * words);
+    this.#device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(flags.mapRead);
+    const read = new Uint32Array(staging.getMappedRange().slice());
+    staging.destroy();
+    return read;
   }
 
   /** Starts afresh what replicas tell each other through a report, where a fault has left them in the middle. */
   forgetExchange(slot: ReportSlot): void {
-    const { page, offset, bytes } = slot;
+    const { page, offset, bytes, counts = bytes } = slot;
     const head = headBytes(slot);
-    if (head >= bytes) return;
+    if (head >= counts) return;
     const encoder = this.#device.createCommandEncoder({ label: "belay: start reports afresh" });
-    encoder.clearBuffer(page.buffer, offset + head, bytes - head);
+    encoder.clearBuffer(page.buffer, offset + head, counts - head);
     this.#device.queue.submit([encoder.finish()]);
   }
 

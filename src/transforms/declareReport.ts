@@ -24,7 +24,7 @@ export interface DeclareReportOptions extends ReportLayout {
 export function declareReport(
   program: Program,
   names: Names,
-  { group, binding, cells, mail = 0 }: DeclareReportOptions,
+  { group, binding, cells, counts, mail = 0 }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
   const headerPadding = 4 * (reportWords.records - reportWords.fuel);
@@ -69,6 +69,7 @@ export function declareReport(
       memory_records: array<array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>, 3>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}
       ${mail > 0 ? mailboxMembers(mail) : ""}
+      ${counts !== undefined ? "counts: array<atomic<u32>>," : ""}
     }
     @group(${String(group)}) @binding(${String(binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
     var<private> ${n("replica")}: u32;

@@ -32,6 +32,8 @@ export interface FaultSite {
   readonly functionName: string;
   /** 32-bit words of the value (components of a vector), of which the armed component selects one; 0 for a statement. */
   readonly components: number;
+  /** Set for memory of which both replicas use one copy, so that they see the same fault. */
+  readonly isShared?: true;
 }
 
 /** Where the protected module binds its report buffer (a read-write storage buffer, compute stage only). */
@@ -39,8 +41,8 @@ export interface ReportLayout {
   readonly group: number;
   readonly binding: number;
   /**
-   * Size of the buffer in bytes. What lies behind the records and cells is for the kernel alone: zero at first, and never
-   * to be read or written by the host.
+   * Size of the buffer in bytes. What lies behind the records and cells, up to the counts, is for the kernel alone: zero at first,
+   * and never to be read or written by the host.
    */
   readonly bytes: number;
   /**
@@ -48,6 +50,8 @@ export interface ReportLayout {
    * some workgroups add what they presented, one with the opposite sign.
    */
   readonly cells: number;
+  /** Set when executions of fault sites are counted: the byte offset of the counts, which are the last in the buffer. */
+  readonly counts?: number;
 }
 
 /**

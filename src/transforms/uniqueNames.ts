@@ -38,8 +38,9 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
 /** The built-in functions that transforms call. */
 const generatedCalls: ReadonlySet<string> = new Set([
   ...["all", "any", "bitcast", "min", "select"],
-  ...["atomicAdd", "atomicExchange", "atomicLoad", "atomicStore", "workgroupBarrier", "workgroupUniformLoad"],
-  ...["subgroupAdd", "subgroupBallot", "subgroupElect", "subgroupShuffleXor"],
+  ...["atomicAdd", "atomicAnd", "atomicExchange", "atomicLoad", "atomicMax", "atomicStore", "atomicXor"],
+  ...["subgroupAdd", "subgroupAny", "subgroupBallot", "subgroupElect", "subgroupShuffleXor"],
+  ...["workgroupBarrier", "workgroupUniformLoad"],
 ]);
 
 /** Any type may be spelled in generated code. */

@@ -6,7 +6,10 @@ import { expandSwizzles } from "../expandSwizzles.ts";
 import { Names } from "../names.ts";
 import { normalizeAccesses } from "../normalizeAccesses.ts";
 import { reportWords } from "../reportBuffer.ts";
+import { FaultSites } from "./faultSites.ts";
 import { injectFaults } from "./injectFaults.ts";
+import { Strikes } from "./strikes.ts";
+import { armedTrigger } from "./trigger.ts";
 
 const golden = goldens("injectFaults");
 const memory = `
@@ -16,12 +19,17 @@ const memory = `
   @group(0) @binding(2) var<storage, read_write> n: atomic<i32>;
   @group(0) @binding(3) var<uniform> size: u32;
 `;
+const trigger = (names: Names) =>
+  armedTrigger(names, { redundancy: "intra+lds", pairing: "adjacent", subgroups: false });
 const report: Step = (program, names) =>
   declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const inject: Step = (program, names) =>
   injectFaults(program, names, {
+    sites: new FaultSites(),
+    strikes: new Strikes(names, trigger(names)),
     functions: new Set(functionsOf(program).filter(({ name }) => name === "f")),
-  }).module;
+    entryPoints: new Set(),
+  });
 const injected = (name: string, wgsl: string) =>
   golden(name, `${memory} ${wgsl}`, normalizeAccesses, expandSwizzles, report, inject);
 
@@ -70,15 +78,31 @@ describe("strikes", () => {
     ));
 });
 
-it("lists the sites, each with its source, function and size", () => {
-  const wgsl = `${memory} fn f(i: u32) { let x = v[i] * 2.0; } fn g(i: u32) { let y = i + 1u; }`;
+it("lists the sites, each with its kind, source, function and size", () => {
+  const wgsl = `${memory} fn f(i: u32) { var x = v[i] * 2.0; if (size > 3u) { x.y = 1.0; } } fn g(i: u32) { let y = i + 1u; }
+    @compute @workgroup_size(8) fn main(@builtin(local_invocation_index) l: u32) { f(l); g(3u); }`;
   const program = typed(wgsl);
-  const { faultSites } = injectFaults(program, new Names(program), {
-    functions: new Set(functionsOf(program)),
-  });
+  const names = new Names(program);
+  const sites = new FaultSites();
+  const functions = new Set(functionsOf(program).filter(({ name }) => name !== "main"));
+  const strikes = new Strikes(names, trigger(names));
+  injectFaults(program, names, { sites, strikes, functions, entryPoints: new Set() });
   const source = (span: { start: number; end: number }) => wgsl.slice(span.start, span.end);
-  expect(faultSites.map(({ span, ...site }) => [source(span), site])).toEqual([
-    ["v[i] * 2.0", { id: 1, kind: "value", uniform: false, functionName: "f", components: 3 }],
-    ["i + 1u", { id: 2, kind: "value", uniform: false, functionName: "g", components: 1 }],
+  expect(
+    sites.all.map(({ kind, span, uniform, functionName, components }) => [
+      kind,
+      source(span),
+      functionName,
+      components,
+      uniform,
+    ]),
+  ).toEqual([
+    ["address", "i", "f", 1, false],
+    ["load", "v[i]", "f", 3, false],
+    ["value", "v[i] * 2.0", "f", 3, false],
+    ["branch", "size > 3u", "f", 1, true],
+    ["load", "size", "f", 1, true],
+    ["statement", "x.y = 1.0", "f", 0, false],
+    ["value", "i + 1u", "g", 1, true],
   ]);
 });

@@ -1,147 +1,143 @@
 /**
- * Lets the host strike a source value with a fault: one word of one execution by one invocation of one replica.
+ * Lets the host strike the source with a fault: values, loaded words, indices, outcomes of conditions, and statements.
  *
- * Before:  let v = f(x);
- * After:   let v = strike_vec2f(7, f(x));
+ * Before:  if (i < n) { out[i] = f(a[i]); }
+ * After:   if (branch(5, i < n)) { if (!is_hit(4)) { let j = strike_u32(3, i); let v = strike_f32(2, f(load_1(i))); out[j] = v; } }
  *
- * A site is the initializer of a `let` or `var`, or what an assignment stores, compound ones included, of a 32-bit
- * scalar or vector type; but not of a variable that a barrier depends on, whose value WGSL must know to be the same
- * in all invocations. Without an armed fault the function returns its argument, so the kernel computes the same bits.
+ * What a barrier depends on is left alone, as WGSL must know it to be the same in all invocations; so are values that are
+ * no 32-bit scalars or vectors of such, and constants. A loop whose end a fault may have removed gets a limit (`fuel`).
+ * Without an armed fault all functions return what they are given, so the kernel computes the same bits.
  *
  * Requires: access normal form, declareReport.   Ensures: valid module.
- * Order:    before replicateInvocations: a site is a value of the source, computed by both replicas.
- * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to values.
+ * Order:    before replicateInvocations: what is struck here is computed by both replicas.
+ * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to the source.
  */
-import { isMemoryOperation } from "../../analysis/effects.ts";
-import { isShared, rootIdentifier, spaceOf } from "../../analysis/places.ts";
-import { uniformVariables } from "../../analysis/uniformity.ts";
-import type {
-  BinaryOperator,
-  Declaration,
-  Expression,
-  FunctionDeclaration,
-  Module,
-  Statement,
-} from "../../wgsl/ast.ts";
-import { printType } from "../../wgsl/printer.ts";
+import { divergence } from "../../analysis/divergence.ts";
+import { uniformity } from "../../analysis/uniformity.ts";
+import type { Block, Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
-import { quote } from "../../wgsl/quote.ts";
-import { mapStatements } from "../../wgsl/traverse.ts";
-import { typeExpressionOf } from "../../wgsl/typeNames.ts";
-import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
+import { walk } from "../../wgsl/traverse.ts";
 import { mapFunctions } from "../mapFunctions.ts";
 import type { Names } from "../names.ts";
-import type { FaultSite } from "../reportBuffer.ts";
+import type { FaultSites } from "./faultSites.ts";
+import { FunctionSites } from "./functionSites.ts";
+import { Loads } from "./strikeLoads.ts";
+import type { Strikes } from "./strikes.ts";
+import { struckStatement } from "./struckStatement.ts";
 
 export interface InjectFaultsOptions {
-  /** The functions whose values can be struck. */
+  readonly sites: FaultSites;
+  readonly strikes: Strikes;
+  /** The functions whose code can be struck, and the names of those that are entry points. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
+  readonly entryPoints: ReadonlySet<string>;
 }
 
-export function injectFaults(
-  program: Program,
-  names: Names,
-  options: InjectFaultsOptions,
-): { module: Module; faultSites: FaultSite[] } {
-  const faultSites: FaultSite[] = [];
-  const strikes = new Map<string, Declaration[]>();
+export function injectFaults(program: Program, names: Names, options: InjectFaultsOptions): Module {
+  const uniform = uniformity(program);
+  const isDivergent = divergence(program);
+  const { sites, strikes } = options;
+  const loads = new Loads({ program, names, sites, strikes, isDivergent, uniform: uniform.expressions });
+  const facts = { program, names, uniform, isDivergent, sites, strikes, loads };
+  const module = mapFunctions(program.module, (fn) => {
+    if (!options.functions.has(fn)) return fn;
+    const body = new Injection(new FunctionSites(facts, fn.name)).block(fn.body);
+    const first = options.entryPoints.has(fn.name) ? strikes.enter() : [];
+    return { ...fn, body: { ...body, statements: [...first, ...body.statements] } };
+  });
+  const declarations = [...module.declarations, ...loads.declarations];
+  return strikes.declareIn({ ...module, declarations }, sites.all.length);
+}
 
-  const struck = (value: Expression, functionName: string): Expression =>
-    isMemoryOperation(program, value) || isConstant(value)
-      ? value
-      : struckValue(value, program.valueTypeOf(value), functionName);
-  const struckValue = (value: Expression, type: Type, functionName: string): Expression => {
-    if (!isStrikeable(type)) return value;
-    const id = faultSites.length + 1;
-    const components = type.kind === "vector" ? type.size : 1;
-    faultSites.push({ id, kind: "value", uniform: false, span: value.span, functionName, components });
-    const text = printType(typeExpressionOf(type));
-    const name = names.the(`strike_${text.replace(/\W/g, "")}`);
-    if (!strikes.has(name)) strikes.set(name, strikeFunction(names, name, text, components));
-    return quote(value.span).expression`${name}(${`${id}u`}, ${value})`;
-  };
-  /** Values that the normal form saved keep the site where they were computed. */
-  const isConstant = (value: Expression) =>
-    value.kind === "identifier" ? names.isGenerated(value.name) : program.stageOf(value) !== "runtime";
+/** The rewriting of one function. */
+class Injection {
+  readonly #sites: FunctionSites;
 
-  const uniform = uniformVariables(program);
-  const isUniform = (place: Expression) => {
-    const root = rootIdentifier(place);
-    const target = root && program.targetOf(root);
-    return target !== undefined && uniform.has(target);
-  };
-  const statement = (s: Statement, functionName: string): Statement | Statement[] => {
-    if ((s.kind === "let" || s.kind === "var") && uniform.has(s)) return s;
-    if (s.kind === "let") return { ...s, initializer: struck(s.initializer, functionName) };
-    if (s.kind === "var" && s.initializer) return { ...s, initializer: struck(s.initializer, functionName) };
-    if (s.kind !== "assign" || !s.target || isUniform(s.target)) return s;
-    if (s.operator === "=") {
-      const value = struck(s.value, functionName);
-      if (value === s.value || !isShared(spaceOf(program, s.target))) return { ...s, value };
-      // What is stored keeps a name, as the normal form has it.
-      const name = names.fresh("value");
-      const { statements, expression } = quote(s.span);
-      return [...statements`let ${name} = ${value};`, { ...s, value: expression`${name}` }];
+  constructor(sites: FunctionSites) {
+    this.#sites = sites;
+  }
+
+  block(block: Block, first: readonly Statement[] = []): Block {
+    return { ...block, statements: [...first, ...block.statements.flatMap((s) => this.#statement(s))] };
+  }
+
+  #statement(s: Statement): readonly Statement[] {
+    switch (s.kind) {
+      case "block":
+        return [this.block(s)];
+      case "if": {
+        const [otherwise] = s.otherwise ? this.#statement(s.otherwise) : [null];
+        const condition = this.#condition(s.condition);
+        return [{ ...s, condition, then: this.block(s.then), otherwise: otherwise as typeof s.otherwise }];
+      }
+      case "switch": {
+        const clauses = s.clauses.map((clause) => ({ ...clause, body: this.block(clause.body) }));
+        return [{ ...s, selector: this.#selector(s.selector), clauses }];
+      }
+      case "loop": {
+        const continuing = s.continuing && this.block(s.continuing);
+        const breakIf = s.breakIf && this.#condition(s.breakIf);
+        return [{ ...s, body: this.block(s.body, this.#limit(s)), continuing, breakIf }];
+      }
+      case "while": {
+        const condition = this.#condition(s.condition);
+        return [{ ...s, condition, body: this.block(s.body, this.#limit(s)) }];
+      }
+      case "for": {
+        const initializer = s.initializer && this.#inHeader(s.initializer);
+        const condition = s.condition && this.#condition(s.condition);
+        const update = s.update && this.#inHeader(s.update);
+        return [{ ...s, initializer, condition, update, body: this.block(s.body, this.#limit(s)) }];
+      }
+      case "assign":
+      case "increment":
+      case "callStatement": {
+        const struck = struckStatement(this.#sites, s);
+        const { uniform, strikes } = this.#sites.facts;
+        if (uniform.anchored.has(s) || (s.kind === "assign" && !s.target)) return struck;
+        const site = this.#sites.add({ kind: "statement", uniform: false, span: s.span, components: 0 });
+        return [strikes.statement(site, struck)];
+      }
+      default:
+        return struckStatement(this.#sites, s);
     }
-    // To a local variable, as the normal form has expanded all others.
-    if (s.target.kind !== "identifier") return s;
-    const operator = s.operator.slice(0, -1) as BinaryOperator;
-    const value: Expression = {
-      kind: "binary",
-      span: s.span,
-      operator,
-      left: { ...s.target },
-      right: s.value,
-    };
-    return { ...s, operator: "=", value: struckValue(value, program.valueTypeOf(s.target), functionName) };
-  };
-  const module = mapFunctions(program.module, (fn) =>
-    options.functions.has(fn) ? { ...fn, body: mapStatements(fn.body, (s) => statement(s, fn.name)) } : fn,
-  );
-  if (faultSites.length === 0) return { module, faultSites };
-  const occurrence = quote()
-    .declarations`var<private> ${names.the("occurrence")}: u32; ${whetherStruck(names)}`;
-  return {
-    module: {
-      ...module,
-      declarations: [...module.declarations, ...occurrence, ...[...strikes.values()].flat()],
-    },
-    faultSites,
-  };
+  }
+
+  /** A statement in the header of a loop, where no other can stand beside it. */
+  #inHeader<S extends Statement>(s: S): S {
+    const [only, ...others] = struckStatement(this.#sites, s);
+    return others.length === 0 ? (only as S) : s;
+  }
+
+  #condition(condition: Expression): Expression {
+    if (!this.#sites.mayDiffer(condition)) return condition;
+    const uniform = !this.#sites.facts.isDivergent(condition);
+    const site = this.#sites.add({ kind: "branch", uniform, span: condition.span, components: 1 });
+    return this.#sites.facts.strikes.condition(site, this.#sites.loads(condition));
+  }
+
+  #selector(selector: Expression): Expression {
+    if (!this.#sites.mayDiffer(selector)) return selector;
+    const type = this.#sites.facts.program.valueTypeOf(selector);
+    return this.#sites.value("branch", this.#sites.loads(selector), type, selector);
+  }
+
+  /** What ends a loop that goes on too long, where it may end at different times in different invocations. */
+  #limit(loop: Statement): Statement[] {
+    const { uniform, strikes } = this.#sites.facts;
+    return uniform.anchored.has(loop) || !mayEnd(loop) ? [] : strikes.limit();
+  }
 }
 
-function isStrikeable(type: Type): type is ScalarType | VectorType {
-  const element = type.kind === "vector" ? type.element : type;
-  return element.kind === "scalar" && ["u32", "i32", "f32"].includes(element.name);
-}
-
-/** Whether the armed fault strikes now. The occurrences of the armed site are counted per invocation. */
-function whetherStruck(names: Names): string {
-  const report = names.the("report");
-  const workgroup = names.the("workgroup");
-  // One test without short circuits and one exit: drivers inline this at every site, and compile branches slowly.
-  return `fn ${names.the("is_struck")}(site: u32) -> bool {
-    var struck = false;
-    if ((${report}.armed_site == site) & (${report}.armed_replica == ${names.the("replica")})
-      & (${report}.armed_local_index == ${names.the("local")}) & (${report}.armed_workgroup_x == ${workgroup}.x)
-      & (${report}.armed_workgroup_y == ${workgroup}.y) & (${report}.armed_workgroup_z == ${workgroup}.z)) {
-      struck = ${names.the("occurrence")} == ${report}.armed_occurrence;
-      ${names.the("occurrence")} += 1u;
-      if (struck) { atomicAdd(&${report}.strikes, 1u); }
-    }
-    return struck;
-  }`;
-}
-
-function strikeFunction(names: Names, name: string, type: string, components: number): Declaration[] {
-  const report = names.the("report");
-  const words = components === 1 ? "u32" : `vec${components}<u32>`;
-  const word = components === 1 ? "words" : `words[min(${report}.armed_component, ${components - 1}u)]`;
-  const flip = `${report}.struck = ${word}; ${word} = (${word} & ~${report}.armed_clear) ^ ${report}.armed_mask;`;
-  const wgsl = `fn ${name}(site: u32, value: ${type}) -> ${type} {
-    var words = bitcast<${words}>(value);
-    if (${names.the("is_struck")}(site)) { ${flip} }
-    return bitcast<${type}>(words);
-  }`;
-  return quote().declarations`${wgsl}`;
+/** Whether a loop can end other than by a return: only there, code behind it can be reached. */
+function mayEnd(loop: Statement): boolean {
+  if (loop.kind === "while" || (loop.kind === "for" && loop.condition)) return true;
+  if (loop.kind === "loop" && loop.breakIf) return true;
+  if (loop.kind !== "for" && loop.kind !== "loop") return false;
+  let found = false;
+  walk(loop.body, (node) => {
+    if (node.kind === "break") found = true;
+    return !["for", "while", "loop", "switch"].includes(node.kind);
+  });
+  return found;
 }

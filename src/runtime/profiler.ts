@@ -1,0 +1,97 @@
+import { countWords, type FaultSite, reportWords, sampleCapacity } from "../compiler/contract.ts";
+import type { Execution } from "./injector.ts";
+import type { Kernel, Kernels } from "./kernels.ts";
+import type { ReportArena } from "./reportArena.ts";
+
+/** How often a fault site was executed, and by whom. */
+export interface SiteProfile extends FaultSite {
+  /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
+  readonly executions: number;
+  /** Some executions, drawn at random, each with the same chance; none before a first run has told how many there are. */
+  readonly samples: readonly Required<Execution>[];
+}
+
+/** What a kernel did since the profile before. */
+export interface KernelProfile {
+  readonly kernel: string;
+  readonly entryPoint: string;
+  /** The program's WGSL, which positions refer to. */
+  readonly source: string;
+  readonly dispatches: number;
+  /** The most iterations of loops that an invocation has run in one dispatch. */
+  readonly iterations: number;
+  readonly sites: readonly SiteProfile[];
+}
+
+/**
+ * Reads the counts of kernels, and starts them anew. Of each site every n-th execution is kept, in the order in which they
+ * happen, from a random one on: each execution has the same chance (systematic sampling; Cochran 1977, chapter 8).
+ */
+export class Profiler {
+  readonly #arena: ReportArena;
+
+  constructor(arena: ReportArena) {
+    this.#arena = arena;
+  }
+
+  /** Of all that was submitted so far. */
+  take(kernels: Kernels): Promise<KernelProfile[]> {
+    const counting = [...kernels.choices].flatMap(({ kernel }) =>
+      kernel?.protection.layout?.counts === undefined ? [] : [kernel],
+    );
+    return Promise.all(counting.map((kernel) => this.#takeOne(kernel)));
+  }
+
+  async #takeOne(kernel: Kernel): Promise<KernelProfile> {
+    const { faultSites, layout } = kernel.protection;
+    const firstWord = layout!.counts! / 4;
+    const [[dispatches], counts] = await Promise.all([
+      this.#arena.read(kernel.slot, reportWords.dispatch, 1),
+      this.#arena.read(kernel.slot, firstWord, layout!.bytes / 4 - firstWord),
+    ]);
+    const blocks = faultSites.map((_, i) => {
+      const start = countWords.sites + i * countWords.siteStride;
+      return counts.subarray(start, start + countWords.siteStride);
+    });
+    this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks));
+    this.#arena.write(kernel.slot, reportWords.dispatch, [0]);
+    return {
+      ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, source: kernel.source },
+      ...{ dispatches: dispatches!, iterations: counts[countWords.iterations]! },
+      sites: faultSites.map((site, i) => ({
+        ...site,
+        executions: blocks[i]![countWords.executions]!,
+        samples: samplesIn(blocks[i]!),
+      })),
+    };
+  }
+}
+
+/** Counts of zero, with the samples to keep next time. */
+function restarted(length: number, blocks: readonly Uint32Array[]): Uint32Array {
+  const counts = new Uint32Array(length);
+  blocks.forEach((block, i) => {
+    const stride = Math.max(1, Math.ceil(block[countWords.executions]! / sampleCapacity));
+    const start = countWords.sites + i * countWords.siteStride;
+    counts[start + countWords.first] = Math.floor(Math.random() * stride);
+    counts[start + countWords.stride] = stride;
+  });
+  return counts;
+}
+
+function samplesIn(block: Uint32Array): Required<Execution>[] {
+  const { executions, first, stride, samples, sampleStride } = countWords;
+  const step = block[stride]!;
+  if (step === 0) return [];
+  const count = Math.min(sampleCapacity, Math.ceil((block[executions]! - block[first]!) / step));
+  return Array.from({ length: Math.max(0, count) }, (_, i) => {
+    const start = samples + i * sampleStride;
+    const [number, x, y, z, localIndex, occurrence, line] = block.subarray(start, start + sampleStride);
+    // Kernels count dispatches from one on.
+    const dispatch = Math.max(0, number! - 1);
+    return {
+      ...{ dispatch, workgroup: [x!, y!, z!] as const, localIndex: localIndex! },
+      ...{ occurrence: occurrence!, line: line! },
+    };
+  });
+}
