@@ -7,7 +7,7 @@
  * it has. And none within 16 neighbouring bits of a word is mistaken for another, which the choice of 2 and 16 sees to.
  */
 import { noCorrection, singleErrors } from "./correction.ts";
-import { columnsOf, type LinearCode } from "./linearCode.ts";
+import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";
 import { components, wordsType } from "./words.ts";
 
 const near = 2;
@@ -19,18 +19,7 @@ export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {})
   return {
     ...columns,
     correction: corrects ? singleErrors(columns) : noCorrection(columns),
-    host: {
-      encode(data, checks) {
-        for (let granule = 0; granule < checks.length; granule++)
-          checks[granule] = syndrome(data, words, granule, 0);
-      },
-      mismatch(data, checks, from) {
-        let granule = from;
-        while (granule < checks.length && syndrome(data, words, granule, checks[granule]!) === 0)
-          granule += 1;
-        return granule;
-      },
-    },
+    host: words === 1 ? oneWord : granulesOf(words),
     wgsl: (prefix) => `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
 ${encodeText(words)}
 }
@@ -51,16 +40,38 @@ function rotate(word: number, by: number): number {
   return (word << by) | (word >>> (32 - by));
 }
 
-/** Straight-line code for each size of granule, which engines make several gigabytes per second of. */
+/** Loops of straight-line code, which engines make gigabytes per second of. */
+const oneWord: HostPasses = {
+  encode(data, checks) {
+    for (let i = 0; i < checks.length; i++) checks[i] = checkOf(data[i]!, data[i]!);
+  },
+  mismatch(data, checks, from) {
+    let i = from;
+    while (i < checks.length && checkOf(data[i]! ^ checks[i]!, data[i]!) === 0) i += 1;
+    return i;
+  },
+};
+
+function granulesOf(words: number): HostPasses {
+  return {
+    encode(data, checks) {
+      for (let granule = 0; granule < checks.length; granule++)
+        checks[granule] = syndrome(data, words, granule, 0);
+    },
+    mismatch(data, checks, from) {
+      let granule = from;
+      while (granule < checks.length && syndrome(data, words, granule, checks[granule]!) === 0) granule += 1;
+      return granule;
+    },
+  };
+}
+
 function syndrome(data: Uint32Array, words: number, granule: number, check: number): number {
-  if (words === 1) {
-    const word = data[granule]!;
-    return check ^ word ^ rotate(word, near) ^ rotate(word, far);
-  }
   const start = granule * words;
   if (words === 2) {
-    const turned = data[start]! ^ rotate(data[start + 1]!, 1);
-    return check ^ data[start]! ^ data[start + 1]! ^ rotate(turned, near) ^ rotate(turned, far);
+    const x = data[start]!;
+    const y = data[start + 1]!;
+    return checkOf(check ^ x ^ y, x ^ rotate(y, 1));
   }
   let sum = check;
   let sumOfTurned = 0;
@@ -74,6 +85,11 @@ function syndrome(data: Uint32Array, words: number, granule: number, check: numb
     sumOfTurned ^= turned;
   }
   return sum ^ rotate(sumOfTurned, far);
+}
+
+/** The check word of up to four words from their sum and from that of the words as turned. */
+function checkOf(sum: number, turned: number): number {
+  return sum ^ rotate(turned, near) ^ rotate(turned, far);
 }
 
 function encodeText(words: number): string {
