@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { benchCommand } from "./bench.ts";
+import { campaignCommand } from "./campaign.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { exitStatus } from "./failure.ts";
@@ -20,6 +21,7 @@ const commands: readonly CommandFactory[] = [
   demoCommand,
   benchCommand,
   speculateCommand,
+  campaignCommand,
   doctorCommand,
 ];
 

@@ -1,0 +1,31 @@
+import { type Configuration, nameOf } from "../compiler/configurations.ts";
+import type { Check, Pairing, Redundancy } from "../compiler/contract.ts";
+
+/** How programs are protected in a part of a campaign. */
+export interface CampaignConfiguration {
+  readonly name: string;
+  readonly policy: Omit<Configuration, "redundancy"> & { readonly redundancy: Redundancy };
+}
+
+/** Nothing is protected. Belongs to every campaign: without it nobody knows what the faults would have done. */
+export const unprotected: CampaignConfiguration = {
+  name: "none",
+  policy: { redundancy: "none", check: "signature", channel: "auto", pairing: "adjacent" },
+};
+
+/** The configurations of a campaign, the unprotected one first. */
+export function campaignConfigurations(options: {
+  readonly flavors: readonly Configuration["redundancy"][];
+  readonly checks: readonly Check[];
+  readonly pairing: Pairing;
+}): CampaignConfiguration[] {
+  const { flavors, checks, pairing } = options;
+  const named = flavors.flatMap((redundancy) =>
+    checks.map((check) => {
+      const place = redundancy === "inter" ? "adjacent" : pairing;
+      const policy = { redundancy, check, channel: "auto", pairing: place } as const;
+      return { name: nameOf(policy), policy };
+    }),
+  );
+  return [unprotected, ...named];
+}

@@ -1,0 +1,59 @@
+/**
+ * The process that keeps a device, and strikes one program after another on it. A fault may make it hang or die, which
+ * the process that started it watches for.
+ *
+ *   node deviceProcess.js MODULE     MODULE: exports `programNamed`
+ */
+import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
+import { messageOf } from "./failure.ts";
+import type { Answer, Programs, Question } from "./messages.ts";
+import { Session } from "./session.ts";
+
+let opened: OpenedGpu | undefined;
+let session: Session | undefined;
+let working: Promise<void> = Promise.resolve();
+
+process.on("message", (question: Question) => {
+  working = working.then(async () => reply(await answer(question)));
+});
+// A kernel that never ends would keep the process from ending in good order.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+
+async function answer(question: Question): Promise<Answer> {
+  try {
+    return { kind: "answer", value: await answerTo(question) };
+  } catch (error) {
+    const { code, help } = error as { code?: string; help?: string };
+    return { kind: "failure", message: messageOf(error), ...(code && { code }), ...(help && { help }) };
+  }
+}
+
+async function answerTo(question: Question) {
+  switch (question.kind) {
+    case "open":
+    case "reopen": {
+      const programs = (await import(process.argv[2]!)) as Programs;
+      const program = await programs.programNamed(question.program);
+      opened ??= await openGpu();
+      session?.close();
+      session = undefined;
+      if (question.kind === "reopen") {
+        session = await Session.reopen(program, question.configuration, opened);
+        return null;
+      }
+      const { session: made, unit } = await Session.open(program, question.configuration, opened);
+      session = made;
+      return unit;
+    }
+    case "control":
+      return session!.control(question.runs);
+    case "inject":
+      return session!.inject(question.fault);
+    case "explain":
+      return session!.explain(question.fault);
+  }
+}
+
+function reply(answer: Answer): void {
+  process.send?.(answer);
+}

@@ -1,0 +1,44 @@
+import { CampaignError } from "./failure.ts";
+import type { Header, Settings, Shard } from "./records.ts";
+
+/** Refuses to go on with a store that belongs to another campaign, and says what differs. */
+export function refuseOther(
+  directory: string,
+  stored: Header,
+  wanted: { readonly settings: Settings; readonly shard: Shard },
+): void {
+  const differing = differences(stored.settings, wanted.settings);
+  if (differing.length > 0) {
+    throw new CampaignError(
+      "BELAY607",
+      `${directory} holds another campaign: it has ${differing.join(", and ")}`,
+      { help: "resume with the flags that it was begun with, or name another --out" },
+    );
+  }
+  const [a, b] = [stored.shard, wanted.shard];
+  if (a.index !== b.index || a.count !== b.count) {
+    throw new CampaignError("BELAY609", `${directory} holds shard ${nameOf(a)}, not ${nameOf(b)}`, {
+      help: "each shard has a directory of its own",
+    });
+  }
+}
+
+/** A shard as the command line has it, counted from 1. */
+export const nameOf = ({ index, count }: Shard): string => `${index + 1}/${count}`;
+
+/** What sets two campaigns apart, in words about the first. */
+export function differences(a: Settings, b: Settings): string[] {
+  const names = Object.keys(a) as (keyof Settings)[];
+  return names.flatMap((name) => {
+    const [left, right] = [JSON.stringify(a[name]), JSON.stringify(b[name])];
+    if (left === right) return [];
+    if (name !== "programs") return [`${name} ${left} instead of ${right}`];
+    const changed = a.programs.filter(({ name, digest }) =>
+      b.programs.some((each) => each.name === name && each.digest !== digest),
+    );
+    const list = (each: Settings) => each.programs.map(({ name }) => name).join(", ");
+    return changed.length > 0
+      ? [`another version of ${changed.map(({ name }) => name).join(", ")}`]
+      : [`the programs ${list(a)} instead of ${list(b)}`];
+  });
+}

@@ -1,0 +1,24 @@
+/** Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the method. */
+
+export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
+export { type CellComparison, type Compared, compareCampaigns, compareConfigurations } from "./compare.ts";
+export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
+export { CampaignError, type CampaignFailureCode } from "./failure.ts";
+export {
+  type Fault,
+  type FaultModel,
+  faultModels,
+  type RestingFault,
+  type StruckStructure,
+  struckStructures,
+} from "./faultModel.ts";
+export { mergeShards, readResults } from "./merge.ts";
+export type { Programs } from "./messages.ts";
+export { type Outcome, outcomeNames, outcomes } from "./outcome.ts";
+export type { CampaignProgram } from "./readyProgram.ts";
+export type * from "./records.ts";
+export { type Replay, replay } from "./replay.ts";
+export type { Results } from "./results.ts";
+export { type Collisions, countCollisions } from "./signatureCollisions.ts";
+export * from "./statistics.ts";
+export { type Summary, summarize } from "./summary.ts";

@@ -1,0 +1,57 @@
+import { CampaignError } from "./failure.ts";
+import type { Fault } from "./faultModel.ts";
+import type { Observation } from "./outcome.ts";
+import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
+
+/** Injections asked for ahead, so that the device does not wait for this process. */
+const AHEAD = 8;
+/** Times in a row that the process may be lost before anything is injected. */
+const RETRIES = 3;
+
+/** What came of a fault: what was seen, or how the process with the device was lost. */
+export type Injected = Observation | { readonly lost: "crash" | "hang"; readonly detail: string };
+
+/**
+ * Injects faults in order, one at a time. When one takes the process along, or does not end, the process is started
+ * anew, and everything else goes on.
+ *
+ * `open` prepares a process that was just started.
+ */
+export async function* inject<Item extends { readonly fault: Fault }>(
+  watched: WatchedProcess,
+  items: readonly Item[],
+  { open, milliseconds }: { open(): Promise<unknown>; readonly milliseconds: number },
+): AsyncGenerator<readonly [Item, Injected]> {
+  const underWay: { item: Item; answer: Promise<Injected> }[] = [];
+  let isOpen = false;
+  for (let next = 0, failures = 0; next < items.length || underWay.length > 0; ) {
+    try {
+      if (!isOpen) await open();
+      isOpen = true;
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof ProcessLost)) throw error;
+      if (++failures < RETRIES) continue;
+      throw new CampaignError("BELAY612", `the process with the device is lost each time: ${error.message}`);
+    }
+    while (underWay.length < AHEAD && next < items.length) {
+      const item = items[next++]!;
+      const answer = watched.ask("inject", { fault: item.fault }, milliseconds);
+      // Its own turn decides what becomes of a failure.
+      answer.catch(() => {});
+      underWay.push({ item, answer });
+    }
+    const { item, answer } = underWay.shift()!;
+    const injected = await answer.catch((error: unknown): Injected => {
+      if (error instanceof ProcessLost) return { lost: error.how, detail: error.message };
+      throw error;
+    });
+    if ("lost" in injected || injected.error !== undefined) {
+      // What was asked for ahead was not begun, or has met a device that is of no use any more.
+      watched.kill();
+      next -= underWay.splice(0).length;
+      isOpen = false;
+    }
+    yield [item, injected];
+  }
+}

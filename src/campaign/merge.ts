@@ -1,0 +1,75 @@
+import { CampaignError } from "./failure.ts";
+import { differences, nameOf } from "./fingerprint.ts";
+import type { Header, StoreRecord } from "./records.ts";
+import { Results } from "./results.ts";
+import { readStore, Store, type Stored } from "./store.ts";
+
+/** Reads the store of a campaign. */
+export function readResults(directory: string): Results {
+  const { header, records } = readStore(directory);
+  return new Results(header, records);
+}
+
+/**
+ * Puts the shards of a campaign together, in a new store that can be resumed. Rejects shards of different campaigns,
+ * shards that come twice, and sets that are not whole.
+ */
+export function mergeShards(directories: readonly string[], into: string): Results {
+  const stores = directories.map((directory) => ({ directory, ...readStore(directory) }));
+  const first = stores[0]!;
+  const { count } = first.header.shard;
+  const seen = new Map<number, string>();
+  for (const { directory, header } of stores) {
+    const differing = differences(header.settings, first.header.settings);
+    if (differing.length > 0) {
+      throw new CampaignError(
+        "BELAY609",
+        `${directory} and ${first.directory} are no shards of one campaign: the first has ${differing.join(", and ")}`,
+      );
+    }
+    if (header.shard.count !== count) {
+      throw new CampaignError(
+        "BELAY609",
+        `${directory} holds shard ${nameOf(header.shard)}, and ${first.directory} ${nameOf(first.header.shard)}`,
+      );
+    }
+    const other = seen.get(header.shard.index);
+    if (other !== undefined) {
+      throw new CampaignError(
+        "BELAY609",
+        `${directory} and ${other} both hold shard ${nameOf(header.shard)}`,
+      );
+    }
+    seen.set(header.shard.index, directory);
+  }
+  const missing = Array.from({ length: count }, (_, index) => index).filter((index) => !seen.has(index));
+  if (missing.length > 0) {
+    const names = missing.map((index) => nameOf({ index, count })).join(", ");
+    throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names}`);
+  }
+  const header: Header = { ...first.header, shard: { index: 0, count: 1 } };
+  const results = new Results(header, []);
+  using store = Store.create(into, header);
+  for (const record of recordsOf(stores)) {
+    store.append(record);
+    results.add(record);
+  }
+  store.sync();
+  return results;
+}
+
+/** Of what each shard finds out about the units, the first shard's counts. */
+function* recordsOf(stores: readonly Stored[]): Generator<Exclude<StoreRecord, Header>> {
+  const known = new Set<string>();
+  for (const { records } of stores) {
+    for (const record of records) {
+      if (record.kind === "header") continue;
+      if (record.kind === "unit" || record.kind === "skipped") {
+        const name = [record.kind, record.program, record.configuration].join("/");
+        if (known.has(name)) continue;
+        known.add(name);
+      }
+      yield record;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** What the process that keeps the device and the one that watches it tell each other. */
+import type { CampaignConfiguration } from "./configurations.ts";
+import type { Fault } from "./faultModel.ts";
+import type { Observation } from "./outcome.ts";
+import type { ControlRecord, UnitRecord } from "./records.ts";
+import type { Explanation } from "./session.ts";
+
+/** What can be asked of the process with the device, and what it answers. */
+export interface Exchanges {
+  /** Takes a program in a configuration, in place of the one before. */
+  open: { ask: { program: string; configuration: CampaignConfiguration }; answer: UnitRecord };
+  /** As `open`, when the unit is known. */
+  reopen: { ask: { program: string; configuration: CampaignConfiguration }; answer: null };
+  control: { ask: { runs: number }; answer: Pick<ControlRecord, "runs" | "detections" | "different"> };
+  inject: { ask: { fault: Fault }; answer: Observation };
+  explain: { ask: { fault: Fault }; answer: Explanation };
+}
+
+export type Question = {
+  [K in keyof Exchanges]: { readonly kind: K } & Exchanges[K]["ask"];
+}[keyof Exchanges];
+
+/** Answers come in the order of the questions. */
+export type Answer =
+  | { readonly kind: "answer"; readonly value: Exchanges[keyof Exchanges]["answer"] }
+  | { readonly kind: "failure"; readonly code?: string; readonly message: string; readonly help?: string };
+
+/** What a module that knows programs by name exports. */
+export interface Programs {
+  programNamed(name: string): Promise<import("./readyProgram.ts").CampaignProgram>;
+}

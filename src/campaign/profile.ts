@@ -1,0 +1,64 @@
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { Execution } from "../runtime/injector.ts";
+import type { KernelProfile } from "../runtime/profiler.ts";
+
+/** An execution as a store keeps it: dispatch, workgroup x, y, z, local index, occurrence, line. */
+export type Sample = readonly [number, number, number, number, number, number, number];
+
+type CountedSite = KernelProfile["sites"][number];
+
+/** A site, how often one run executes it, and some executions, each as likely. */
+export interface SiteProfile
+  extends Pick<CountedSite, "id" | "kind" | "span" | "components" | "uniform" | "executions"> {
+  readonly samples: readonly Sample[];
+}
+
+/** What one run does in a kernel, counted. */
+export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint" | "source" | "iterations"> {
+  readonly sites: readonly SiteProfile[];
+}
+
+/** Counts what a program executes. The device counts (`injectFaults: "profile"`). */
+export async function profileOf(
+  device: HardenedDevice,
+  run: () => Promise<unknown>,
+): Promise<StruckKernel[]> {
+  await run();
+  // Only who knows how many executions there are can draw some of them.
+  await device.belay.profile();
+  await run();
+  return (await device.belay.profile()).map(({ kernel, entryPoint, source, iterations, sites }) => ({
+    ...{ kernel, entryPoint, source, iterations },
+    sites: sites.map(({ id, kind, span, components, uniform, executions, samples }) => ({
+      ...{ id, kind, span, components, uniform, executions },
+      // Executions arrive in any order; sorted, the same executions are the same profile.
+      samples: samples.map(toSample).sort(compareSamples),
+    })),
+  }));
+}
+
+const toSample = ({ dispatch = 0, workgroup, localIndex, occurrence = 0, line = 0 }: Execution): Sample => [
+  dispatch,
+  ...workgroup,
+  localIndex,
+  occurrence,
+  line,
+];
+
+function compareSamples(a: Sample, b: Sample): number {
+  const differing = a.findIndex((word, i) => word !== b[i]);
+  return differing < 0 ? 0 : a[differing]! - b[differing]!;
+}
+
+export const toExecution = ([
+  dispatch,
+  x,
+  y,
+  z,
+  localIndex,
+  occurrence,
+  line,
+]: Sample): Required<Execution> => ({
+  ...{ dispatch, localIndex, occurrence, line },
+  workgroup: [x, y, z],
+});

@@ -1,0 +1,101 @@
+import { flags, front } from "../runtime/nativeObjects.ts";
+import type { Outputs, Program, Workload } from "../runtime/workload.ts";
+import type { RestingFault } from "./faultModel.ts";
+
+/** A program that a campaign strikes. */
+export interface CampaignProgram {
+  readonly name: string;
+  /** Of all that decides what it computes. */
+  readonly digest: string;
+  /** A workload sets everything up in each run; a program is prepared once, and runs thousands of times. */
+  readonly runs: Workload | Program;
+}
+
+/** A program on a device, ready to be run many times, each time from the same state. */
+export interface ReadyProgram {
+  run(resting?: RestingFault): Promise<Outputs>;
+  /** Bytes of each buffer that a fault at rest can strike. */
+  readonly buffers: readonly number[];
+}
+
+/** `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it could be struck. */
+export async function makeReady(
+  { runs }: CampaignProgram,
+  device: GPUDevice,
+  strike?: Strike,
+): Promise<ReadyProgram> {
+  if (typeof runs === "function") return { run: () => runs(device), buffers: [] };
+  const made: GPUBuffer[] = [];
+  const prepared = runs.prepare(remembering(device, made));
+  const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
+  const initial = await copiesOf(device, buffers);
+  const submit = (encode: (encoder: GPUCommandEncoder) => void) => {
+    const encoder = device.createCommandEncoder();
+    encode(encoder);
+    device.queue.submit([encoder.finish()]);
+  };
+  // What an earlier run left would stand where a fault keeps this one from storing, and be right.
+  const restore = (encoder: GPUCommandEncoder) => {
+    for (const [i, buffer] of buffers.entries()) {
+      encoder.copyBufferToBuffer(initial[i]!.copy, 0, buffer, 0, wholeWords(buffer));
+    }
+  };
+  return {
+    buffers: buffers.map(wholeWords),
+    run: async (resting) => {
+      prepared.reset?.();
+      if (resting && strike) {
+        const { buffer, byteOffset, mask } = resting;
+        submit(restore);
+        await strike(buffers[buffer]!, byteOffset, initial[buffer]!.words[byteOffset / 4]!, mask);
+        submit((encoder) => prepared.encode(encoder));
+      } else {
+        submit((encoder) => {
+          restore(encoder);
+          prepared.encode(encoder);
+        });
+      }
+      return prepared.read();
+    },
+  };
+}
+
+/** Flips bits of one word of a buffer, once all work before is done and verified. */
+export type Strike = (buffer: GPUBuffer, byteOffset: number, word: number, mask: number) => Promise<void>;
+
+/** The device, for a program whose buffers shall be kept in `made`, ready to be copied from and to. */
+function remembering(device: GPUDevice, made: GPUBuffer[]): GPUDevice {
+  return front(device, {
+    createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
+      const isMappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
+      const copies = isMappable ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
+      const buffer = device.createBuffer({ ...descriptor, usage: descriptor.usage | copies });
+      made.push(buffer);
+      return buffer;
+    },
+  });
+}
+
+const wholeWords = ({ size }: GPUBuffer) => size - (size % 4);
+
+/** What buffers hold: copies on the device, and on the host. */
+async function copiesOf(device: GPUDevice, buffers: readonly GPUBuffer[]) {
+  const encoder = device.createCommandEncoder();
+  const copies = buffers.map((buffer) => {
+    const size = wholeWords(buffer);
+    const copy = device.createBuffer({ size, usage: flags.bufferCopySrc | flags.bufferCopyDst });
+    const staging = device.createBuffer({ size, usage: flags.bufferMapRead | flags.bufferCopyDst });
+    encoder.copyBufferToBuffer(buffer, 0, copy, 0, size);
+    encoder.copyBufferToBuffer(buffer, 0, staging, 0, size);
+    return { copy, staging };
+  });
+  device.queue.submit([encoder.finish()]);
+  return Promise.all(
+    copies.map(async ({ copy, staging }) => {
+      await staging.mapAsync(flags.mapRead);
+      const words = new Uint32Array(staging.getMappedRange().slice(0));
+      staging.destroy();
+      return { copy, words };
+    }),
+  );
+}

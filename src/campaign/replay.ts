@@ -1,0 +1,53 @@
+import { CampaignError } from "./failure.ts";
+import { readResults } from "./merge.ts";
+import { classify, type Outcome } from "./outcome.ts";
+import type { SiteProfile, StruckKernel } from "./profile.ts";
+import type { InjectionRecord } from "./records.ts";
+import type { Explanation } from "./session.ts";
+import { ProcessLost, WatchedProcess } from "./watchedProcess.ts";
+
+/** One injection, done again. */
+export interface Replay {
+  readonly injection: InjectionRecord;
+  /** Where it struck; absent for a fault at rest. */
+  readonly place?: { readonly kernel: StruckKernel; readonly site: SiteProfile };
+  /** What came of it this time. */
+  readonly outcome: Outcome;
+  /** Absent when the process was lost. */
+  readonly explanation?: Explanation;
+  readonly detail?: string;
+}
+
+/** Injects one fault of a campaign again, and tells all that is known of it. Rejects with a `CampaignError`. */
+export async function replay(directory: string, id: string, programs: URL): Promise<Replay> {
+  const { header, injections, units } = readResults(directory);
+  const found = injections.filter((injection) => injection.id.startsWith(id));
+  const [injection] = found;
+  if (!injection || found.length > 1) {
+    const what = injection ? `${found.length} injections whose ids begin with ${id}` : `no injection ${id}`;
+    throw new CampaignError("BELAY611", `${directory} has ${what}`, {
+      help: "the lines of campaign.jsonl that tell of injections have ids",
+    });
+  }
+  const { program, fault } = injection;
+  const configuration = header.settings.configurations.find(({ name }) => name === injection.configuration)!;
+  const unit = units.find((each) => each.program === program && each.configuration === configuration.name);
+  const kernel = unit?.kernels.find((each) => each.kernel === injection.kernel);
+  const site = "site" in fault ? kernel?.sites.find((each) => each.id === fault.site) : undefined;
+  const place = kernel && site ? { place: { kernel, site } } : {};
+  const watched = new WatchedProcess(programs);
+  try {
+    await watched.ask("reopen", { program, configuration }, 120_000);
+    const explanation = await watched.ask(
+      "explain",
+      { fault },
+      10_000 + 100 * (unit?.milliseconds.protected ?? 0),
+    );
+    return { injection, ...place, outcome: classify(explanation), explanation };
+  } catch (error) {
+    if (!(error instanceof ProcessLost)) throw error;
+    return { injection, ...place, outcome: error.how, detail: error.message };
+  } finally {
+    watched.kill();
+  }
+}

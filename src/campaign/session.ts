@@ -1,0 +1,274 @@
+import { performance } from "node:perf_hooks";
+import type { OpenedGpu } from "../runtime/adapter.ts";
+import { requestFullDevice } from "../runtime/adapterDevice.ts";
+import { BelayFaultError, describeFault } from "../runtime/fault.ts";
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice, Report } from "../runtime/hardenedDevice.ts";
+import { UnverifiedError } from "../runtime/unverified.ts";
+import type { Outputs } from "../runtime/workload.ts";
+import type { CampaignConfiguration } from "./configurations.ts";
+import { CampaignError, messageOf } from "./failure.ts";
+import { type Fault, isResting } from "./faultModel.ts";
+import type { Observation } from "./outcome.ts";
+import { profileOf } from "./profile.ts";
+import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
+import type { ControlRecord, UnitRecord } from "./records.ts";
+
+/** Something that the replicas share (see `outsideSphere`). */
+const outsideSphereCode = "BELAY210";
+
+/** Where a struck run's outputs differ from those of a clean one. */
+export interface OutputDifference {
+  readonly output: string;
+  readonly index: number;
+  readonly expected: string;
+  readonly actual: string;
+  /** Elements that differ, of all outputs. */
+  readonly count: number;
+}
+
+/** What is shown of one injection. */
+export interface Explanation extends Observation {
+  readonly difference?: OutputDifference;
+  /** What the replicas disagreed on, one line each. */
+  readonly disagreements: readonly string[];
+  /** The struck word before and after the strike, where it is known. */
+  readonly observed?: { readonly before: number; readonly after: number };
+}
+
+/** A program in one configuration on a device of its own, compiled once, and run with one fault after another. */
+export class Session {
+  readonly #device: HardenedDevice;
+  readonly #program: ReadyProgram;
+  readonly #expected: Outputs;
+  #errors: string[] = [];
+  #disagreements: string[] = [];
+  #corrections = 0;
+  #lost: string | undefined;
+
+  private constructor(device: HardenedDevice, program: ReadyProgram, expected: Outputs) {
+    this.#device = device;
+    this.#program = program;
+    this.#expected = expected;
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#errors.push(event.error.message);
+    });
+    void device.lost.then(({ message }) => {
+      this.#lost = `the device is lost: ${message}`;
+    });
+    device.belay.on("detection", (detection) => this.#disagreements.push(describeFault(detection)));
+    device.belay.on("unverified", ({ kernel, cause }) => this.#disagreements.push(`${kernel}: ${cause}`));
+  }
+
+  /**
+   * Runs the program plain and protected, without a fault, and counts what it executes. Rejects with a `CampaignError`
+   * when it fails, is not deterministic, or has no kernel that is protected and can be struck.
+   */
+  static async open(
+    program: CampaignProgram,
+    configuration: CampaignConfiguration,
+    opened: OpenedGpu,
+  ): Promise<{ session: Session; unit: UnitRecord }> {
+    const { expected, milliseconds: plain } = await runPlain(program, opened);
+    const policy = { ...configuration.policy, onFault: "recover" } as const;
+    const counting = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
+    const counted = await makeReady(program, counting);
+    const kernels = await profileOf(counting, () => counted.run());
+    counting.destroy();
+    const session = await Session.reopen(program, configuration, opened);
+    const [outputs, milliseconds] = await timed(() => session.#program.run());
+    const report = await session.#device.belay.report();
+    refuseUnprotected(program, configuration, report);
+    if (!kernels.some(({ sites }) => sites.some(({ samples }) => samples.length > 0))) {
+      throw new CampaignError(
+        "BELAY603",
+        `${program.name} runs no kernel with anything that a fault can strike`,
+      );
+    }
+    if (findDifference(expected, outputs) || findDifference(expected, session.#expected)) {
+      throw new CampaignError(
+        "BELAY601",
+        `${program.name} gives other results in configuration ${configuration.name} than unprotected`,
+      );
+    }
+    const gaps = report.kernels.flatMap(({ kernel, diagnostics }) =>
+      diagnostics
+        .filter(({ code }) => code === outsideSphereCode)
+        .map(({ line, message }) => ({ kernel, line, message })),
+    );
+    const unit: UnitRecord = {
+      kind: "unit",
+      ...{ program: program.name, configuration: configuration.name },
+      ...{ adapter: opened.choice.description, kernels, gaps, buffers: session.#program.buffers },
+      milliseconds: { plain, protected: milliseconds },
+    };
+    return { session, unit };
+  }
+
+  /** As `open`, for a program and a configuration of which all that is known already. */
+  static async reopen(
+    program: CampaignProgram,
+    configuration: CampaignConfiguration,
+    opened: OpenedGpu,
+  ): Promise<Session> {
+    const native = await newDevice(opened);
+    const device = await harden(native, { ...configuration.policy, onFault: "recover", injectFaults: true });
+    const ready = await makeReady(program, device, async (buffer, byteOffset, word, mask) => {
+      await device.belay.verify();
+      native.queue.writeBuffer(buffer, byteOffset, Uint32Array.of((word ^ mask) >>> 0));
+    });
+    return new Session(device, ready, await ready.run());
+  }
+
+  close(): void {
+    this.#device.destroy();
+  }
+
+  /** Runs without a fault. */
+  async control(runs: number): Promise<Pick<ControlRecord, "runs" | "detections" | "different">> {
+    let [detections, different] = [0, 0];
+    for (let i = 0; i < runs; i++) {
+      const { detections: found, results } = await this.#observe(undefined);
+      detections += found;
+      if (results !== "right") different++;
+    }
+    return { runs, detections, different };
+  }
+
+  /** Runs with one fault. A device that is lost makes it an error, after which the session is of no use. */
+  inject(fault: Fault): Promise<Observation> {
+    return this.#observe(fault);
+  }
+
+  /** As `inject`, and tells all that is known of it. */
+  async explain(fault: Fault): Promise<Explanation> {
+    const observation = await this.#observe(fault);
+    const observed = isResting(fault) ? undefined : await this.#device.belay.observed();
+    return { ...observation, ...(observed && { observed }), disagreements: this.#disagreements };
+  }
+
+  async #observe(fault: Fault | undefined): Promise<Observation & { difference?: OutputDifference }> {
+    const { belay } = this.#device;
+    this.#errors = [];
+    this.#disagreements = [];
+    this.#corrections = 0;
+    const resting = fault && isResting(fault) ? fault : undefined;
+    if (fault && !isResting(fault)) belay.arm(fault);
+    let results: Observation["results"] = "none";
+    let difference: OutputDifference | undefined;
+    let error: string | undefined;
+    try {
+      const outputs = await this.#program.run(resting);
+      difference = findDifference(this.#expected, outputs);
+      results = difference ? "wrong" : "right";
+    } catch (thrown) {
+      if (!(thrown instanceof BelayFaultError || thrown instanceof UnverifiedError))
+        error = messageOf(thrown);
+    }
+    const { strikes, hung } = fault && !resting ? await belay.observed() : { strikes: 1, hung: false };
+    belay.disarm();
+    error ??= this.#lost ?? this.#errors[0];
+    return {
+      ...{ strikes, hung, results, corrections: this.#corrections, detections: this.#disagreements.length },
+      ...(error !== undefined && { error }),
+      ...(difference && { difference }),
+    };
+  }
+}
+
+const newDevice = async ({ gpu }: OpenedGpu) => requestFullDevice((await gpu.requestAdapter())!);
+
+/** Runs a program twice as it is. */
+async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu) {
+  const device = await newDevice(opened);
+  let gpuError: string | undefined;
+  device.addEventListener("uncapturederror", (event) => {
+    event.preventDefault();
+    gpuError ??= event.error.message;
+  });
+  try {
+    const ready = await makeReady({ name, ...program }, device);
+    const [expected] = await timed(() => ready.run());
+    const [again, milliseconds] = await timed(() => ready.run());
+    await device.queue.onSubmittedWorkDone();
+    if (gpuError !== undefined) throw new Error(gpuError);
+    checkOutputs(expected);
+    const difference = findDifference(expected, again);
+    if (difference) {
+      const { output, index, expected: before, actual } = difference;
+      throw new CampaignError(
+        "BELAY601",
+        `${name} is not deterministic: ${output}[${index}] was ${before} in one run and ${actual} in the next`,
+        {
+          help: "outputs are compared bit for bit; leave out what depends on time or on the order of atomics",
+        },
+      );
+    }
+    return { expected, milliseconds };
+  } catch (error) {
+    if (error instanceof CampaignError) throw error;
+    throw new CampaignError("BELAY602", `${name} fails without a fault: ${gpuError ?? messageOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    device.destroy();
+  }
+}
+
+function checkOutputs(outputs: unknown): void {
+  const entries = typeof outputs === "object" && outputs !== null ? Object.values(outputs) : [];
+  if (entries.length === 0 || !entries.every((each) => ArrayBuffer.isView(each))) {
+    throw new Error("it resolves to no typed arrays");
+  }
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
+  const start = performance.now();
+  const result = await work();
+  return [result, performance.now() - start];
+}
+
+/** Kernels that stay unprotected would count for a configuration that they are not in. */
+function refuseUnprotected(
+  { name }: CampaignProgram,
+  { name: configuration, policy }: CampaignConfiguration,
+  { kernels }: Report,
+): void {
+  if (policy.redundancy === "none") return;
+  const gap = kernels.find(({ redundancy }) => redundancy === "none");
+  if (!gap) return;
+  const reasons = gap.diagnostics.map(({ message }) => message).join("; ");
+  throw new CampaignError(
+    "BELAY605",
+    `${name}: kernel "${gap.kernel}" stays unprotected in configuration ${configuration}: ${reasons}`,
+    { help: "leave the configuration out by --flavors" },
+  );
+}
+
+/** The first element that differs, and how many do. */
+function findDifference(expected: Outputs, actual: Outputs): OutputDifference | undefined {
+  let first: Omit<OutputDifference, "count"> | undefined;
+  let count = 0;
+  for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+    const [before, after] = [expected[name], actual[name]];
+    if (before && after && bytesOf(before).equals(bytesOf(after))) continue;
+    const [a, b] = [elementsOf(before), elementsOf(after)];
+    for (let index = 0; index < Math.max(a.length, b.length); index++) {
+      if (Object.is(a[index], b[index])) continue;
+      count++;
+      first ??= { output: name, index, expected: String(a[index]), actual: String(b[index]) };
+    }
+    // Bits of a NaN differ where values do not.
+    if (!first) first = { output: name, index: 0, expected: "a NaN", actual: "another NaN" };
+    count ||= 1;
+  }
+  return first && { ...first, count };
+}
+
+const bytesOf = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+
+function elementsOf(view: ArrayBufferView | undefined): ArrayLike<number | bigint> {
+  if (!view) return [];
+  return view instanceof DataView ? bytesOf(view) : (view as Uint32Array);
+}

@@ -1,0 +1,204 @@
+/**
+ * What a campaign has found, in a file that survives its process: one JSON text per line, each with a checksum.
+ *
+ * A record is written before the next injection begins, so that `kill -9` loses at most the one under way; the disk is
+ * told to keep it (`fsync`) once in a batch, which matters only when the machine itself goes down.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { CampaignError, messageOf } from "./failure.ts";
+import type { Header, StoreRecord } from "./records.ts";
+
+/** Records between two calls of `fsync`. */
+const BATCH = 64;
+
+/** The name of the store in a campaign's directory. */
+export const storePath = (directory: string) => join(directory, "campaign.jsonl");
+
+/** What a store holds. */
+export interface Stored {
+  readonly header: Header;
+  readonly records: readonly StoreRecord[];
+  /** Bytes up to the last line that is whole; what lies behind it was being written when the process died. */
+  readonly bytes: number;
+}
+
+/** Reads a whole store. Only its last line may be damaged. */
+export function readStore(directory: string): Stored {
+  const path = storePath(directory);
+  if (!existsSync(path)) {
+    throw new CampaignError("BELAY608", `${directory} holds no campaign`, {
+      help: "name the --out of a campaign",
+    });
+  }
+  const content = readContent(path);
+  const lines: StoreRecord[] = [];
+  let bytes = 0;
+  for (let start = 0, number = 1; start < content.length; number++) {
+    const end = content.indexOf("\n", start);
+    const record = end < 0 ? undefined : parseLine(content.toString("utf8", start, end));
+    const isLast = end < 0 || end === content.length - 1;
+    if (!record && !(isLast && number > 1)) {
+      throw new CampaignError("BELAY606", `${path} is damaged in line ${number}`, {
+        help: "restore the file; only a last line that was cut short can be left out",
+      });
+    }
+    if (!record) break;
+    lines.push(record);
+    bytes = end + 1;
+    start = end + 1;
+  }
+  const [header, ...records] = lines;
+  if (header?.kind !== "header") throw new CampaignError("BELAY606", `${path} has no header in line 1`);
+  return { header, records, bytes };
+}
+
+function readContent(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new CampaignError("BELAY608", `cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0");
+const toLine = (record: StoreRecord) => {
+  const text = JSON.stringify(record);
+  return `["${checksum(text)}",${text}]\n`;
+};
+
+/** Undefined for a line that is not what was written. */
+function parseLine(line: string): StoreRecord | undefined {
+  const [, sum, text] = /^\["([0-9a-f]{8})",(.*)\]$/.exec(line) ?? [];
+  return sum && text && checksum(text) === sum ? (JSON.parse(text) as StoreRecord) : undefined;
+}
+
+/** A store that is being written. */
+export class Store implements Disposable {
+  readonly #path: string;
+  readonly #lock: string;
+  readonly #file: number;
+  #bytes: number;
+  #unsynced = 0;
+
+  private constructor(path: string, bytes: number) {
+    this.#path = path;
+    this.#lock = lock(path);
+    this.#bytes = bytes;
+    try {
+      this.#file = openSync(path, "r+");
+      if (fstatSync(this.#file).size > bytes) ftruncateSync(this.#file, bytes);
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+  }
+
+  /** Begins a store. */
+  static create(directory: string, header: Header): Store {
+    const path = storePath(directory);
+    if (existsSync(path)) {
+      throw new CampaignError("BELAY608", `${directory} holds a campaign already`, {
+        help: "go on with it by --resume, or name another --out",
+      });
+    }
+    const line = toLine(header);
+    try {
+      mkdirSync(directory, { recursive: true });
+      // A store has its header from the start, whenever the process dies.
+      writeFileSync(`${path}.new`, line, { flush: true });
+      renameSync(`${path}.new`, path);
+    } catch (error) {
+      throw unwritable(path, error);
+    }
+    return new Store(path, Buffer.byteLength(line));
+  }
+
+  /** Goes on with a store that was read, and cuts off what was being written when its process died. */
+  static resume(directory: string, { bytes }: Stored): Store {
+    return new Store(storePath(directory), bytes);
+  }
+
+  /** Adds a record. What was added before stays, whatever goes wrong. */
+  append(record: StoreRecord): void {
+    const line = Buffer.from(toLine(record));
+    try {
+      // The place is given, as a file that was opened to be cut is not opened to be appended to.
+      for (let written = 0; written < line.length; ) {
+        written += writeSync(this.#file, line, written, line.length - written, this.#bytes + written);
+      }
+      this.#bytes += line.length;
+      if (++this.#unsynced >= BATCH) this.sync();
+    } catch (error) {
+      this.#cut();
+      throw unwritable(this.#path, error);
+    }
+  }
+
+  sync(): void {
+    this.#unsynced = 0;
+    fsyncSync(this.#file);
+  }
+
+  /** Removes the half of a line that did find room. */
+  #cut(): void {
+    try {
+      ftruncateSync(this.#file, this.#bytes);
+    } catch {
+      // The next reader leaves it out.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file);
+    rmSync(this.#lock, { force: true });
+  }
+}
+
+/** Keeps other processes from writing the same store. The lock of a process that is gone does not count. */
+function lock(path: string): string {
+  const file = `${path}.lock`;
+  try {
+    const owner = existsSync(file) ? Number(readFileSync(file, "utf8")) : Number.NaN;
+    if (owner > 0 && owner !== process.pid && isAlive(owner)) {
+      throw new CampaignError("BELAY608", `process ${owner} is writing ${path}`);
+    }
+    writeFileSync(file, String(process.pid));
+    return file;
+  } catch (error) {
+    throw error instanceof CampaignError ? error : unwritable(path, error);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+function unwritable(path: string, error: unknown): CampaignError {
+  const isFull = fullDisk.has((error as NodeJS.ErrnoException).code ?? "");
+  const reason = isFull ? "no space is left on the disk" : messageOf(error);
+  const help = isFull ? "make room and go on by --resume; every finished injection is kept" : undefined;
+  return new CampaignError("BELAY610", `cannot write ${path}: ${reason}`, {
+    cause: error,
+    ...(help && { help }),
+  });
+}

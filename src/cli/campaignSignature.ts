@@ -1,0 +1,75 @@
+import { Command } from "commander";
+import ora from "ora";
+import { type Collisions, countCollisions } from "../campaign/signatureCollisions.ts";
+import { openGpu } from "../runtime/adapter.ts";
+import { count } from "./benchOptions.ts";
+import { exitStatus } from "./failure.ts";
+import { type Io, isTerminal } from "./io.ts";
+import { newDevice } from "./newDevice.ts";
+import { alignColumns } from "./table.ts";
+
+interface Flags {
+  readonly pairs: number;
+  readonly seed: number;
+  readonly json: boolean;
+}
+
+/** What `belay campaign signature --json` prints. */
+export interface SignatureRun {
+  /** No difference in one word was missed, and no kind of difference more often than 2⁻³² explains. */
+  readonly ok: boolean;
+  readonly adapter: string;
+  readonly pairs: number;
+  readonly collisions: number;
+  readonly milliseconds: number;
+  readonly kinds: readonly Collisions[];
+}
+
+/** What a random function of 32 bits misses. */
+const chance = 2 ** -32;
+
+/** `belay campaign signature`: collisions of the hash that stands for what a replica stores. */
+export function campaignSignatureCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("signature")
+    .summary("count collisions of the signature")
+    .description(
+      "Hashes pairs of streams of stores that differ, as protected kernels do, and counts those whose signatures are the same.\nThe exit status is 1 when some kind of difference is missed more often than a random function of 32 bits would.",
+    )
+    .option("--pairs <count>", "pairs of streams, at least", count, 100_000_000)
+    .option("--seed <number>", "decides the streams", count, 1)
+    .option("--json", "print the counts as JSON", false)
+    .action(async ({ pairs, seed, json }: Flags) => {
+      using opened = await openGpu();
+      const device = await newDevice(opened);
+      const stream = io.stderr as NodeJS.WriteStream;
+      const progress = ora({ stream, isSilent: !isTerminal(io.stderr), discardStdin: false }).start();
+      const start = performance.now();
+      const kinds = await countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) => {
+        progress.text = `${done} of ${pairs} pairs`;
+      });
+      progress.stop();
+      device.destroy();
+      const run: SignatureRun = {
+        ok: kinds.every(({ oneWord, events, low }) => (oneWord ? events === 0 : low <= chance)),
+        adapter: opened.choice.description,
+        pairs: kinds.reduce((sum, { trials }) => sum + trials, 0),
+        collisions: kinds.reduce((sum, { events }) => sum + events, 0),
+        milliseconds: performance.now() - start,
+        kinds,
+      };
+      io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : render(run));
+      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+function render({ ok, pairs, collisions, milliseconds, kinds }: SignatureRun): string {
+  const rows = kinds.map(({ difference, trials, events, high }) => [
+    difference,
+    String(trials),
+    String(events),
+    `at most ${high.toExponential(1)}`,
+  ]);
+  const verdict = ok ? "no more than chance explains" : "MORE THAN CHANCE EXPLAINS";
+  const rate = `${(pairs / milliseconds / 1000).toFixed(0)} million pairs per second`;
+  return `${collisions} collisions in ${pairs} pairs (${rate}): ${verdict}\n\n${alignColumns([["difference", "pairs", "collisions", "rate"], ...rows])}\n`;
+}

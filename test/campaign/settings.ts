@@ -1,0 +1,30 @@
+import { type CampaignOptions, runCampaign } from "../../src/campaign/campaign.ts";
+import { campaignConfigurations } from "../../src/campaign/configurations.ts";
+import { faultModels, struckStructures } from "../../src/campaign/faultModel.ts";
+import type { Settings } from "../../src/campaign/records.ts";
+
+/** A campaign over some of the programs of the tests, small unless said otherwise. */
+export const campaignSettings = (program: string, changed: Partial<Settings> = {}): Settings => ({
+  programs: [{ name: program, digest: "1" }],
+  configurations: campaignConfigurations({
+    flavors: ["intra+lds"],
+    checks: ["signature"],
+    pairing: "adjacent",
+  }),
+  structures: struckStructures,
+  models: faultModels,
+  ...{ margin: 0.2, bound: 0.2, minimum: 1, confidence: 0.95, seed: 1 },
+  ...changed,
+});
+
+/** Runs it. */
+export const runTestCampaign = (
+  directory: string,
+  settings: Settings,
+  options: Partial<CampaignOptions> = {},
+) =>
+  runCampaign({
+    ...{ directory, settings, shard: { index: 0, count: 1 }, resume: false },
+    programs: new URL("programs.ts", import.meta.url),
+    ...options,
+  });
