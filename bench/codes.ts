@@ -47,7 +47,7 @@ const results = flags.schemes.split(",").map((name) => {
       throw new Error(`${name} found errors where there are none`);
   });
   const perWord = 4 / scheme.granuleBytes;
-  const operations = codeOperations(scheme);
+  const operations = codeOperations(scheme.name);
   return {
     name,
     granuleBytes: scheme.granuleBytes,

@@ -53,7 +53,7 @@ function rowOf(scheme: MemoryScheme): string {
   const packed = inner[name];
   const { checkBits, granuleBytes: codedBytes } = schemes[packed ?? name];
   const code = `(${8 * codedBytes + checkBits},${8 * codedBytes})`;
-  const operations = (4 / granuleBytes) * codeOperations(scheme).encode;
+  const operations = (4 / granuleBytes) * codeOperations(scheme.name).encode;
   const cells = [
     `\`${name}\``,
     packed ? `${granuleBytes / codedBytes} × ${code}` : code,

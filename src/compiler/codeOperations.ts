@@ -1,7 +1,7 @@
 /** How much the codes compute, counted in their WGSL. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { estimateWork } from "../analysis/workEstimate.ts";
-import type { MemoryScheme } from "../codes/scheme.ts";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 
@@ -14,9 +14,15 @@ export interface CodeOperations {
   readonly contribution: number;
 }
 
-export function codeOperations(scheme: MemoryScheme): CodeOperations {
-  const program = resolve(parse(scheme.wgsl("")).module);
+const counted = new Map<SchemeName, CodeOperations>();
+
+export function codeOperations(scheme: SchemeName): CodeOperations {
+  const known = counted.get(scheme);
+  if (known) return known;
+  const program = resolve(parse(schemes[scheme].wgsl("")).module);
   const functions = new Map(functionsOf(program).map((fn) => [fn.name, fn]));
   const of = (name: string) => estimateWork(program, functions.get(name)!).operations;
-  return { encode: of("encode"), syndrome: of("syndrome"), contribution: of("contribution") };
+  const operations = { encode: of("encode"), syndrome: of("syndrome"), contribution: of("contribution") };
+  counted.set(scheme, operations);
+  return operations;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { schemes } from "../codes/scheme.ts";
+import { codeOperations } from "./codeOperations.ts";
 import { correctingSchemes, rankSchemes } from "./memoryChoice.ts";
-import { codeOperations, usualRates } from "./memoryCost.ts";
+import { usualRates } from "./memoryCost.ts";
 
 const copy = (type: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read> input: array<${type}>;

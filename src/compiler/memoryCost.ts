@@ -1,15 +1,13 @@
 /** What the codes of a kernel's memory cost it, as far as its text tells. */
 
 import { bindingPointOf } from "../analysis/bindings.ts";
-import { functionsOf } from "../analysis/callGraph.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import type { BufferWork, WorkEstimate } from "../analysis/workEstimate.ts";
 import { estimateWork } from "../analysis/workEstimate.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
-import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
+import { type CodeOperations, codeOperations } from "./codeOperations.ts";
 import type { ProtectedBinding } from "./contract.ts";
 
 export interface MemoryCost {
@@ -87,7 +85,7 @@ function addChecks(
   isUniform: boolean,
 ): void {
   const { granuleBytes } = schemes[scheme];
-  const { syndrome, encode, contribution } = codeOperations(scheme);
+  const { syndrome, encode, contribution } = instructionsOf(scheme);
   for (const [work, operations] of [
     [loads, syndrome],
     [stores, encode],
@@ -140,27 +138,14 @@ function reasonFor(
   return parts.join("; ");
 }
 
-interface CodeOperations {
-  readonly encode: number;
-  readonly syndrome: number;
-  readonly contribution: number;
-}
-
-const counted = new Map<SchemeName, CodeOperations>();
-
-/** Operations of a code's functions on one granule, counted in their WGSL. Compilers merge about two into one instruction. */
-export function codeOperations(scheme: SchemeName): CodeOperations {
-  const known = counted.get(scheme);
-  if (known) return known;
-  const program = resolve(parse(schemes[scheme].wgsl("")).module);
-  const of = (name: string) => {
-    const fn = functionsOf(program).find((each) => each.name === name);
-    return fn ? estimateWork(program, fn).operations / mergedOperations : 0;
-  };
-  const result = { encode: of("encode"), syndrome: of("syndrome"), contribution: of("contribution") };
-  counted.set(scheme, result);
-  return result;
-}
-
-/** Rotations are one instruction of three operations, and logic takes two operations at once. */
+/** Compilers make one instruction of a rotation's three operations, and of two operations of logic. */
 const mergedOperations = 2;
+
+function instructionsOf(scheme: SchemeName): CodeOperations {
+  const { encode, syndrome, contribution } = codeOperations(scheme);
+  return {
+    encode: encode / mergedOperations,
+    syndrome: syndrome / mergedOperations,
+    contribution: contribution / mergedOperations,
+  };
+}
