@@ -182,7 +182,7 @@ class PublishedRounds {
         size: Math.max(16, 4 * tables.all),
         usage: STORAGE | COPY_DST,
       }),
-      log: buffer("published log", this.longest * rows + 2 * mostUndone, STORAGE),
+      log_words: buffer("published log", this.longest * rows + 2 * mostUndone, STORAGE),
       contributions: buffer("contributions", contributionBytes(loop, count) / 4, STORAGE | COPY_SRC),
       ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
     };

@@ -5,7 +5,7 @@
  * From there the round follows what the last ones showed. Where a branch makes all that follow wrong, what counts is how
  * far apart such branches are: a round that ends at one wastes nothing.
  *
- * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on scheduling. The thresholds are measured here.
+ * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on scheduling. The thresholds are chosen here.
  */
 
 export interface RoundResult {

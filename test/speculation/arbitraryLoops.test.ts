@@ -6,7 +6,7 @@ import { type SpeculateOptions, speculate } from "../../src/speculation/speculat
 import { testDevices } from "../testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 
-const devices = testDevices();
+const devices = testDevices({ full: true });
 /** `ARBITRARY_LOOPS=1000` for a long search. */
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
@@ -23,19 +23,30 @@ describe("random loops", () => {
     const property = fc.asyncProperty(arbitraryLoop, arbitraryArrays, async (loop, indices) => {
       const sequential = sequentialLoop(loop);
       const count = indices.p.length;
-      const given = () => ({ a: initialValues(loop), carried: { last: 3 }, reductions: { sum: 10 } });
-      const { a, carried, reductions } = given();
+      const given = () => ({
+        a: initialValues(loop),
+        own: Int32Array.from(indices.p, (_, i) => 3 * i),
+        carried: { last: 3 },
+        reductions: { sum: 10 },
+      });
+      const { a, own, carried, reductions } = given();
       const inputs = { $first: 0, $step: 1 };
-      const end = sequential({ a, ...indices }, inputs, carried, reductions, 0, count);
+      const end = sequential({ a, own, ...indices }, inputs, carried, reductions, 0, count);
       for (const [engine, options] of Object.entries(engines)) {
-        const own = given();
-        const arrays = { a: own.a, ...indices };
-        const call = { ...own, loop, sequential, arrays, inputs: {}, first: 0, step: 1, count };
-        const { next, ended, ...after } = await speculate(call, { device, fallback: "never", ...options });
+        const { a: changed, own: owned, ...variables } = given();
+        const arrays = { a: changed, own: owned, ...indices };
+        const call = { ...variables, loop, sequential, arrays, inputs: {}, first: 0, step: 1, count };
+        const { next, ended, statistics, ...after } = await speculate(call, {
+          device,
+          fallback: "never",
+          ...options,
+        });
         const left = { carried: after.carried, reductions: after.reductions };
-        expect({ engine, a: own.a, ...left, next, ended }).toEqual({
+        expect(statistics.engine).toBe(options.engine ?? "default");
+        expect({ engine, a: changed, own: owned, ...left, next, ended }).toEqual({
           engine,
           a,
+          own,
           carried,
           reductions,
           ...end,

@@ -44,6 +44,7 @@ const { statements } = fc.letrec<{
   value: fc.oneof(
     { maxDepth: 3 },
     { weight: 3, arbitrary: tie("element").map((e) => toInt(load("a", e as Expression))) },
+    { weight: 1, arbitrary: fc.constant(toInt(load("own", index))) },
     { weight: 1, arbitrary: fc.constant(index) },
     { weight: 1, arbitrary: fc.integer({ min: -9, max: 9 }).map(int) },
     { weight: 1, arbitrary: fc.constant<Expression>({ kind: "carried", type: "i32", name: "last" }) },
@@ -71,6 +72,12 @@ const { statements } = fc.letrec<{
           value: v as Expression,
           span,
         }),
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: tie("value").map(
+        (v): Statement => ({ kind: "store", array: "own", index, value: v as Expression, span }),
       ),
     },
     {
@@ -142,7 +149,7 @@ function isShort(body: readonly Statement[]): boolean {
 }
 
 export const arbitraryLoop: fc.Arbitrary<Loop> = fc
-  .tuple(statements.filter(isShort), fc.constantFrom<ElementType>("i32", "u8", "i16"))
+  .tuple(statements.filter(isShort), fc.constantFrom<ElementType>("i32", "u8", "i16", "f32"))
   .map(([body, type]) => ({
     name: "random",
     span,
@@ -152,16 +159,28 @@ export const arbitraryLoop: fc.Arbitrary<Loop> = fc
       { name: "p", element: "i32", role: "read" },
       { name: "q", element: "i32", role: "read" },
       { name: "places", element: "f32", role: "read" },
+      { name: "own", element: "i32", role: "owned" },
     ],
     inputs: [],
     carried: [{ name: "last", type: "i32" }],
     reductions: [{ name: "sum", type: "i32", operator: "+" }],
-    body,
+    body: type === "f32" ? withFloats(body) : body,
     addressesAreFixed: false,
     mostLoads: null,
     mostStores: null,
     schedule: { iterationsPerRound: null },
   }));
+
+/** The same with floats in `a`: whole numbers, and few enough that a float holds each, whoever rounds. */
+function withFloats<Tree>(tree: Tree): Tree {
+  if (Array.isArray(tree)) return tree.map(withFloats) as Tree;
+  if (tree === null || typeof tree !== "object") return tree;
+  const copy = Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, withFloats(value)]));
+  if (copy.array !== "a") return copy as Tree;
+  if (copy.kind === "load") return { ...copy, type: "f32" } as Tree;
+  const value = binary("&", copy.value, int(0xffff));
+  return { ...copy, value: { kind: "convert", type: "f32", operand: value } } as Tree;
+}
 
 /** Patterns of `count` indices; some name no element. */
 const patterns: Readonly<Record<string, (count: number) => number[]>> = {
@@ -179,6 +198,7 @@ const patterns: Readonly<Record<string, (count: number) => number[]>> = {
 };
 const noElements = [Number.NaN, 0.5, -1, Infinity, -0, elements - 1];
 
+/** What the iterations read. */
 export const arbitraryArrays: fc.Arbitrary<{ p: Int32Array; q: Int32Array; places: Float32Array }> = fc
   .tuple(
     fc.constantFrom(...Object.keys(patterns)),

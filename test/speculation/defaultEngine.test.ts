@@ -171,6 +171,20 @@ describe("every feature", () => {
     await expectSequential(loop, { arrays, count: n }, { device });
   });
 
+  it.each(["default", "published"] as const)("has logarithms beside its log, %s", async (engine) => {
+    const loop = loopFrom(
+      "a: Float32Array, p: Int32Array",
+      "for (let i = 0; i < p.length; i++) { if (Math.log(a[p[i]!]!) > 0.5) { a[i] = 1; } }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    await expectSequential(
+      loop,
+      { arrays: { a: Float32Array.from(order, (place) => 1 + (place % 3)), p: order }, count: n },
+      { device, engine },
+    );
+  });
+
   it("takes as many iterations in a round as it was told", async () => {
     const device = await devices.newDevice();
     const loop = { ...update, schedule: { iterationsPerRound: 50 } };

@@ -12,7 +12,7 @@ export const mostNamed = 64;
 
 const logged = (key: string, value: string) => `  let key = ${key};
   let own = own_store(key);
-  if (own != NONE) { return log[log_value(own)]; }
+  if (own != NONE) { return log_words[log_value(own)]; }
   note_load(key);
   return ${value};`;
 
@@ -53,7 +53,7 @@ var<private> stores: u32;
 /** The slot in which this iteration has written the element, or NONE. */
 fn own_store(key: u32) -> u32 {
   for (var n = 0u; n < stores; n++) {
-    if (log[log_store(rank, n)] == key) { return log_store(rank, n); }
+    if (log_words[log_store(rank, n)] == key) { return log_store(rank, n); }
   }
   return NONE;
 }
@@ -61,7 +61,7 @@ fn own_store(key: u32) -> u32 {
 fn note_load(key: u32) {
   if (key >= params.tracked_keys) { return; }
   if (loads == params.most_loads) { escape(ESCAPE_OVERFLOW); return; }
-  log[log_load(rank, loads)] = key;
+  log_words[log_load(rank, loads)] = key;
   loads += 1u;
 }
 
@@ -71,9 +71,9 @@ fn note_store(key: u32, bits: u32) {
     if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
     slot = log_store(rank, stores);
     stores += 1u;
-    log[slot] = key;
+    log_words[slot] = key;
   }
-  log[log_value(slot)] = bits;
+  log_words[log_value(slot)] = bits;
 }
 
 @compute @workgroup_size(${workgroupSize}) fn published_compute(${placeInGrid}) {
@@ -82,9 +82,9 @@ fn note_store(key: u32, bits: u32) {
   fuel = params.fuel;
   start_reductions();
   iterate(params.first + ${loop.index.type}(params.base + rank) * ${loop.index.type}(params.step));
-  log[log_flags(rank)] = flags;
-  log[log_loads(rank)] = loads;
-  log[log_stores(rank)] = stores;
+  log_words[log_flags(rank)] = flags;
+  log_words[log_loads(rank)] = loads;
+  log_words[log_stores(rank)] = stores;
 ${contribute(loop)}
   stamp_accesses(rank, loads, stores);
 }`;

@@ -33,7 +33,7 @@ export function emitPublished(loop: Loop): PublishedKernels {
       resources: [
         { name: "state", access: "write", type: "array<atomic<u32>>" },
         { name: "tables", access: "write", type: "array<atomic<u32>>" },
-        { name: "log", access: "write", type: "array<u32>" },
+        { name: "log_words", access: "write", type: "array<u32>" },
         { name: "contributions", access: "write", type: "array<u32>" },
       ],
       declarations: [bookkeeping.trim()],

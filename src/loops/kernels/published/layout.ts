@@ -8,7 +8,7 @@ import { everyStatement } from "../walk.ts";
  * Every element that the loop writes has a key: the tracked arrays one behind the other, the carried variables, then
  * the owned arrays. A round's iterations have ranks from 0.
  *
- * - `log`: rows of one word for each rank. What the iteration did (`flags`), how many `loads` and `stores` of other
+ * - `log_words`: rows of one word for each rank. What the iteration did (`flags`), how many `loads` and `stores` of other
  *   iterations' elements it made, the keys loaded, and the keys and the values stored. After them, what recovery can undo.
  * - `tables`: for each tracked key two words. While conflicts are looked for, the complement of the first rank that accessed
  *   it and one more than the last; during recovery, the complement of the slot of its unmarked writer and one more than its last

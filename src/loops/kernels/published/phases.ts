@@ -51,9 +51,9 @@ fn stamp(rank: u32, key: u32) {
 }
 
 fn stamp_accesses(rank: u32, loads: u32, stores: u32) {
-  for (var n = 0u; n < loads; n++) { stamp(rank, log[log_load(rank, n)]); }
+  for (var n = 0u; n < loads; n++) { stamp(rank, log_words[log_load(rank, n)]); }
   for (var n = 0u; n < stores; n++) {
-    let key = log[log_store(rank, n)];
+    let key = log_words[log_store(rank, n)];
     stamp(rank, key);
     if (key < params.tracked_keys) { atomicOr(&tables[written_of(key)], bit_of(key)); }
   }
@@ -69,11 +69,11 @@ fn is_contended(key: u32) -> bool {
 @compute @workgroup_size(${workgroupSize}) fn published_check(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size) { return; }
-  var contended = (log[log_flags(rank)] & LOG_ESCAPED) != 0u;
-  let loads = log[log_loads(rank)];
-  for (var n = 0u; n < loads && !contended; n++) { contended = is_contended(log[log_load(rank, n)]); }
-  let stores = log[log_stores(rank)];
-  for (var n = 0u; n < stores && !contended; n++) { contended = is_contended(log[log_store(rank, n)]); }
+  var contended = (log_words[log_flags(rank)] & LOG_ESCAPED) != 0u;
+  let loads = log_words[log_loads(rank)];
+  for (var n = 0u; n < loads && !contended; n++) { contended = is_contended(log_words[log_load(rank, n)]); }
+  let stores = log_words[log_stores(rank)];
+  for (var n = 0u; n < stores && !contended; n++) { contended = is_contended(log_words[log_store(rank, n)]); }
   if (contended) { mark(rank); }
 }`;
 
@@ -90,10 +90,10 @@ fn forget_key(key: u32) {
   let rank = ${numberInGrid};
   if (rank >= params.size) { return; }
   if (atomicLoad(&state[STATE_RECOVERING]) != atomicLoad(&state[STATE_RECOVERED])) { return; }
-  let loads = log[log_loads(rank)];
-  for (var n = 0u; n < loads; n++) { forget_key(log[log_load(rank, n)]); }
-  let stores = log[log_stores(rank)];
-  for (var n = 0u; n < stores; n++) { forget_key(log[log_store(rank, n)]); }
+  let loads = log_words[log_loads(rank)];
+  for (var n = 0u; n < loads; n++) { forget_key(log_words[log_load(rank, n)]); }
+  let stores = log_words[log_stores(rank)];
+  for (var n = 0u; n < stores; n++) { forget_key(log_words[log_store(rank, n)]); }
 }`;
 
 /** Notes the accesses of the unmarked iterations alone, for those that run again. */
@@ -102,14 +102,14 @@ export const settle = `
   let rank = ${numberInGrid};
   if (rank >= params.size || atomicLoad(&state[STATE_MARKED]) == 0u) { return; }
   if (is_marked(rank)) { return; }
-  let loads = log[log_loads(rank)];
+  let loads = log_words[log_loads(rank)];
   for (var n = 0u; n < loads; n++) {
-    atomicMax(&tables[last_of(log[log_load(rank, n)])], rank + 1u);
+    atomicMax(&tables[last_of(log_words[log_load(rank, n)])], rank + 1u);
   }
-  let stores = log[log_stores(rank)];
+  let stores = log_words[log_stores(rank)];
   for (var n = 0u; n < stores; n++) {
     let slot = log_store(rank, n);
-    if (log[slot] < params.tracked_keys) { atomicStore(&tables[first_of(log[slot])], ~slot); }
+    if (log_words[slot] < params.tracked_keys) { atomicStore(&tables[first_of(log_words[slot])], ~slot); }
   }
 }`;
 
@@ -117,9 +117,9 @@ export const markLater = `
 /** An iteration turns out wrong: to those that run again it has not run. */
 fn mark_later(rank: u32) {
   if (!mark(rank)) { return; }
-  let stores = log[log_stores(rank)];
+  let stores = log_words[log_stores(rank)];
   for (var n = 0u; n < stores; n++) {
-    let key = log[log_store(rank, n)];
+    let key = log_words[log_store(rank, n)];
     if (key < params.tracked_keys) { atomicStore(&tables[first_of(key)], 0u); }
   }
 }`;
@@ -130,9 +130,9 @@ export const cascade = `
   let rank = ${numberInGrid};
   if (rank >= params.size || atomicLoad(&state[STATE_WRONGED]) == 0u) { return; }
   if (rank < atomicLoad(&state[STATE_CURSOR]) || is_marked(rank)) { return; }
-  let loads = log[log_loads(rank)];
+  let loads = log_words[log_loads(rank)];
   for (var n = 0u; n < loads; n++) {
-    if (atomicLoad(&tables[last_of(log[log_load(rank, n)])]) == WRONGED) {
+    if (atomicLoad(&tables[last_of(log_words[log_load(rank, n)])]) == WRONGED) {
       mark_later(rank);
       return;
     }
@@ -145,9 +145,9 @@ export const commit = `
   let rank = ${numberInGrid};
   if (rank >= min(atomicLoad(&state[STATE_STOP]), params.size)) { return; }
   if (atomicLoad(&state[STATE_RECOVERED]) == 0u || is_marked(rank)) { return; }
-  let stores = log[log_stores(rank)];
+  let stores = log_words[log_stores(rank)];
   for (var n = 0u; n < stores; n++) {
     let slot = log_store(rank, n);
-    poke_key(log[slot], log[log_value(slot)]);
+    poke_key(log_words[slot], log_words[log_value(slot)]);
   }
 }`;

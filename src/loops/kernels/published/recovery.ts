@@ -8,15 +8,15 @@ import { stateWords } from "./layout.ts";
 export const mostUndone = 4096;
 
 const load = (key: string, value: string) => `  let slot = earlier_store(${key});
-  if (slot != NONE) { return log[log_value(slot)]; }
+  if (slot != NONE) { return log_words[log_value(slot)]; }
   return ${value};`;
 
 const store = (key: string, value: string) => `  let key = ${key};
   let slot = earlier_store(key);
   if (undone == MOST_UNDONE) { escape(ESCAPE_OVERFLOW); return; }
   if (slot != NONE) {
-    keep_for_undo(TAKEN_BY_SLOT | slot, log[log_value(slot)]);
-    log[log_value(slot)] = bits;
+    keep_for_undo(TAKEN_BY_SLOT | slot, log_words[log_value(slot)]);
+    log_words[log_value(slot)] = bits;
   } else {
     keep_for_undo(key, ${value});
     poke_key(key, bits);
@@ -78,17 +78,17 @@ fn wrong_readers(key: u32) {
 }
 
 fn keep_for_undo(place: u32, bits: u32) {
-  log[log_undo(undone)] = place;
-  log[log_undo(undone) + 1u] = bits;
+  log_words[log_undo(undone)] = place;
+  log_words[log_undo(undone) + 1u] = bits;
   undone += 1u;
 }
 
 fn undo_stores() {
   for (; undone > 0u; undone--) {
-    let place = log[log_undo(undone - 1u)];
-    let bits = log[log_undo(undone - 1u) + 1u];
+    let place = log_words[log_undo(undone - 1u)];
+    let bits = log_words[log_undo(undone - 1u) + 1u];
     if ((place & TAKEN_BY_SLOT) != 0u) {
-      log[log_value(place & ~TAKEN_BY_SLOT)] = bits;
+      log_words[log_value(place & ~TAKEN_BY_SLOT)] = bits;
     } else {
       poke_key(place, bits);
     }
@@ -115,7 +115,7 @@ fn next_marked(cursor: u32) -> u32 {
 fn finish() {
   let stop = atomicLoad(&state[STATE_STOP]);
   if (stop > 0u) {
-    if (!is_marked(stop - 1u) && (log[log_flags(stop - 1u)] & LOG_ENDS) != 0u) { atomicStore(&state[STATE_ENDED], 1u); }
+    if (!is_marked(stop - 1u) && (log_words[log_flags(stop - 1u)] & LOG_ENDS) != 0u) { atomicStore(&state[STATE_ENDED], 1u); }
   }
   atomicStore(&state[STATE_RECOVERED], 1u);
 }
