@@ -12,6 +12,7 @@ export const workgroupsAlongX = (side: Side, numbers: number) => numbers / (LINE
 export const workgroupsAcross = (side: Side, numbers: number) => numbers / (2 * ABREAST * side);
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
+const list = (count: number, item: (i: number) => string) => range(count).map(item).join(", ");
 const number = (value: number) => value.toFixed(9);
 
 /** Complex arithmetic on pairs, and transforms of four of them. */
@@ -76,8 +77,6 @@ function preamble(radix: 4 | 16): string {
 @group(0) @binding(0) var<storage, read> roots: array<vec4f>;
 @group(0) @binding(1) var<storage, read> before: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> after: array<vec4f>;
-
-var<workgroup> tile: array<vec4f, ${radix ** 2 * ABREAST}>;
 ${ARITHMETIC}
 ${radix === 16 ? SIXTEEN : FOUR}
 
@@ -88,34 +87,57 @@ ${powers.join("\n")}
 }`;
 }
 
+/** The numbers that a step leaves go through workgroup memory in two halves, since the less a workgroup takes the more of them run. */
+function exchange(
+  count: number,
+  put: (k: number, half: "xy" | "zw") => string,
+  get: (b: number) => string,
+): string {
+  const puts = (half: "xy" | "zw") => range(count).map((k) => put(k, half));
+  const gets = (name: string) => range(count).map((b) => `let ${name}${b} = ${get(b)};`);
+  return [
+    ...puts("xy"),
+    "workgroupBarrier();",
+    ...gets("first"),
+    "workgroupBarrier();",
+    ...puts("zw"),
+    "workgroupBarrier();",
+    ...gets("second"),
+  ]
+    .map((line) => `  ${line}`)
+    .join("\n");
+}
+
 /**
  * Transforms along y or z, many rows at once: neighbors in a workgroup hold neighbors in memory, and what an invocation
- * gathers lies rows apart. The steps exchange through workgroup memory. Lines lie `stride` vectors apart.
+ * gathers lies rows apart. Lines lie `stride` vectors apart. Odd rows change places in pairs, so that no two invocations
+ * meet in a bank.
  *
  * Source: Nukada, Ogata, Endo, Matsuoka, "Bandwidth intensive 3-D FFT kernel for GPUs using CUDA", SC 2008, with both
  * steps of a line in one pass.
  */
 export function transformAcross(side: Side, stride: number): string {
   const radix = Math.sqrt(side) as 4 | 16;
+  const steps = exchange(
+    radix,
+    (k, half) =>
+      `tile[(${k * radix}u + (local.y ^ ${k % 2}u)) * ${ABREAST}u + local.x] = once[${k}].${half};`,
+    (b) => `tile[(local.y * ${radix}u + (${b}u ^ (local.y & 1u))) * ${ABREAST}u + local.x]`,
+  );
   return /* wgsl */ `${preamble(radix)}
+
+var<workgroup> tile: array<vec2f, ${side * ABREAST}>;
 
 @compute @workgroup_size(${ABREAST}, ${radix})
 fn transformAcross(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
   let column = group.x * ${ABREAST}u + local.x;
-  let first = column / ${stride}u * ${stride * side}u + column % ${stride}u + local.y * ${stride}u;
-  let rows = array(${range(radix)
-    .map((a) => `before[first + ${a * radix * stride}u]`)
-    .join(", ")});
+  let base = column / ${stride}u * ${stride * side}u + column % ${stride}u + local.y * ${stride}u;
+  let rows = array(${list(radix, (a) => `before[base + ${a * radix * stride}u]`)});
   let once = twiddled(short(rows), roots[local.y]);
+${steps}
+  let twice = short(array(${list(radix, (b) => `vec4f(first${b}, second${b})`)}));
 ${range(radix)
-  .map((k) => `  tile[(${k * radix}u + local.y) * ${ABREAST}u + local.x] = once[${k}];`)
-  .join("\n")}
-  workgroupBarrier();
-  let twice = short(array(${range(radix)
-    .map((b) => `tile[(local.y * ${radix}u + ${b}u) * ${ABREAST}u + local.x]`)
-    .join(", ")}));
-${range(radix)
-  .map((k) => `  after[first + ${k * radix * stride}u] = twice[${k}];`)
+  .map((k) => `  after[base + ${k * radix * stride}u] = twice[${k}];`)
   .join("\n")}
 }`;
 }
@@ -126,31 +148,26 @@ ${range(radix)
  */
 export function transformAlongX(side: Side): string {
   const radix = Math.sqrt(side) as 4 | 16;
-  const half = radix / 2;
-  const put = range(half).flatMap((m) =>
-    [0, 1].map((c) => {
-      const part = c === 0 ? "xy" : "zw";
-      const pair = `vec4f(once[${2 * m}].${part}, once[${2 * m + 1}].${part})`;
-      return `  tile[line + (2u * local.x + ${c}u) * ${half}u + (${m}u ^ local.x)] = ${pair};`;
-    }),
+  const pairs = radix / 2;
+  const steps = exchange(
+    pairs,
+    (m, half) =>
+      `tile[line + local.x * ${pairs}u + (${m}u ^ local.x)] = vec4f(once[${2 * m}].${half}, once[${2 * m + 1}].${half});`,
+    (j) => `tile[line + ${j * pairs}u + (local.x ^ ${j}u)]`,
   );
   return /* wgsl */ `${preamble(radix)}
 
-@compute @workgroup_size(${half}, ${LINES})
+var<workgroup> tile: array<vec4f, ${(LINES * side) / 4}>;
+
+@compute @workgroup_size(${pairs}, ${LINES})
 fn transformAlongX(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
-  let first = (group.x * ${LINES}u + local.y) * ${side / 2}u + local.x;
-  let line = local.y * ${side / 2}u;
-  let pairs = array(${range(radix)
-    .map((a) => `before[first + ${a * half}u]`)
-    .join(", ")});
-  let once = twiddled(short(pairs), roots[local.x]);
-${put.join("\n")}
-  workgroupBarrier();
-  let twice = short(array(${range(radix)
-    .map((b) => `tile[line + ${b * half}u + (local.x ^ ${b >> 1}u)]`)
-    .join(", ")}));
+  let base = (group.x * ${LINES}u + local.y) * ${side / 2}u + local.x;
+  let line = local.y * ${side / 4}u;
+  let once = twiddled(short(array(${list(radix, (a) => `before[base + ${a * pairs}u]`)})), roots[local.x]);
+${steps}
+  let twice = short(array(${list(radix, (b) => `${b % 2 ? "second" : "first"}${b >> 1}`)}));
 ${range(radix)
-  .map((k) => `  after[first + ${k * half}u] = twice[${k}];`)
+  .map((k) => `  after[base + ${k * pairs}u] = twice[${k}];`)
   .join("\n")}
 }`;
 }

@@ -31,8 +31,8 @@ export const memoryCatalog: readonly MemoryEntry[] = [
   },
   ...[1024, 2048, 4096, 8192, 16_384].map((bodies) => ({
     name: `nBody${bodies}`,
-    small: () => nBody.create({ bodies: bodies / 16, steps: 1 }),
-    full: () => nBody.create({ bodies, steps: 1 }),
+    small: () => nBody.create({ bodies: bodies / 64, steps: 1, parts: 4 }),
+    full: () => nBody.create({ bodies, steps: 1, parts: 4 }),
   })),
   ...([16, 8, 4] as const).map((bytesPerElement) => ({
     name: `copy${bytesPerElement}`,
