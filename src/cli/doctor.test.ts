@@ -1,12 +1,10 @@
 import { Readable, Writable } from "node:stream";
 import { expect, it, vi } from "vitest";
-import { diagnoseAdapters } from "../runtime/adapterDiagnosis.ts";
+import type { AdapterDiagnosis } from "../runtime/adapterDiagnosis.ts";
 import { doctorCommand } from "./doctor.ts";
 
-vi.mock("../runtime/adapterDiagnosis.ts");
-
 it("fails, and says what to do, where there is no adapter", async () => {
-  vi.mocked(diagnoseAdapters).mockResolvedValue({
+  const diagnose = async (): Promise<AdapterDiagnosis> => ({
     ok: false,
     platform: "linux-x64",
     node: "v20.19.0",
@@ -26,7 +24,7 @@ it("fails, and says what to do, where there is no adapter", async () => {
   });
   const finish = vi.fn();
   const io = { stdin: Readable.from([]), stdout, stderr: stdout };
-  await doctorCommand(io, finish).parseAsync([], { from: "user" });
+  await doctorCommand(io, finish, diagnose).parseAsync([], { from: "user" });
   expect(finish).toHaveBeenCalledExactlyOnceWith(1);
   expect(written).toContain(
     "error[BELAY301]: no WebGPU adapter can be opened\n  help: install a GPU driver\n",

@@ -5,7 +5,11 @@ import { colorsFor, type Io } from "./io.ts";
 import { alignColumns } from "./table.ts";
 
 /** `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes right. */
-export function doctorCommand(io: Io, finish: (status: number) => void): Command {
+export function doctorCommand(
+  io: Io,
+  finish: (status: number) => void,
+  diagnose: () => Promise<AdapterDiagnosis> = diagnoseAdapters,
+): Command {
   return new Command("doctor")
     .summary("show the adapter that is used, and test it")
     .description(
@@ -13,7 +17,7 @@ export function doctorCommand(io: Io, finish: (status: number) => void): Command
     )
     .option("--json", "print the findings as JSON", false)
     .action(async ({ json }: { json: boolean }) => {
-      const diagnosis = await diagnoseAdapters();
+      const diagnosis = await diagnose();
       io.stdout.write(json ? `${JSON.stringify(diagnosis, null, 2)}\n` : render(diagnosis, io));
       finish(diagnosis.ok ? exitStatus.ok : exitStatus.failed);
     });

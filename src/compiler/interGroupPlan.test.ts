@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DawnValidator, startDawn } from "../../test/dawnValidator.ts";
-import type { ProtectOptions } from "./contract.ts";
+import { type ProtectOptions, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 let dawn: DawnValidator;
@@ -101,7 +101,7 @@ describe("the report", () => {
   it("has cells for signatures, and mail for those who wait", () => {
     const layout = (body: string, options: ProtectOptions = {}) =>
       guard(`${declarations} ${kernel(body)}`, options).layout!;
-    expect(layout("b[i] = 1u;")).toMatchObject({ cells: 4096, bytes: 4 * (208 + 4096) });
+    expect(layout("b[i] = 1u;")).toMatchObject({ cells: 4096, bytes: 4 * (reportWords.total + 4096) });
     expect(layout("b[i] = 1u;", { check: "store" }).cells).toBe(0);
     expect(layout("b[i] = 1u;", { check: "store" }).bytes).toBeGreaterThan(2 ** 22);
   });

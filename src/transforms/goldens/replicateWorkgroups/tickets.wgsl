@@ -90,7 +90,11 @@ fn belay_leave_place() {
   workgroupBarrier();
   if (belay_local == 0u) {
     let place = &belay_report.places[belay_place];
-    let mark = belay_stamp + select(0u, 0x80000000u, atomicLoad(&belay_given_up) != 0u);
+    let has_given_up = atomicLoad(&belay_given_up) != 0u;
+    for (var i = 0u; i < belay_patience && !(belay_place_is_free | has_given_up); i++) {
+      belay_place_is_free = atomicLoad(place) == ~belay_stamp_before;
+    }
+    let mark = belay_stamp + select(0u, 0x80000000u, has_given_up);
     if ((atomicExchange(place, mark) | 0x80000000u) == (belay_stamp | 0x80000000u)) {
       atomicStore(place, ~belay_stamp);
     }
