@@ -1,5 +1,6 @@
 /** The transforms of a protection, in their order. */
 import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { schemes } from "../codes/scheme.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -12,7 +13,6 @@ import { Strikes } from "../transforms/faults/strikes.ts";
 import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemory.ts";
 import { armedTrigger } from "../transforms/faults/trigger.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
-import { schemes } from "../codes/scheme.ts";
 import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
 import { protectMemory } from "../transforms/memory/protectMemory.ts";
 import type { Names } from "../transforms/names.ts";
@@ -20,12 +20,7 @@ import { repeatInvocations } from "../transforms/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
 import { replicateWorkgroupMemory } from "../transforms/replicateWorkgroupMemory.ts";
 import { doublingOf, replicateWorkgroups } from "../transforms/replicateWorkgroups.ts";
-import {
-  CheckSites,
-  cellCount,
-  type ReportLayout,
-  reportWords,
-} from "../transforms/reportBuffer.ts";
+import { CheckSites, cellCount, type ReportLayout, reportWords } from "../transforms/reportBuffer.ts";
 import { shadowBuffers } from "../transforms/shadowBuffers.ts";
 import type { GlobalVariable, Module } from "../wgsl/ast.ts";
 import { print } from "../wgsl/printer.ts";
@@ -69,7 +64,9 @@ export function transform(
 
   // The report, and faults in the source.
   step(declareReport(program, names, { ...layout, mail }));
-  const trigger = isProfile ? countingTrigger(names) : armedTrigger(names, { redundancy, pairing, subgroups });
+  const trigger = isProfile
+    ? countingTrigger(names)
+    : armedTrigger(names, { redundancy, pairing, subgroups });
   const strikes = new Strikes(names, trigger);
   const struck = { sites: faultSites, strikes, entryPoints };
   if (inject && subgroups) step(enableSubgroups(program));
@@ -135,7 +132,9 @@ export function transform(
     const isShared = (variable: string) => intra && pairing !== "passes" && !replicated.has(variable);
     step(strikeWorkgroupMemory(program, names, { ...struck, functions: functions(), isShared }));
   }
-  const checking = [...memoryPlans].flatMap(([name, plan]) => (plan.arena ? [{ name, arena: plan.arena, plan }] : []));
+  const checking = [...memoryPlans].flatMap(([name, plan]) =>
+    plan.arena ? [{ name, arena: plan.arena, plan }] : [],
+  );
   const shadows = shadowBindings(
     unique,
     report,
@@ -163,6 +162,7 @@ export function transform(
         rows: memory.coded.length,
         kernels: checking.map(({ name, arena, plan }) => ({
           arena,
+          entryPoint: name,
           functions: functions(new Set([name])),
           checked: new Map(
             plan.variables.flatMap(({ mode, index, scheme, variable }) =>

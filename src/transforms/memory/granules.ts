@@ -18,6 +18,18 @@ export interface CheckedVariable {
 /** How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic operations. */
 export type ArenaAccess = "read" | "read_write" | "atomic";
 
+/**
+ * How a granule is loaded: checked and corrected; with its syndrome added to `bad`, for whoever looks there later; or, where
+ * WGSL demands a value that is uniform, as it is, so that an error counts as one that can't be corrected.
+ */
+export type LoadKind = "corrected" | "peeked" | "uniform";
+
+/** The variable of granules that stands for a buffer. */
+export interface GranuleWords {
+  readonly name: string;
+  readonly isUniform: boolean;
+}
+
 export interface GranulesOptions {
   readonly arena: BindingPoint;
   readonly table: BindingPoint;
@@ -59,43 +71,49 @@ export class Granules {
     return `${this.#table()}[${index}].y`;
   }
 
-  /**
-   * `fn(granule: u32) -> W`, which checks what it loads and corrects it. Where the value must be uniform for WGSL, it is
-   * what memory has: an error then counts as one that can't be corrected.
-   */
-  load(
-    variable: CheckedVariable,
-    words: string,
-    arena: ArenaAccess,
-    isUniformBuffer: boolean,
-    keepsUniform = false,
-  ): string {
-    const { name, index, scheme } = variable;
-    const load = this.#names.the(`${keepsUniform ? "load_uniform" : "load"}_${name}_${arena}`);
+  /** `fn(granule: u32) -> W`. */
+  load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
+    const { index, scheme } = variable;
+    const load = this.#names.the(`${kind}_${variable.name}_${arena}`);
     return this.#make(load, () => {
       const type = wordsType(scheme.granuleBytes);
-      const code = this.#code(scheme);
-      const repair = keepsUniform
-        ? `if (syndrome != 0u) { ${this.#found()}(${memoryStatus.uncorrectable - 1}u, ${index}u, granule, syndrome); }`
-        : `if (syndrome != 0u) { return ${this.#repaired(scheme)}(data, syndrome, ${index}u, granule); }`;
       return quote().declarations`fn ${load}(granule: u32) -> ${type} {
-        let data = ${isUniformBuffer ? uniformGranule(words, scheme.granuleBytes) : `${words}[granule]`};
-        let syndrome = ${code}syndrome(data, ${this.check(variable, arena, "granule")});
-        ${repair}
+        let data = ${this.asIs(variable, words, "granule")};
+        let syndrome = ${this.#code(scheme)}syndrome(data, ${this.check(variable, arena, "granule")});
+        ${
+          {
+            corrected: `if (syndrome != 0u) { return ${this.#repaired(scheme)}(data, syndrome, ${index}u, granule); }`,
+            peeked: `${this.#bad()} |= syndrome;`,
+            uniform: `if (syndrome != 0u) { ${this.#found()}(${memoryStatus.uncorrectable - 1}u, ${index}u, granule, syndrome); }`,
+          }[kind]
+        }
         return data;
       }`;
     });
   }
 
+  /** The granule as memory has it, as WGSL. */
+  asIs({ scheme }: CheckedVariable, { name, isUniform }: GranuleWords, granule: string): string {
+    return isUniform ? uniformGranule(name, granule, scheme.granuleBytes) : `${name}[${granule}]`;
+  }
+
+  /** The private variable of a granule that is loaded once. */
+  kept({ name, scheme }: CheckedVariable, granule: string): string {
+    return this.#make(
+      this.#names.the(`kept_${name}_${granule.slice(0, -1)}`),
+      (kept) => quote().declarations`var<private> ${kept}: ${wordsType(scheme.granuleBytes)};`,
+    );
+  }
+
   /** `fn(granule: u32, data: W)`, which stores the check word too. */
-  store(variable: CheckedVariable, words: string, arena: ArenaAccess): string {
+  store(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
     const { name, scheme } = variable;
     const store = this.#names.the(`store_${name}_${arena}`);
     return this.#make(store, () => {
       const check = `${this.#code(scheme)}encode(data)`;
       const at = this.#place(variable, arena, "granule");
       return quote().declarations`fn ${store}(granule: u32, data: ${wordsType(scheme.granuleBytes)}) {
-        ${words}[granule] = data;
+        ${words.name}[granule] = data;
         ${arena === "atomic" ? `atomicStore(&${at}, ${check});` : `${at} = ${check};`}
       }`;
     });
@@ -133,6 +151,11 @@ export class Granules {
       this.#names.the(`${scheme.name}_`),
       (prefix) => quote().declarations`${scheme.wgsl(prefix)}`,
     );
+  }
+
+  /** The syndromes so far of what was peeked at, together. */
+  #bad(): string {
+    return this.#make(this.#names.the("bad"), (name) => quote().declarations`var<private> ${name}: u32;`);
   }
 
   /** The function for the rare case, which is not part of each load. */
@@ -184,9 +207,9 @@ export function wordsType(granuleBytes: number): string {
 }
 
 /** A granule of a uniform buffer, whose arrays have elements of 16 bytes. */
-function uniformGranule(words: string, granuleBytes: number): string {
-  if (granuleBytes === 16) return `${words}[granule]`;
-  if (granuleBytes === 4) return `${words}[granule / 4u][granule % 4u]`;
-  const pair = `${words}[granule / 2u]`;
-  return `select(${pair}.zw, ${pair}.xy, granule % 2u == 0u)`;
+function uniformGranule(words: string, granule: string, granuleBytes: number): string {
+  if (granuleBytes === 16) return `${words}[${granule}]`;
+  if (granuleBytes === 4) return `${words}[${granule} / 4u][${granule} % 4u]`;
+  const pair = `${words}[${granule} / 2u]`;
+  return `select(${pair}.zw, ${pair}.xy, ${granule} % 2u == 0u)`;
 }

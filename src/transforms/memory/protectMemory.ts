@@ -13,30 +13,55 @@
  * Order:    last: redundancy sees the program's own accesses.
  * Source:   Maruyama, Nukada and Matsuoka 2009, section 4, with check words apart from the data.
  */
+import { builtinFunction } from "../../analysis/effects.ts";
+import { rootVariable } from "../../analysis/places.ts";
 import { uniformity } from "../../analysis/uniformity.ts";
-import type { FunctionDeclaration, GlobalVariable, Module } from "../../wgsl/ast.ts";
+import type {
+  CallExpression,
+  FunctionDeclaration,
+  GlobalVariable,
+  Module,
+  Statement,
+} from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
 import { walk } from "../../wgsl/traverse.ts";
 import { mapFunctions } from "../mapFunctions.ts";
 import type { Names } from "../names.ts";
+import {
+  AccessFunctions,
+  type CheckedKernel,
+  type MadeFunctions,
+  type UniformGranules,
+} from "./accessFunctions.ts";
 import { Granules, type GranulesOptions } from "./granules.ts";
-import { type CheckedKernel, WordBuffers } from "./wordBuffers.ts";
+import { WordBuffers } from "./wordBuffers.ts";
 
 export interface ProtectMemoryOptions extends GranulesOptions {
   /** What the functions of each kernel check; no two kernels share one that accesses a checked variable. */
-  readonly kernels: readonly (Omit<CheckedKernel, "uniform"> & {
+  readonly kernels: readonly (CheckedKernel & {
+    readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;
   })[];
 }
 
 export function protectMemory(program: Program, names: Names, options: ProtectMemoryOptions): Module {
   const granules = new Granules(names, options);
-  const buffers = new WordBuffers(program, names, granules);
+  const made: MadeFunctions = new Map();
   const uniform = uniformity(program).expressions;
-  const module = mapFunctions(program.module, (fn) => {
-    const kernel = options.kernels.find(({ functions }) => functions.has(fn));
-    return kernel ? buffers.function(fn, { ...kernel, uniform }) : fn;
-  });
+  const hasEffects = effectsOf(program);
+  const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
+  for (const { functions, entryPoint, ...kernel } of options.kernels) {
+    const uniforms: UniformGranules = new Map();
+    const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made });
+    // What depends only on memory that nobody stores to is uniform when it is corrected, too.
+    const uniformKind = kernel.arena === "read" ? "corrected" : "uniform";
+    const buffers = new WordBuffers(program, names, { access, uniform, uniformKind, hasEffects });
+    for (const fn of functions) rewritten.set(fn, buffers.function(fn));
+    for (const fn of functions)
+      if (fn.name === entryPoint) rewritten.set(fn, keeping(rewritten.get(fn)!, names, uniforms));
+  }
+  const module = mapFunctions(program.module, (fn) => rewritten.get(fn) ?? fn);
   const named = new Set<string>();
   for (const declaration of module.declarations) {
     walk(declaration, (node) => {
@@ -50,7 +75,49 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
     declarations: [
       ...module.declarations.filter((d) => d.kind !== "globalVariable" || !isGone(d)),
       ...granules.declarations,
-      ...buffers.declarations,
+      ...[...made.values()].flatMap(({ declarations }) => declarations),
     ],
   };
+}
+
+/** The entry point with the granules loaded that it keeps, once it knows who it is. */
+function keeping(fn: FunctionDeclaration, names: Names, uniforms: UniformGranules): FunctionDeclaration {
+  const { statements } = fn.body;
+  const isOwn = (statement: Statement) =>
+    statement.kind === "assign" &&
+    statement.target?.kind === "identifier" &&
+    names.isGenerated(statement.target.name);
+  const known = statements.findIndex((statement) => !isOwn(statement));
+  const loads = [...uniforms].flatMap(
+    ([kept, { load }]) => quote(fn.nameSpan).statements`${kept} = ${load};`,
+  );
+  return {
+    ...fn,
+    body: { ...fn.body, statements: [...statements.slice(0, known), ...loads, ...statements.slice(known)] },
+  };
+}
+
+/** Whether a call may change what others see, or wait for them: loads must not run ahead of it. */
+function effectsOf(program: Program): (call: CallExpression) => boolean {
+  const known = new Map<FunctionDeclaration, boolean>();
+  const inFunction = (fn: FunctionDeclaration): boolean => {
+    const before = known.get(fn);
+    if (before !== undefined) return before;
+    let found = false;
+    walk(fn.body, (node) => {
+      if (node.kind === "call" && inCall(node)) found = true;
+      const target = node.kind === "assign" || node.kind === "increment" ? node.target : null;
+      if (target && rootVariable(program, target)) found = true;
+    });
+    known.set(fn, found);
+    return found;
+  };
+  const inCall = (call: CallExpression): boolean => {
+    const name = builtinFunction(program, call);
+    if (name) return /^atomic|Barrier$|^workgroupUniformLoad$|^textureStore$/.test(name);
+    const target = program.targetOf(call.callee);
+    if (target?.kind !== "function") return false;
+    return call.args.some((arg) => program.typeOf(arg).kind === "pointer") || inFunction(target);
+  };
+  return inCall;
 }

@@ -1,221 +1,228 @@
 /**
- * Rewrites the accesses to coded buffers as accesses to granules of words.
+ * Rewrites the accesses to coded buffers in functions as calls of functions on granules.
  *
- * Before:  @group(0) @binding(0) var<storage> a: array<f32>;    x = a[i];   b[i] = v;
- * After:   @group(0) @binding(0) var<storage> granules_a: array<vec4<u32>>;
- *          fn load_1(i: u32) -> f32 { let at = min(i, length - 1); ... bitcast<f32>(word) }
- *          x = load_1(i);   store_1(i, v);
+ * Before:  let x = a[i] + a[j];   b[i] = x;
+ * After:   var v = peek_1(i); var w = peek_1(j);
+ *          if (bad != 0) { bad = 0; v = load_1(i); w = load_1(j); }
+ *          let x = v + w;   store_1(i, x);
  *
- * An access becomes a call where it stands, of one function for each shape of place. Indices are clamped to the arrays that
- * the program has, whose lengths follow from the size that the program has bound: what is out of bounds there never
- * reaches padding, another buffer or a wrong check word.
+ * Loads run ahead of the statements that use them, as many as do not depend on each other, with one look at their syndromes
+ * together: a branch behind each load would keep the next one waiting. Only where something is wrong they run again, one
+ * by one. What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
  *
- * Requires: access normal form, declareReport.   Ensures: valid module.
- * Order:    last: redundancy sees the program's own accesses.
+ * Indices are clamped to the arrays that the program has, whose lengths follow from the size that the program has bound:
+ * what is out of bounds there never reaches padding, another buffer or a wrong check word.
  */
-import { builtinFunction } from "../../analysis/effects.ts";
-import { addressSpaceOf, placeOf, rootVariable } from "../../analysis/places.ts";
-import type {
-  Declaration,
-  Expression,
-  FunctionDeclaration,
-  GlobalVariable,
-  Statement,
-} from "../../wgsl/ast.ts";
-import { sizeOf, strideOf } from "../../wgsl/layout.ts";
-import type { Program } from "../../wgsl/program.ts";
-import { quote } from "../../wgsl/quote.ts";
-import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
-import type { ArrayType, Type } from "../../wgsl/types.ts";
-import type { Names } from "../names.ts";
-import { type Address, indexed, moved } from "./address.ts";
-import { typedSteps } from "./coverage.ts";
-import type { ArenaAccess, CheckedVariable, Granules } from "./granules.ts";
-import { ValueWriter } from "./valueWriter.ts";
-import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
-/** What a kernel does about its buffers. */
-export interface CheckedKernel {
-  readonly arena: ArenaAccess;
-  /** By the names of the variables. */
-  readonly checked: ReadonlyMap<string, CheckedVariable>;
-  /** The expressions whose values WGSL demands to be uniform. */
+import { builtinFunction } from "../../analysis/effects.ts";
+import { rootIdentifier } from "../../analysis/places.ts";
+import type { Block, CallExpression, Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
+import type { Program, Target } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
+import type { Names } from "../names.ts";
+import type { AccessFunctions } from "./accessFunctions.ts";
+import type { LoadKind } from "./granules.ts";
+
+export interface WordBuffersOptions {
+  readonly access: AccessFunctions;
+  /** The expressions whose values WGSL demands to be uniform, and how they are loaded. */
   readonly uniform: ReadonlySet<Expression>;
+  readonly uniformKind: LoadKind;
+  /** Whether a call may store to memory, or wait for others. */
+  readonly hasEffects: (call: CallExpression) => boolean;
 }
 
-/** A place as a function computes it: its parameters' values, and what is known of it. */
-interface OpenPlace {
-  readonly variable: GlobalVariable;
-  readonly type: Type;
-  readonly address: Address;
-  readonly indices: readonly Expression[];
-  /** What clamps the indices. */
-  readonly statements: readonly string[];
+/** Loads that run ahead. */
+interface Group {
+  readonly names: { readonly name: string; readonly peek: Expression; readonly load: Expression }[];
+  readonly statements: Statement[];
+  /** What the statements declare or assign. */
+  readonly changed: Set<Target>;
 }
 
 export class WordBuffers {
   readonly #program: Program;
   readonly #names: Names;
-  readonly #granules: Granules;
-  /** The functions made, and their names, by their text behind the name. */
-  readonly #functions = new Map<string, { readonly name: string; readonly declarations: Declaration[] }>();
-  #kernel: CheckedKernel = { arena: "read", checked: new Map(), uniform: new Set() };
+  readonly #options: WordBuffersOptions;
+  /** Where loads may run ahead to now. */
+  #group: Group | undefined;
 
-  constructor(program: Program, names: Names, granules: Granules) {
+  constructor(program: Program, names: Names, options: WordBuffersOptions) {
     this.#program = program;
     this.#names = names;
-    this.#granules = granules;
+    this.#options = options;
   }
 
-  get declarations(): Declaration[] {
-    return [...this.#functions.values()].flatMap(({ declarations }) => declarations);
+  function(fn: FunctionDeclaration): FunctionDeclaration {
+    return { ...fn, body: this.#block(fn.body) };
   }
 
-  function(fn: FunctionDeclaration, kernel: CheckedKernel): FunctionDeclaration {
-    this.#kernel = kernel;
-    return { ...fn, body: mapChildren(fn.body, (node) => this.#node(node, false)) };
+  #block(block: Block): Block {
+    const statements: Statement[] = [];
+    let group = emptyGroup();
+    const close = () => {
+      statements.push(...this.#closed(group));
+      group = emptyGroup();
+    };
+    for (const statement of block.statements) {
+      if (!this.#admits(group, statement)) close();
+      this.#group = this.#hasEffects(statement) ? undefined : group;
+      group.statements.push(...this.#statement(statement));
+      this.#group = undefined;
+      const changed = this.#changedBy(statement);
+      if (changed) group.changed.add(changed);
+      else close();
+    }
+    close();
+    return { ...block, statements };
   }
 
-  #node(node: AnyNode, isUniform: boolean): AnyNode | Statement[] {
-    if (isExpression(node)) return this.#value(node, isUniform);
-    if (node.kind === "assign" && node.target && this.#checked(node.target))
-      return this.#store(node.target, node.value);
-    return mapChildren(node, (child) => this.#node(child, false));
+  #closed({ names, statements }: Group): Statement[] {
+    if (names.length === 0) return statements;
+    const bad = this.#names.the("bad");
+    const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
+    const loads = names.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
+    return [...peeks, ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} }`, ...statements];
   }
 
-  #value(expression: Expression, inUniform: boolean): Expression {
-    const isUniform = inUniform || this.#kernel.uniform.has(expression);
-    const checked = this.#checked(expression);
+  /** Whether the loads of a statement do not depend on what the group declares or assigns. */
+  #admits({ changed }: Group, statement: Statement): boolean {
+    let admitted = true;
+    const visit = (node: AnyNode, inLoad: boolean): void => {
+      if (node.kind === "block") return;
+      const isLoad = inLoad || (isExpression(node) && this.#options.access.checked(node) !== undefined);
+      if (isLoad && node.kind === "identifier") {
+        const target = this.#program.targetOf(node);
+        if (target && changed.has(target)) admitted = false;
+      }
+      mapChildren(node, (child) => {
+        visit(child, isLoad);
+        return child;
+      });
+    };
+    visit(statement, false);
+    return admitted;
+  }
+
+  /** The local that a statement declares or assigns, and nothing else; undefined for statements that do more. */
+  #changedBy(statement: Statement): Target | undefined {
+    if (this.#hasEffects(statement)) return undefined;
+    if (statement.kind === "let" || statement.kind === "var") return statement;
+    if (statement.kind !== "assign" && statement.kind !== "increment") return undefined;
+    const root = statement.target && rootIdentifier(statement.target);
+    const target = root && this.#program.targetOf(root);
+    return target?.kind === "var" ? target : undefined;
+  }
+
+  #hasEffects(statement: Statement): boolean {
+    let found = false;
+    walk(statement, (node) => {
+      if (node.kind === "block") return false;
+      if (node.kind === "call" && this.#options.hasEffects(node)) found = true;
+      return true;
+    });
+    return found;
+  }
+
+  #statement(statement: Statement): Statement[] {
+    switch (statement.kind) {
+      case "block":
+        return [this.#block(statement)];
+      case "assign": {
+        const { target, value } = statement;
+        if (!target || !this.#options.access.checked(target)) break;
+        const { name, indices } = this.#options.access.store(target);
+        const args = [...indices.map((index) => quote(index.span).expression`u32(${index})`), value];
+        return quote(statement.span).statements`${name}(${args});`;
+      }
+      case "if": {
+        const condition = this.#value(statement.condition);
+        const then = this.#nested(statement.then);
+        const otherwise = statement.otherwise && this.#nested(statement.otherwise);
+        return [{ ...statement, condition, then, otherwise } as Statement];
+      }
+      case "switch": {
+        const selector = this.#value(statement.selector);
+        const clauses = statement.clauses.map((clause) => ({
+          ...clause,
+          body: this.#nested(clause.body) as Block,
+        }));
+        return [{ ...statement, selector, clauses }];
+      }
+      case "loop":
+      case "for":
+      case "while":
+        return [this.#nested(statement) as Statement];
+    }
+    return [mapChildren(statement, (child) => (isExpression(child) ? this.#value(child) : child))];
+  }
+
+  /** What is evaluated later or not at all: its loads stay in it. */
+  #nested(node: AnyNode): AnyNode {
+    const group = this.#group;
+    this.#group = undefined;
+    const visit = (each: AnyNode): AnyNode => {
+      if (each.kind === "block") return this.#block(each);
+      return isExpression(each) ? this.#value(each) : mapChildren(each, visit);
+    };
+    const result = visit(node);
+    this.#group = group;
+    return result;
+  }
+
+  #value(expression: Expression, inUniform = false): Expression {
+    const { access, uniform } = this.#options;
+    const isUniform = inUniform || uniform.has(expression);
+    const checked = access.checked(expression);
     if (checked) {
       if (this.#program.typeOf(expression).kind === "reference") return this.#load(expression, isUniform);
       // What is left of pointers keeps a binding in use.
       if (expression.kind === "unary" && expression.operator === "&")
-        return quote(expression.span).expression`&${this.#words(checked)}`;
+        return quote(expression.span).expression`&${access.words(checked)}`;
     }
     if (expression.kind === "call" && builtinFunction(this.#program, expression) === "arrayLength") {
       const [pointer] = expression.args;
-      if (pointer?.kind === "unary" && this.#checked(pointer)) return this.#length(pointer.operand);
+      if (pointer?.kind === "unary" && access.checked(pointer))
+        return quote(expression.span).expression`${access.length(pointer.operand)}()`;
     }
-    return mapChildren(expression, (node) => this.#node(node, isUniform)) as Expression;
+    const isShortCircuit =
+      expression.kind === "binary" && (expression.operator === "&&" || expression.operator === "||");
+    if (isShortCircuit) {
+      const left = this.#value(expression.left, isUniform);
+      const group = this.#group;
+      this.#group = undefined;
+      const right = this.#value(expression.right, isUniform);
+      this.#group = group;
+      return { ...expression, left, right };
+    }
+    return mapChildren(expression, (node) => (isExpression(node) ? this.#value(node, isUniform) : node));
   }
 
   #load(expression: Expression, isUniform: boolean): Expression {
-    const place = this.#open(expression);
-    const code = this.#codeOf(place.variable, isUniform);
-    const reader = new ValueReader(code);
-    const value = reader.value(place.type, place.address);
-    const body = [...place.statements, ...reader.statements, `return ${value};`];
-    const name = this.#function("load", `(${this.#parameters(place)}) -> ${typeText(place.type)}`, body);
-    const args = place.indices.map(
-      (index) => quote(index.span).expression`u32(${this.#value(index, isUniform)})`,
-    );
-    return quote(expression.span).expression`${name}(${args})`;
-  }
-
-  /** The operands are stable, so nothing is loaded in them. */
-  #store(target: Expression, value: Expression): Statement[] {
-    const place = this.#open(target);
-    const writer = new ValueWriter(this.#codeOf(place.variable, false), place.address.terms);
-    const stored = this.#names.the("value");
-    writer.put(place.type, place.address.at, stored);
-    const body = [...place.statements, ...writer.finish()];
-    const name = this.#function(
-      "store",
-      `(${this.#parameters(place, `${stored}: ${typeText(place.type)}`)})`,
-      body,
-    );
-    const args = place.indices.map((index) => quote(index.span).expression`u32(${index})`);
-    return quote(target.span).statements`${name}(${[...args, value]});`;
-  }
-
-  /** The length of a runtime-sized array, which follows from the size of the binding. */
-  #length(array: Expression): Expression {
-    const place = placeOf(this.#program, array);
-    if (place?.type.kind !== "array") throw new Error("only an array has a length");
-    const { address } = this.#open(array);
-    const checked = this.#checked(array)!;
-    const body = [
-      `_ = &${this.#words(checked)};`,
-      `return ${this.#lengthOf(checked, address.at, place.type)};`,
-    ];
-    return quote(array.span).expression`${this.#function("length", "() -> u32", body)}()`;
-  }
-
-  #lengthOf(checked: CheckedVariable, at: number, type: ArrayType): string {
-    const bytes = this.#granules.bytesOf(checked);
-    return `${at === 0 ? bytes : `(${bytes} - ${at}u)`} / ${strideOf(type)}u`;
-  }
-
-  #open(expression: Expression): OpenPlace {
-    const place = placeOf(this.#program, expression);
-    const checked = this.#checked(expression);
-    if (!place || !checked) throw new Error("accesses to coded buffers are places");
-    let address: Address = { terms: [], at: 0 };
-    const indices: Expression[] = [];
-    const statements: string[] = [];
-    for (const { of, step, known } of typedSteps(this.#program, place)) {
-      if (step.kind === "member") address = moved(address, step.offset);
-      else if (known !== undefined) address = moved(address, known * step.stride);
-      else {
-        const name = this.#names.the(`at_${statements.length + 1}`);
-        const index = this.#names.the(`index_${indices.push(step.index)}`);
-        statements.push(`let ${name} = min(${index}, ${this.#lastOf(checked, of, address.at)});`);
-        address = indexed(address, name, step.stride);
-      }
-    }
-    return { variable: place.variable, type: place.type, address, indices, statements };
-  }
-
-  /** The last index of a type's elements, as WGSL. */
-  #lastOf(checked: CheckedVariable, type: Type, at: number): string {
-    if (type.kind === "vector") return `${type.size - 1}u`;
-    if (type.kind === "matrix") return `${type.columns - 1}u`;
-    if (type.kind !== "array") throw new Error(`a ${type.kind} has no elements`);
-    return type.count === "runtime"
-      ? `${this.#lengthOf(checked, at, type)} - 1u`
-      : `${Number(type.count) - 1}u`;
-  }
-
-  #codeOf(variable: GlobalVariable, isUniform: boolean): GranuleCode {
-    const checked = this.#kernel.checked.get(variable.name)!;
-    const { arena } = this.#kernel;
-    const words = this.#words(checked);
-    const inUniformBuffer = addressSpaceOf(variable) === "uniform";
-    // What only depends on memory that nobody stores to is uniform as it is.
-    const keepsUniform = isUniform && arena !== "read";
-    let names = 0;
-    return {
-      granuleBytes: checked.scheme.granuleBytes,
-      load: (granule) =>
-        `${this.#granules.load(checked, words, arena, inUniformBuffer, keepsUniform)}(${granule})`,
-      store: (granule, data) => `${this.#granules.store(checked, words, arena)}(${granule}, ${data});`,
-      fresh: (base) => this.#names.the(`${base}_${++names}`),
+    const { access, uniformKind } = this.#options;
+    const { expression: make } = quote(expression.span);
+    const group = isUniform ? undefined : this.#group;
+    const call = (kind: LoadKind, args?: readonly Expression[]) => {
+      const { name, indices } = access.load(expression, kind);
+      const own =
+        args ?? indices.map((index) => quote(index.span).expression`u32(${this.#value(index, isUniform)})`);
+      return { name, args: own };
     };
-  }
-
-  #words({ name, scheme }: CheckedVariable): string {
-    const variable = this.#program.module.declarations.find(
-      (declaration) => declaration.kind === "globalVariable" && declaration.name === name,
-    ) as GlobalVariable;
-    return this.#granules.words(variable, scheme, sizeOf(this.#program.declaredTypeOf(variable)));
-  }
-
-  /** What is known of the coded variable at the root of a place or of a pointer to it. */
-  #checked(expression: Expression): CheckedVariable | undefined {
-    const root = rootVariable(this.#program, expression);
-    return root && this.#kernel.checked.get(root.variable.name);
-  }
-
-  #parameters({ indices }: OpenPlace, ...others: readonly string[]): string {
-    return [...indices.map((_, i) => `${this.#names.the(`index_${i + 1}`)}: u32`), ...others].join(", ");
-  }
-
-  #function(base: string, signature: string, body: readonly string[]): string {
-    const text = `${signature} { ${body.join(" ")} }`;
-    const known = this.#functions.get(text);
-    if (known) return known.name;
-    const name = this.#names.fresh(base);
-    this.#functions.set(text, { name, declarations: quote().declarations`fn ${name}${text}` });
-    return name;
+    if (!group) {
+      const { name, args } = call(isUniform ? uniformKind : "corrected");
+      return make`${name}(${args})`;
+    }
+    const peek = call("peeked");
+    const load = call("corrected", peek.args);
+    const name = this.#names.fresh("loaded");
+    group.names.push({
+      name,
+      peek: make`${peek.name}(${peek.args})`,
+      load: make`${load.name}(${structuredClone(peek.args)})`,
+    });
+    return make`${name}`;
   }
 }
+
+const emptyGroup = (): Group => ({ names: [], statements: [], changed: new Set() });
