@@ -5,7 +5,7 @@
 import { byteTables } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
-import { parityOfMasks } from "./parityOfMasks.ts";
+import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
 export function hamming(words: 1 | 2): LinearCode {
   const numberBits = words === 1 ? 6 : 7;
@@ -19,7 +19,7 @@ export function hamming(words: 1 | 2): LinearCode {
   return {
     ...columns,
     host: byteTables(columns),
-    correction: singleErrors(columns),
+    correction: singleErrors(columns, wrongByMasks(columns)),
     wgsl: (prefix) => parityOfMasks(prefix, columns),
   };
 }

@@ -5,7 +5,7 @@
 import { byteTables } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
-import { parityOfMasks } from "./parityOfMasks.ts";
+import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
 /** Seven bits have 35 columns of weight three; without these, each check bit covers 13 or 14 bits. */
 const unused32 = [0b0000111, 0b0111000, 0b1001001];
@@ -22,7 +22,7 @@ export function hsiao(words: 1 | 2): LinearCode {
   return {
     ...columns,
     host: byteTables(columns),
-    correction: singleErrors(columns),
+    correction: singleErrors(columns, wrongByMasks(columns)),
     wgsl: (prefix) => parityOfMasks(prefix, columns),
   };
 }

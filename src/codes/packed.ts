@@ -2,7 +2,7 @@
 import { byteTables } from "./byteTables.ts";
 import { correctedStruct } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
-import { component, wordsType } from "./words.ts";
+import { component, components, construct, wordsType } from "./words.ts";
 
 /** `times` granules of `inner` in one; errors are corrected in each. */
 export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
@@ -69,16 +69,12 @@ function correctText(prefix: string, inner: LinearCode, times: number): string {
     (data, field) =>
       `  let part${field} = ${prefix}inner_correct(${data}, (syndrome >> ${field * bits}u) & ${(1 << bits) - 1}u);\n`,
   );
-  const results = fields.map((_, field) => `part${field}.data`);
-  const data =
-    words <= 4
-      ? `${wordsType(words)}(${results.join(", ")})`
-      : `${wordsType(words)}(vec4(part0.data, part1.data), vec4(part2.data, part3.data))`;
+  const results = fields.flatMap((_, field) => components(`part${field}.data`, inner.words));
   const unused = times * bits < 32 ? `select(0u, 1u, (syndrome >> ${times * bits}u) != 0u)` : "0u";
   const status = fields.reduce((worst, _, field) => `max(${worst}, part${field}.status)`, unused);
   return `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
-${parts.join("")}  return ${prefix}Corrected(${data}, ${status});
+${parts.join("")}  return ${prefix}Corrected(${construct(words, results)}, ${status});
 }
 `;
 }

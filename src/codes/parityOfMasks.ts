@@ -1,4 +1,5 @@
 /** WGSL of a code by its rows: each check bit is the parity of the bits of data that its masks choose. */
+import type { WrongBits } from "./correction.ts";
 import type { Columns } from "./linearCode.ts";
 import { component, components, wordsType } from "./words.ts";
 
@@ -21,6 +22,21 @@ function maskOf(columns: Uint32Array, position: number, row: number): number {
   let mask = 0;
   for (let bit = 0; bit < 32; bit++) mask |= ((columns[32 * position + bit]! >>> row) & 1) << bit;
   return mask >>> 0;
+}
+
+/** Bits of a word are the wrong ones where each check bit covers them if it is set in the syndrome, and only then. */
+export function wrongByMasks({ words, checkBits, columns }: Columns): WrongBits {
+  const rows = Array.from({ length: checkBits }, (_, row) => row);
+  return {
+    before: [
+      `let known = select(0u, 0xffffffffu, (syndrome >> ${checkBits}u) == 0u);`,
+      ...rows.map((row) => `let clear${row} = ((syndrome >> ${row}u) & 1u) - 1u;`),
+    ].join("\n  "),
+    words: Array.from({ length: words }, (_, position) => {
+      const factors = rows.map((row) => `(clear${row} ^ 0x${maskOf(columns, position, row).toString(16)}u)`);
+      return ["known", ...factors].join(" & ");
+    }),
+  };
 }
 
 /** Statements that return a word of the lowest bits of `counts`. */

@@ -6,7 +6,7 @@
  * R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error within one word goes unnoticed, however many bits
  * it has. And none within 16 neighbouring bits of a word is mistaken for another, which the choice of 2 and 16 sees to.
  */
-import { noCorrection, singleErrors } from "./correction.ts";
+import { noCorrection, singleErrors, type WrongBits } from "./correction.ts";
 import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";
 import { components, wordsType } from "./words.ts";
 
@@ -18,7 +18,7 @@ export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {})
   const columns = columnsOf(words, 32, (position, bit) => contribution(position, 1 << bit));
   return {
     ...columns,
-    correction: corrects ? singleErrors(columns) : noCorrection(columns),
+    correction: corrects ? singleErrors(columns, wrongByRotations(words)) : noCorrection(columns),
     host: words === 1 ? oneWord : granulesOf(words),
     wgsl: (prefix) => `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
 ${encodeText(words)}
@@ -32,8 +32,8 @@ fn ${prefix}contribution(position: u32, word: u32) -> u32 {
 }
 
 function contribution(position: number, word: number): number {
-  const turned = rotate(word, position & 3);
-  return (word ^ rotate(turned, near + (position >>> 2)) ^ rotate(turned, far)) >>> 0;
+  const [toNear, toFar] = distances(position);
+  return (word ^ rotate(word, toNear) ^ rotate(word, toFar)) >>> 0;
 }
 
 function rotate(word: number, by: number): number {
@@ -100,6 +100,22 @@ function encodeText(words: number): string {
   return `${turned.join("\n")}
   let sumOfTurned = ${names.join(" ^ ")};
   return ${each.join(" ^ ")} ^ ${names.map((name, q) => rotated(name, near + q)).join(" ^ ")} ^ ${rotated("sumOfTurned", far)};`;
+}
+
+/** Of three set bits, the one from which the others are at the distances of a word's columns. */
+function wrongByRotations(words: number): WrongBits {
+  return {
+    before: "let three = select(0u, syndrome, countOneBits(syndrome) == 3u);",
+    words: Array.from({ length: words }, (_, position) => {
+      const [toNear, toFar] = distances(position);
+      return `three & ${rotated("three", 32 - toNear)} & ${rotated("three", 32 - toFar)}`;
+    }),
+  };
+}
+
+/** From a bit of a word to the others of its column. */
+function distances(position: number): [number, number] {
+  return [(position & 3) + near + (position >>> 2), (position & 3) + far];
 }
 
 /** Compilers know this form of a rotation; many devices have an instruction for it. */

@@ -6,7 +6,7 @@
 import { byteTables } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
-import { contributionByEncode, gatherParities } from "./parityOfMasks.ts";
+import { contributionByEncode, gatherParities, wrongByMasks } from "./parityOfMasks.ts";
 
 /** Bits 0 to 4 are the index of the bit, bit 5 makes the number even. */
 const bitMasks = [0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000, 0x96696996];
@@ -25,7 +25,7 @@ export function separable(): LinearCode {
   return {
     ...columns,
     host: byteTables(columns),
-    correction: singleErrors(columns),
+    correction: singleErrors(columns, wrongByMasks(columns)),
     wgsl: (prefix) => `fn ${prefix}encode(data: vec4<u32>) -> u32 {
   let sum = data.x ^ data.y ^ data.z ^ data.w;
 ${gatherParities(counts)}}

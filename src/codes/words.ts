@@ -17,3 +17,13 @@ export function component(value: string, words: number, position: number): strin
 export function components(value: string, words: number): string[] {
   return Array.from({ length: words }, (_, position) => component(value, words, position));
 }
+
+/** A value of that type. */
+export function construct(words: number, each: readonly string[]): string {
+  if (words === 1) return each[0]!;
+  if (words <= 4) return `${wordsType(words)}(${each.join(", ")})`;
+  const quads = each.flatMap((_, i) =>
+    i % 4 === 0 ? [`vec4<u32>(${each.slice(i, i + 4).join(", ")})`] : [],
+  );
+  return `${wordsType(words)}(${quads.join(", ")})`;
+}
