@@ -76,7 +76,7 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const pass = encoder.beginComputePass();
   pass.setPipeline(compiled!.pipeline);
   pass.setBindGroup(0, bind(device, compiled!, named));
-  pass.dispatchWorkgroups(...gridFor(count, workspace));
+  pass.dispatchWorkgroups(...gridFor(workspace, loop, count));
   pass.end();
   device.queue.submit([encoder.finish()]);
   await device.queue.onSubmittedWorkDone();

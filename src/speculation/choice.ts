@@ -8,8 +8,10 @@ import type { Workspace } from "./workspace.ts";
 /** What is known of a loop from its earlier executions; rates are milliseconds for an iteration. */
 interface History {
   cpu: number | null;
-  /** The best so far: other data may have had more conflicts. */
+  /** In the last execution there: the next one's data is likely to have as many conflicts. */
   gpu: number | null;
+  /** Executions since then. */
+  stays: number;
   /** Milliseconds that the CPU has worked on the loop so far. */
   worked: number;
   readonly compiledOn: WeakSet<Workspace>;
@@ -23,6 +25,8 @@ const kernels = 4;
 const launches = 4;
 /** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets. */
 const warm = 5;
+/** Executions on the CPU after which the GPU is given another chance: its data may have become easier. */
+const period = 16;
 /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
 const trial = 1 / 4;
 
@@ -44,7 +48,8 @@ export class Choice {
   }
 
   private constructor(workspace: Workspace, costs: Costs, loop: Loop, count: number, arrays: CallArrays) {
-    const history = histories.get(loop) ?? { cpu: null, gpu: null, worked: 0, compiledOn: new WeakSet() };
+    const nothing: History = { cpu: null, gpu: null, stays: 0, worked: 0, compiledOn: new WeakSet() };
+    const history = histories.get(loop) ?? nothing;
     histories.set(loop, history);
     this.#history = history;
     this.#workspace = workspace;
@@ -68,7 +73,7 @@ export class Choice {
     if (cpu !== null && worked > warm && cpu * this.#count > 2 * this.#onGpu(this.#count))
       return { next: 0, ended: false };
     let [spent, longest] = [0, 0];
-    return runInSlices(run, 0, this.#count, (slice) => {
+    const result = runInSlices(run, 0, this.#count, (slice) => {
       spent += slice.time;
       this.#history.worked += slice.time;
       // The last slice may be too short to say anything.
@@ -78,6 +83,8 @@ export class Choice {
       const gpu = this.#onGpu(left);
       return spent < trial * gpu || this.#history.cpu! * left < gpu;
     });
+    if (result.ended || result.next === this.#count) this.#history.stays++;
+    return result;
   }
 
   /** What tells, while the GPU executes the loop, whether it should have been the CPU. */
@@ -87,15 +94,17 @@ export class Choice {
 
   /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
   observeGpu(iterations: number, time: number): void {
-    const { compiledOn, gpu } = this.#history;
+    const { compiledOn } = this.#history;
+    this.#history.stays = 0;
     // Compiling takes most of the first execution.
     if (iterations > 0 && compiledOn.has(this.#workspace))
-      this.#history.gpu = Math.min(gpu ?? Infinity, Math.max(0, time - this.#fixed) / iterations);
+      this.#history.gpu = Math.max(0, time - this.#fixed) / iterations;
     compiledOn.add(this.#workspace);
   }
 
   #onGpu(iterations: number): number {
-    return this.#fixed + (this.#history.gpu ?? 0) * iterations;
+    const { gpu, stays } = this.#history;
+    return this.#fixed + (stays % period === period - 1 ? 0 : (gpu ?? 0)) * iterations;
   }
 
   #moving(uploaded: number, downloaded: number): number {

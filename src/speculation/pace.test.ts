@@ -42,6 +42,16 @@ describe("the pace", () => {
   });
 });
 
+it("lets the CPU work longer the slower the GPU was", () => {
+  const [slower, slow] = [100, 2].map((times) => {
+    const pace = new Pace(5, 0.001);
+    pace.observe(1000, 1000, times);
+    expect(pace.isSlow(1e6)).toBe(true);
+    return pace.nextTurn();
+  });
+  expect(slower! / slow!).toBeCloseTo(50);
+});
+
 describe("slices", () => {
   const record =
     (ranges: [number, number][], ends = Infinity) =>

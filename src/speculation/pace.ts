@@ -13,6 +13,8 @@ export class Pace {
   #cpu: number | null;
   #recent = { executed: 0, evaluated: 0, time: 0 };
   #turns = 0;
+  /** How many times slower than the CPU the GPU was when it was too slow. */
+  #slowness = 1;
 
   constructor(handOver: number, cpu: number | null) {
     this.#handOver = handOver;
@@ -38,12 +40,20 @@ export class Pace {
     if (time < patience) return false;
     this.#recent = { executed: 0, evaluated: 0, time: 0 };
     const cpu = this.#cpu ?? (evaluated > wasted * executed ? 0 : Infinity);
-    return (time / executed) * left > margin * (cpu * left + this.#handOver);
+    if ((time / executed) * left <= margin * (cpu * left + this.#handOver)) return false;
+    this.#slowness = Math.max(
+      1,
+      this.#cpu === null ? evaluated / (wasted * executed) : time / executed / cpu,
+    );
+    return true;
   }
 
-  /** Milliseconds that the CPU should work for when it takes over: more each time, so that going back and forth stays cheap. */
+  /**
+   * Milliseconds that the CPU should work for when it takes over: more each time, so that going back and forth stays cheap, and
+   * more the less there is to hope for from the GPU.
+   */
   nextTurn(): number {
     this.#turns++;
-    return 4 * this.#turns * (this.#handOver + patience);
+    return 4 * this.#turns * this.#slowness * (this.#handOver + patience);
   }
 }

@@ -292,11 +292,12 @@ class PublishedRounds {
     iterations: number,
     ...kernels: readonly (keyof PublishedKernels)[]
   ): void {
+    const grid = gridFor(this.#workspace, this.#execution.loop, iterations);
     const pass = encoder.beginComputePass(this.#timer?.pass(phase));
     for (const name of kernels) {
       pass.setPipeline(this.#pipelines[name].pipeline);
       pass.setBindGroup(0, this.#groups[name]);
-      pass.dispatchWorkgroups(...gridFor(iterations, this.#workspace));
+      pass.dispatchWorkgroups(...grid);
     }
     pass.end();
   }

@@ -88,7 +88,7 @@ export class Rounds {
   #encode(encoder: GPUCommandEncoder, rounds: number, longest: number): void {
     // What waits of a window that is longer than those to come becomes fewer with each round.
     const most = [this.#slots, Math.max(this.#slots, longest)];
-    const [first, others] = most.map((invocations) => gridFor(invocations, this.#workspace));
+    const [first, others] = most.map((invocations) => gridFor(this.#workspace, this.#loop, invocations));
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
       for (const [place, { isSingle, phase }] of this.#plan.phases.entries()) {

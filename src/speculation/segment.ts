@@ -5,7 +5,7 @@ import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
 import { shortestWindow } from "../loops/kernels/scheduling.ts";
-import { everyStatement } from "../loops/kernels/walk.ts";
+import { hasInnerLoops } from "../loops/kernels/walk.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
@@ -54,8 +54,8 @@ export class Progress {
 
   constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
     // An iteration without loops takes no time worth mentioning; other data may have longer ones than before.
-    const hasLoops = [...everyStatement(loop.body)].some(({ kind }) => kind === "loop");
-    this.longest = hasLoops ? Math.min(before?.longest ?? firstWindow, longestUntried) : longestWindow;
+    const tried = before?.longest ?? firstWindow;
+    this.longest = hasInnerLoops(loop) ? Math.min(tried, longestUntried) : longestWindow;
     this.window = before?.window ?? firstWindow;
     this.timer = timer;
     this.pace = pace;

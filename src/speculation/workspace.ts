@@ -1,5 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
+import { hasInnerLoops } from "../loops/kernels/walk.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -48,12 +49,15 @@ export class Workspace {
     });
   }
 
-  /** Invocations of a workgroup: as many as there can be, which hides the time that scattered accesses take. */
-  get workgroupSize(): number {
+  /**
+   * Invocations of a workgroup of a loop's kernels. Iterations that take long may be few: small workgroups spread them over all of
+   * the device.
+   */
+  workgroupSizeFor(loop: Loop): number {
     const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.device.limits;
-    const most = Math.min(1024, maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
+    const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
     // A hardened device doubles them.
-    return "belay" in this.device ? most / 2 : most;
+    return Math.min(hasInnerLoops(loop) ? 64 : 256, "belay" in this.device ? most / 2 : most);
   }
 
   get isLost(): boolean {
@@ -140,14 +144,14 @@ export class Workspace {
     this.#pipelines.set(loop, compiled);
     return Promise.all(
       kernels.map((kernel) => {
-        const known = compiled.get(kernel.name) ?? this.#compile(kernel);
+        const known = compiled.get(kernel.name) ?? this.#compile(kernel, this.workgroupSizeFor(loop));
         compiled.set(kernel.name, known);
         return known;
       }),
     );
   }
 
-  async #compile(kernel: Kernel): Promise<LoopPipeline> {
+  async #compile(kernel: Kernel, invocations: number): Promise<LoopPipeline> {
     const { device } = this;
     const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
     const layout = device.createBindGroupLayout({
@@ -163,7 +167,7 @@ export class Workspace {
       compute: {
         module: device.createShaderModule({ code: kernel.code }),
         entryPoint: kernel.name,
-        constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: this.workgroupSize } : {},
+        constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: invocations } : {},
       },
     });
     return { kernel, pipeline, layout };

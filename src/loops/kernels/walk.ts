@@ -80,3 +80,8 @@ export function* withOperands(expression: Expression): Generator<Expression> {
   yield expression;
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }
+
+/** Whether an iteration has loops of its own, so that nothing says how long it takes. */
+export function hasInnerLoops({ body }: Loop): boolean {
+  return [...everyStatement(body)].some(({ kind }) => kind === "loop");
+}
