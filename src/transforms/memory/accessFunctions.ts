@@ -157,13 +157,15 @@ export class AccessFunctions {
     const { arena } = this.#kernel;
     const isUniform = addressSpaceOf(variable) === "uniform";
     const words = { name: this.words(checked), isUniform };
+    // What depends only on memory that nobody stores to is uniform when it is corrected, too.
+    const own = kind === "uniform" && arena === "read" ? "corrected" : kind;
     let names = 0;
     return {
       granuleBytes: checked.scheme.granuleBytes,
       load: (granule) =>
         isUniform && /^\d+u$/.test(granule) && Number.parseInt(granule, 10) < mostKeptGranules
           ? this.#kept(checked, words, granule, kind)
-          : `${this.#granules.load(checked, words, arena, kind)}(${granule})`,
+          : `${this.#granules.load(checked, words, arena, own)}(${granule})`,
       store: (granule, data) => `${this.#granules.store(checked, words, arena)}(${granule}, ${data});`,
       fresh: (base) => this.#names.the(`${base}_${++names}`),
     };

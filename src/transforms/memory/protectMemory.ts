@@ -54,9 +54,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
     const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made });
-    // What depends only on memory that nobody stores to is uniform when it is corrected, too.
-    const uniformKind = kernel.arena === "read" ? "corrected" : "uniform";
-    const buffers = new WordBuffers(program, names, { access, uniform, uniformKind, hasEffects });
+    const buffers = new WordBuffers(program, names, { access, uniform, hasEffects });
     for (const fn of functions) rewritten.set(fn, buffers.function(fn));
     for (const fn of functions)
       if (fn.name === entryPoint) rewritten.set(fn, keeping(rewritten.get(fn)!, names, uniforms));

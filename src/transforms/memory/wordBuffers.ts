@@ -26,9 +26,8 @@ import type { LoadKind } from "./granules.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
-  /** The expressions whose values WGSL demands to be uniform, and how they are loaded. */
+  /** The expressions whose values WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Expression>;
-  readonly uniformKind: LoadKind;
   /** Whether a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
 }
@@ -200,7 +199,7 @@ export class WordBuffers {
   }
 
   #load(expression: Expression, isUniform: boolean): Expression {
-    const { access, uniformKind } = this.#options;
+    const { access } = this.#options;
     const { expression: make } = quote(expression.span);
     const group = isUniform ? undefined : this.#group;
     const call = (kind: LoadKind, args?: readonly Expression[]) => {
@@ -210,7 +209,7 @@ export class WordBuffers {
       return { name, args: own };
     };
     if (!group) {
-      const { name, args } = call(isUniform ? uniformKind : "corrected");
+      const { name, args } = call(isUniform ? "uniform" : "corrected");
       return make`${name}(${args})`;
     }
     const peek = call("peeked");
