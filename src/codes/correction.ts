@@ -2,7 +2,7 @@
 import type { Columns, Correction } from "./linearCode.ts";
 import { components, construct, wordsType } from "./words.ts";
 
-/** WGSL that finds the wrong bit of data from `syndrome`. */
+/** WGSL that finds the wrong bit of data from `syndrome` and its `weight`, the number of bits that are set in it. */
 export interface WrongBits {
   /** Statements that come first. */
   readonly before: string;
@@ -23,14 +23,13 @@ export function singleErrors({ words, columns }: Columns, wrong: WrongBits): Cor
       const place = places.get(syndrome);
       return place === undefined ? undefined : [place];
     },
-    // There is no search, as compilers would unroll it and copy it to every load.
+    // Without branches and loops, so that loads may call it without a test and do not wait for one another.
     wgsl: (prefix) => `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
-  if (countOneBits(syndrome) < 2u) {
-    return ${prefix}Corrected(data, countOneBits(syndrome));
-  }
+  let weight = countOneBits(syndrome);
   ${wrong.before}
-${lets}  return ${prefix}Corrected(${construct(words, corrected)}, select(2u, 1u, (${found}) != 0u));
+${lets}  let status = select(2u, min(weight, 1u), weight < 2u || (${found}) != 0u);
+  return ${prefix}Corrected(${construct(words, corrected)}, status);
 }
 `,
   };

@@ -105,7 +105,7 @@ function encodeText(words: number): string {
 /** Of three set bits, the one from which the others are at the distances of a word's columns. */
 function wrongByRotations(words: number): WrongBits {
   return {
-    before: "let three = select(0u, syndrome, countOneBits(syndrome) == 3u);",
+    before: "let three = select(0u, syndrome, weight == 3u);",
     words: Array.from({ length: words }, (_, position) => {
       const [toNear, toFar] = distances(position);
       return `three & ${rotated("three", 32 - toNear)} & ${rotated("three", 32 - toFar)}`;
