@@ -35,20 +35,22 @@ var<workgroup> bTile: array<vec4f, 4 * DEPTH * WIDTH>;
 
 @compute @workgroup_size(256)
 fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) local: u32) {
+  let columns = shape.columns;
+  let inner = shape.inner;
   let x = local % 8u + local / 32u % 2u * 8u;
   let y = local / 8u % 4u + local / 64u * 4u;
-  let aFrom = (group.y * TILE + local / DEPTH) * shape.inner + local % DEPTH;
-  let bFrom = local / WIDTH * shape.columns + group.x * WIDTH + local % WIDTH;
-  ${lines(2, (i) => `var nextA${i} = a[aFrom + ${i * 64}u * shape.inner];`)}
-  ${lines(2, (i) => `var nextB${i} = b[bFrom + ${i * 8}u * shape.columns];`)}
+  let aFrom = (group.y * TILE + local / DEPTH) * inner + local % DEPTH;
+  let bFrom = local / WIDTH * columns + group.x * WIDTH + local % WIDTH;
+  ${lines(2, (i) => `var nextA${i} = a[aFrom + ${i * 64}u * inner];`)}
+  ${lines(2, (i) => `var nextB${i} = b[bFrom + ${i * 8}u * columns];`)}
   ${lines(8, (i) => `var left${i} = vec4f(); var right${i} = vec4f();`)}
 
-  for (var depth = DEPTH; depth <= shape.inner; depth += DEPTH) {
+  for (var depth = DEPTH; depth <= inner; depth += DEPTH) {
     ${lines(2, (i) => `aTile[local + ${i * 256}u] = nextA${i}; bTile[local + ${i * 256}u] = nextB${i};`)}
     workgroupBarrier();
-    if (depth < shape.inner) {
-      ${lines(2, (i) => `nextA${i} = a[aFrom + ${i * 64}u * shape.inner + depth];`)}
-      ${lines(2, (i) => `nextB${i} = b[bFrom + (${i * 8}u + 4u * depth) * shape.columns];`)}
+    if (depth < inner) {
+      ${lines(2, (i) => `nextA${i} = a[aFrom + ${i * 64}u * inner + depth];`)}
+      ${lines(2, (i) => `nextB${i} = b[bFrom + (${i * 8}u + 4u * depth) * columns];`)}
     }
     for (var k = 0u; k < DEPTH; k++) {
       ${lines(8, (i) => `let a${i} = aTile[(y + ${i * 16}u) * DEPTH + k];`)}
@@ -65,8 +67,8 @@ fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
     workgroupBarrier();
   }
 
-  let to = (group.y * TILE + y) * shape.columns + group.x * WIDTH + x;
-  ${lines(8, (i) => `product[to + ${i * 16}u * shape.columns] = left${i}; product[to + ${i * 16}u * shape.columns + WIDTH / 2u] = right${i};`)}
+  let to = (group.y * TILE + y) * columns + group.x * WIDTH + x;
+  ${lines(8, (i) => `product[to + ${i * 16}u * columns] = left${i}; product[to + ${i * 16}u * columns + WIDTH / 2u] = right${i};`)}
 }`;
 
 export interface BlockedMatrixProductOptions {
