@@ -52,6 +52,13 @@ describe("belay protect", () => {
     expect(stdout).not.toBe(kernel);
   });
 
+  it("protects memory with a code that is named or chosen", async () => {
+    const path = file("double.wgsl", kernel);
+    const named = await belay(["protect", path, "--redundancy", "none", "--memory", "secded32"]);
+    expect(named.stdout).toContain("belay_secded32_syndrome(");
+    expect((await belay(["protect", path, "--redundancy", "none", "--memory", "auto"])).status).toBe(0);
+  });
+
   it("reads standard input", async () => {
     const fromFile = await belay(["protect", file("double.wgsl", kernel)]);
     expect(await belay(["protect", "-"], kernel)).toEqual(fromFile);

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { schemes } from "../codes/scheme.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Policy } from "../runtime/policy.ts";
 
@@ -23,6 +24,11 @@ export const pairingOption = () =>
   new Option("--pairing <place>", "where, or when, the replicas of an invocation run")
     .choices(["adjacent", "half-subgroup", "subgroups", "passes"])
     .default("adjacent");
+
+export const memoryOption = () =>
+  new Option("--memory <code>", "the code that protects the memory of buffers")
+    .choices(["none", "auto", ...Object.keys(schemes)])
+    .default("none");
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 

@@ -7,13 +7,15 @@ import type {
   ProtectOptions,
   ProtectResult,
   Redundancy,
+  SchemeName,
 } from "../compiler/contract.ts";
+import { rankSchemes } from "../compiler/memoryChoice.ts";
 import { protect } from "../compiler/protect.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
-import { channelOption, checkOption, pairingOption, redundancyOption } from "./options.ts";
+import { channelOption, checkOption, memoryOption, pairingOption, redundancyOption } from "./options.ts";
 import { writeAtomically } from "./output.ts";
 
 interface Flags {
@@ -21,6 +23,7 @@ interface Flags {
   readonly check: Check;
   readonly channel: Channel | "auto";
   readonly pairing: Pairing;
+  readonly memory: SchemeName | "none" | "auto";
   readonly feature: string[];
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;
@@ -41,6 +44,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .addOption(checkOption())
     .addOption(channelOption())
     .addOption(pairingOption())
+    .addOption(memoryOption())
     .addOption(
       new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
         .argParser((name, all: string[]) => [...all, name])
@@ -57,7 +61,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
-      const result = protect(source, toProtectOptions(flags));
+      const result = protect(source, toProtectOptions(source, flags));
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
 
       if (!flags.json) printDiagnostics(result, source, file, io);
@@ -93,10 +97,11 @@ function toJson(result: ProtectResult, source: string): string {
   return `${JSON.stringify({ ...result, diagnostics }, null, 2)}\n`;
 }
 
-function toProtectOptions(flags: Flags): ProtectOptions {
+function toProtectOptions(source: string, flags: Flags): ProtectOptions {
   const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
+  const memory = flags.memory === "auto" ? rankSchemes([source])[0]!.scheme : flags.memory;
   return {
-    ...{ redundancy, check, channel, pairing, injectFaults, strict },
+    ...{ redundancy, check, channel, pairing, memory, injectFaults, strict },
     features: feature,
     constants: constant,
   };
