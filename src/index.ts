@@ -36,6 +36,14 @@ export type {
   Report,
 } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injector.ts";
+export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memory.ts";
+export {
+  BelayMemoryError,
+  type Correction,
+  type MemoryError,
+  type MemoryFault,
+} from "./runtime/memory/memoryFault.ts";
+export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
 export type { KernelProfile, SiteProfile } from "./runtime/profiler.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
@@ -43,5 +51,5 @@ export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
 export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
-export type { GiveUp, Recovery } from "./runtime/verifier.ts";
+export type { GiveUp, Recovery, Refusal } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

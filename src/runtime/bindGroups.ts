@@ -21,6 +21,13 @@ export interface SetGroup {
 /** Bind groups that are set, by index. */
 export type SetGroups = ReadonlyMap<number, SetGroup>;
 
+/** A part of a buffer that a shader may use. */
+export interface UsedRange {
+  readonly binding: number;
+  readonly range: BufferRange;
+  readonly mode: BindingAccess["access"];
+}
+
 interface GroupRecord {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
@@ -99,13 +106,13 @@ export class BindGroups {
     return { ...range, offset };
   }
 
-  /** The parts of buffers that a shader may write, by binding. */
-  writtenRanges(set: SetGroup, by: GroupAccess): { readonly binding: number; readonly range: BufferRange }[] {
+  /** The parts of buffers that a shader may read or write, by binding. */
+  ranges(set: SetGroup, by: GroupAccess): UsedRange[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
     return [...this.#uses(record, by)].flatMap(({ binding, mode }) => {
-      const range = mode === "read" ? undefined : this.rangeAt(set, binding);
-      return range ? [{ binding, range }] : [];
+      const range = this.rangeAt(set, binding);
+      return range ? [{ binding, range, mode }] : [];
     });
   }
 
@@ -152,8 +159,11 @@ export class BindGroups {
     const range = boundRange(resource);
     if (!range) return entry;
     const declared = layout?.find((each) => each.binding === binding)?.buffer;
-    const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"));
-    if (buffer === range.buffer) return entry;
+    const end = range.offset + range.size;
+    const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"), end);
+    // By default, a binding goes as far as the buffer, which may be further than the program knows.
+    if (buffer === range.buffer)
+      return this.#usages.isVerified(buffer) ? { binding, resource: range } : entry;
     return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
   }
 }

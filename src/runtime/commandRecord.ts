@@ -1,7 +1,8 @@
 import type { Access } from "./bindGroups.ts";
 import type { Kernel } from "./kernels.ts";
+import { MemoryState } from "./memory/memoryState.ts";
+import { RangeSet } from "./rangeSet.ts";
 import { isTexture, type Resource } from "./resources.ts";
-import { ShadowSync } from "./shadowSync.ts";
 
 /** What a command buffer does: what verification needs to know of it, and how to encode it again. */
 export class CommandRecord {
@@ -14,8 +15,12 @@ export class CommandRecord {
   readonly dispatches = new Map<Kernel, number>();
   /** The commands, to be encoded again in this order. */
   readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
-  /** While commands are recorded: what the next one finds. */
-  readonly shadowSync = new ShadowSync();
+  /**
+   * While commands are recorded: the parts of buffers that have a shadow which equals them. An Inter-Group kernel keeps the two
+   * alike, as its replicas store the same into both; whatever else writes the buffer does not.
+   */
+  readonly shadowSync = new RangeSet();
+  readonly memory = new MemoryState();
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
 
@@ -35,7 +40,7 @@ export class CommandRecord {
     const isNew = !this.read.has(destination) && !this.written.has(destination);
     if (whole && isNew) this.replaced.add(destination);
     this.written.add(destination);
-    if (!isTexture(destination)) this.shadowSync.wroteSomewhere(destination);
+    if (!isTexture(destination)) this.shadowSync.removeAll(destination);
   }
 
   /** Everything the commands use. */

@@ -1,17 +1,13 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { ComputePasses } from "./computePasses.ts";
-import type { DeclaredUsages } from "./declaredUsages.ts";
 import { Layer } from "./layer.ts";
 import type { RenderPasses } from "./renderPasses.ts";
-import type { Textures } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
-import { transferMethods } from "./transfers.ts";
+import { type TransferParts, transferMethods } from "./transfers.ts";
 
-interface CommandParts {
+interface CommandParts extends TransferParts {
   readonly computePasses: ComputePasses;
   readonly renderPasses: RenderPasses;
-  readonly textures: Textures;
-  readonly usages: DeclaredUsages;
 }
 
 /** Follows command encoders: records what each command buffer does, and lets passes bind reports. */
@@ -21,12 +17,13 @@ export class Commands {
   readonly #renderPasses: RenderPasses;
   readonly #encoders: Layer<GPUCommandEncoder, CommandRecord>;
 
-  constructor({ computePasses, renderPasses, textures, usages }: CommandParts) {
+  constructor({ computePasses, renderPasses, ...parts }: CommandParts) {
+    const { memory } = parts;
     this.#computePasses = computePasses;
     this.#renderPasses = renderPasses;
     const commands = this;
     this.#encoders = new Layer((native, recordOf) => ({
-      ...transferMethods(native, recordOf, textures, usages),
+      ...transferMethods(native, recordOf, parts),
       beginComputePass(descriptor) {
         const pass = native.beginComputePass.call(this, descriptor);
         const record = recordOf(this);
@@ -45,8 +42,10 @@ export class Commands {
         return pass;
       },
       finish(descriptor) {
+        const record = recordOf(this);
+        memory?.words.encodeAllRaw(memory.siteIn(this, native, record));
         const buffer = native.finish.call(this, descriptor);
-        commands.#records.set(buffer, recordOf(this));
+        commands.#records.set(buffer, record);
         return buffer;
       },
     }));

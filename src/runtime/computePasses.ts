@@ -3,9 +3,12 @@ import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
-import { IndirectDispatch } from "./indirectDispatch.ts";
+import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
+import type { GuardedUse, Use } from "./memory/bracketing.ts";
+import type { Site } from "./memory/codeWords.ts";
+import type { Memory } from "./memory/memory.ts";
 import { PassCommands } from "./passCommands.ts";
 import type { PipelineRecord, Variant } from "./pipelineRecord.ts";
 import type { Pipelines } from "./pipelines.ts";
@@ -18,6 +21,7 @@ interface PassParts {
   readonly bindGroups: BindGroups;
   readonly shadows: ShadowBuffers;
   readonly indirect: IndirectDispatch;
+  readonly memory: Memory | undefined;
   /** Where faults may strike in single dispatches. */
   readonly counter: DispatchCounter | undefined;
   /** The device's limit on workgroups per dimension. */
@@ -35,9 +39,10 @@ export class ComputePasses {
     bindGroups: BindGroups,
     shadows: ShadowBuffers,
     counter: DispatchCounter | undefined,
+    memory: Memory | undefined,
   ) {
     const limit = device.limits.maxComputeWorkgroupsPerDimension;
-    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), counter, limit };
+    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), counter, memory, limit };
     this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
@@ -66,6 +71,8 @@ export class ComputePasses {
 interface Prepared {
   readonly variant: Variant;
   readonly bound: Bound | undefined;
+  /** What it uses of protected memory. */
+  readonly guarded: readonly GuardedUse[];
   /** What the kernel writes without a shadow, once that matters. */
   written?: readonly BufferRange[];
 }
@@ -79,11 +86,13 @@ class ComputePass {
   #pipeline: PipelineRecord | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
+  readonly #site: Site;
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
     this.#commands = commands;
     this.#record = record;
     this.#parts = parts;
+    this.#site = { state: record.memory, run: (encode) => encode(commands) };
   }
 
   setPipeline(pipeline: PipelineRecord): void {
@@ -103,6 +112,7 @@ class ComputePass {
     const kernel = this.#kernelToDouble();
     const doubled = kernel && doubleGrid(kernel.name, grid, this.#parts.limit);
     const prepared = this.#prepare(doubled?.doubling ?? 0);
+    if (prepared) this.#verify(prepared);
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
     if (prepared) this.#use(prepared);
     this.#commands.dispatchWorkgroups(...((doubled?.grid ?? grid) as [number, number, number]));
@@ -116,6 +126,8 @@ class ComputePass {
     const isDoubled = kernel && indirect.accepts(buffer, offset) && !this.#writes(buffer);
     const prepared = this.#prepare(isDoubled ? namedByReport : 0);
     let [from, at] = [buffer, offset];
+    this.#parts.memory?.verifyIn(this.#site, { buffer, offset, size: BYTES_OF_ARGUMENTS });
+    if (prepared) this.#verify(prepared);
     if (prepared && isDoubled) {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
@@ -145,8 +157,25 @@ class ComputePass {
       const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
       if (access) this.#record.add(access);
     }
-    this.#prepared = { variant, bound: variant.added?.bindFor(this.#groups) };
+    this.#prepared = {
+      variant,
+      bound: variant.added?.bindFor(this.#groups),
+      guarded: this.#parts.memory?.bracketing.guarded(this.#uses()) ?? [],
+    };
     return this.#prepared;
+  }
+
+  /** What the pipeline may use of the buffers that are set. */
+  #uses(): Use[] {
+    return [...this.#groups].flatMap(([group, set]) =>
+      this.#parts.bindGroups
+        .ranges(set, this.#pipeline?.accessOf(group))
+        .map(({ range, mode }) => ({ range, stores: mode !== "read", isChecked: false })),
+    );
+  }
+
+  #verify({ guarded }: Prepared): void {
+    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
   }
 
   #use({ variant, bound }: Prepared): void {
@@ -173,7 +202,8 @@ class ComputePass {
   }
 
   #noteWrites(prepared: Prepared): void {
-    const { shadowSync } = this.#record;
+    const { shadowSync, memory } = this.#record;
+    if (prepared.guarded.length > 0) this.#parts.memory?.bracketing.after(memory, prepared.guarded);
     if (shadowSync.isEmpty) return;
     if ([...this.#groups.values()].some(({ group }) => group && !this.#parts.bindGroups.layoutOf(group))) {
       // What stands in a bind group from elsewhere is not known.
@@ -181,7 +211,7 @@ class ComputePass {
       return;
     }
     prepared.written ??= this.#unshadowed();
-    for (const range of prepared.written) shadowSync.wrote(range);
+    for (const range of prepared.written) shadowSync.remove(range);
   }
 
   /** What the kernel writes and a shadow does not follow. */
@@ -191,7 +221,8 @@ class ComputePass {
     const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
       bindGroups
-        .writtenRanges(set, this.#pipeline?.accessOf(group))
+        .ranges(set, this.#pipeline?.accessOf(group))
+        .filter(({ mode }) => mode !== "read")
         .filter(({ binding }) => !followed.some((of) => of.group === group && of.binding === binding))
         .map(({ range }) => range),
     );

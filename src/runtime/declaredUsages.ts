@@ -7,10 +7,14 @@ export interface HiddenUses {
   readonly copies: boolean;
   /** Reads the arguments of indirect dispatches. */
   readonly readsArguments: boolean;
+  /** Verifies buffers, which are to take this many bytes then; undefined for one that it leaves alone. */
+  readonly verifies?: (descriptor: GPUBufferDescriptor) => number | undefined;
 }
 
 interface Declared {
   readonly usage: number;
+  /** Set for a buffer that was allocated larger than that, to be verified. */
+  readonly size?: number;
   /** A resource of that usage only, made when the program needs to be told of its mistake. */
   twin?: Resource;
 }
@@ -31,14 +35,26 @@ export class DeclaredUsages {
   }
 
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
-    const { usage } = descriptor;
+    const { usage, size } = descriptor;
     const isMappable = (usage & (flags.bufferMapRead | flags.bufferMapWrite)) !== 0;
-    const copies = this.#uses.copies ? flags.bufferCopySrc | flags.bufferCopyDst : 0;
+    const allocated = this.#uses.verifies?.(descriptor);
+    const isVerified = allocated !== undefined;
+    const copies = this.#uses.copies || isVerified ? flags.bufferCopySrc | flags.bufferCopyDst : 0;
     const isRead = this.#uses.readsArguments && (usage & flags.bufferIndirect) !== 0;
-    const hidden = isMappable || usage === 0 ? 0 : copies | (isRead ? flags.bufferStorage : 0);
-    if (hidden === 0) return this.#device.createBuffer(descriptor);
-    const made = this.#device.createBuffer({ ...membersOf(descriptor), usage: usage | hidden });
-    return this.#declare(made, usage);
+    const hidden = isMappable || usage === 0 ? 0 : copies | (isRead || isVerified ? flags.bufferStorage : 0);
+    if (hidden === 0 && !isVerified) return this.#device.createBuffer(descriptor);
+    const made = this.#device.createBuffer({
+      ...{ ...membersOf(descriptor), usage: usage | hidden, size: allocated ?? size },
+    });
+    const declared = isVerified ? { usage, size } : { usage };
+    this.#declared.set(made, { ...declared });
+    overlay(made, declared);
+    return made;
+  }
+
+  /** Whether a buffer was made to be verified. */
+  isVerified(buffer: GPUBuffer): boolean {
+    return this.#declared.get(buffer)?.size !== undefined;
   }
 
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
@@ -47,34 +63,31 @@ export class DeclaredUsages {
     if (!this.#uses.copies || !isCopyable) return this.#device.createTexture(descriptor);
     const hidden = flags.textureCopySrc | flags.textureCopyDst;
     const made = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden });
-    return this.#declare(made, usage);
+    this.#declared.set(made, { usage });
+    overlay(made, { usage });
+    return made;
   }
 
-  /** What to hand to a native method that copies from `resource`. */
-  source<T extends Resource>(resource: T): T {
-    return this.#checked(resource, isTexture(resource) ? flags.textureCopySrc : flags.bufferCopySrc);
+  /** What to hand to a native method that copies from `resource`, up to byte `end` of a buffer. */
+  source<T extends Resource>(resource: T, end = 0): T {
+    return this.#checked(resource, isTexture(resource) ? flags.textureCopySrc : flags.bufferCopySrc, end);
   }
 
-  /** What to hand to a native method that copies into `resource`. */
-  target<T extends Resource>(resource: T): T {
-    return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst);
+  /** What to hand to a native method that copies into `resource`, up to byte `end` of a buffer. */
+  target<T extends Resource>(resource: T, end = 0): T {
+    return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst, end);
   }
 
-  /** What to bind to a shader as a buffer of this type; of a default layout, the type is not known. */
-  bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined): GPUBuffer {
+  /** What to bind, up to byte `end`, to a shader as a buffer of this type; of a default layout, the type is not known. */
+  bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined, end: number): GPUBuffer {
     const isUniform = type ? type === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
-    return isUniform ? buffer : this.#checked(buffer, flags.bufferStorage);
+    return this.#checked(buffer, isUniform ? flags.bufferUniform : flags.bufferStorage, end);
   }
 
-  #declare<T extends Resource>(resource: T, usage: number): T {
-    this.#declared.set(resource, { usage });
-    overlay<Resource>(resource, { usage });
-    return resource;
-  }
-
-  #checked<T extends Resource>(resource: T, usage: number): T {
+  #checked<T extends Resource>(resource: T, usage: number, end: number): T {
     const declared = this.#declared.get(resource);
-    if (!declared || (declared.usage & usage) !== 0) return resource;
+    const isInside = declared?.size === undefined || end <= declared.size;
+    if (!declared || ((declared.usage & usage) !== 0 && isInside)) return resource;
     declared.twin ??= makeSilently(this.#device, () => this.#twin(resource, declared.usage)).made;
     return declared.twin as T;
   }

@@ -1,4 +1,5 @@
 import type { Detection, Fault } from "./fault.ts";
+import type { Correction, MemoryFault } from "./memory/memoryFault.ts";
 import type { Unverified } from "./unverified.ts";
 import type { GiveUp, Recovery } from "./verifier.ts";
 
@@ -10,6 +11,10 @@ export interface BelayEvents {
   readonly fault: Fault;
   /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
   readonly unverified: Unverified;
+  /** Errors in memory were corrected, in data or in check words. */
+  readonly corrected: Correction;
+  /** Memory is damaged beyond what its code corrects; comes once for each granule that a check names, with its outcome. */
+  readonly memoryFault: MemoryFault;
   /** Work was run again, and its results are clean. */
   readonly recovery: Recovery;
   /** Work could not be recovered, and its results are refused. */

@@ -47,7 +47,14 @@ async function struck(policy: Policy, replica: 0 | 1 = 1) {
   expect(await run(device)).toEqual(expected);
   const { kernel, sites } = device.belay.faultSites()[0]!;
   const site = sites.find(({ span }) => SCALE.slice(span.start, span.end) === "input[id.x] * 2.5")!;
-  device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 1 << 22 }, workgroup: [2, 0, 0], localIndex: 1 });
+  device.belay.arm({
+    kernel,
+    site: site.id,
+    replica,
+    effect: { xor: 1 << 22 },
+    workgroup: [2, 0, 0],
+    localIndex: 1,
+  });
   return device;
 }
 

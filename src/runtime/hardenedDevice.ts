@@ -1,5 +1,6 @@
 import type { FaultSite, Protect } from "../compiler/contract.ts";
 import { BindGroups } from "./bindGroups.ts";
+import { BitFlips } from "./bitFlips.ts";
 import { showOnCanvases } from "./canvases.ts";
 import { Commands } from "./commands.ts";
 import { ComputePasses } from "./computePasses.ts";
@@ -11,6 +12,9 @@ import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector, type Observed } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
+import { Memory, type MemoryReport } from "./memory/memory.ts";
+import type { MemoryFault } from "./memory/memoryFault.ts";
+import { scrubAtIntervals } from "./memory/scrubber.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
 import { doublesGrids, type Policy, resolvePolicy } from "./policy.ts";
@@ -50,10 +54,14 @@ export interface Report {
   readonly snapshots: SnapshotReport;
   /** What it takes to change buffers in place on doubled grids. */
   readonly shadows: ShadowReport;
+  /** What protected memory takes and what was found in it; absent under the policy's memory `"none"`. */
+  readonly memory?: MemoryReport;
   /** Frames that a canvas has shown, all of them before they were verified. */
   readonly framesShown: number;
   /** Detected faults, the latest ones; each kernel's `detections` counts all. */
   readonly faults: readonly Fault[];
+  /** Damaged granules of memory, the latest ones. */
+  readonly memoryFaults: readonly MemoryFault[];
 }
 
 /** The fault sites of one kernel. */
@@ -72,6 +80,13 @@ export interface Belay {
   verify(): Promise<void>;
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
   report(): Promise<Report>;
+  /** Verifies all protected memory, and corrects what it can. Rejects when damage was found that is not to be released. */
+  scrub(): Promise<void>;
+  /**
+   * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at `byteOffset`. A protected buffer that
+   * can be mapped is struck when it is mapped next. Throws unless the policy has `injectFaults`, and for a word that is not in the buffer.
+   */
+  flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
   faultSites(): KernelFaultSites[];
   /**
    * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
@@ -95,6 +110,11 @@ export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 /** Faults kept for the report; older ones make room. */
 const KEPT_FAULTS = 1000;
 
+function keep<T>(faults: T[], fault: T): void {
+  faults.push(fault);
+  if (faults.length > KEPT_FAULTS) faults.shift();
+}
+
 /** Hardens a device with a given compiler. */
 export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy): HardenedDevice {
   const resolved = resolvePolicy(policy);
@@ -105,16 +125,35 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const kernels = new Kernels(device, resolved, protect, arena, (kernel) => injector.kernelMade(kernel));
   const textures = new Textures(device);
   const recovers = resolved.onFault === "recover";
-  const usages = new DeclaredUsages(device, { copies: recovers, readsArguments: doublesGrids(resolved) });
-  const journal: Journal = new Journal(device, textures, usages, recovers, () => void verifier.verify());
-  const verifier = new Verifier(arena, journal, resolved, {
+  const refuses = resolved.onFault !== "report";
+  const memoryFaults: MemoryFault[] = [];
+  const onMemoryFault = (fault: MemoryFault) => {
+    keep(memoryFaults, fault);
+    events.emit("memoryFault", fault);
+  };
+  const memory =
+    resolved.memory === "none"
+      ? undefined
+      : new Memory(device, arena, {
+          ...{ scheme: resolved.memory, retries: resolved.retries, refuses, strict: resolved.strict },
+          onCorrected: (correction) => events.emit("corrected", correction),
+          onFault: onMemoryFault,
+        });
+  const flips = new BitFlips(device);
+  const usages = new DeclaredUsages(device, {
+    ...{ copies: recovers || resolved.injectFaults === true, readsArguments: doublesGrids(resolved) },
+    ...(memory && { verifies: (descriptor) => memory.buffers.allocationOf(descriptor) }),
+  });
+  const wantCheck = () => void verifier.verify();
+  const journal: Journal = new Journal(device, textures, usages, memory, recovers, wantCheck);
+  const verifier = new Verifier(arena, journal, memory, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
     onUnverified: (unverified) => events.emit("unverified", unverified),
     onFault: (fault) => {
-      faults.push(fault);
-      if (faults.length > KEPT_FAULTS) faults.shift();
+      keep(faults, fault);
       events.emit("fault", fault);
     },
+    onMemoryFault,
     onRecovery: (recovery) => events.emit("recovery", recovery),
     onGiveUp: (giveUp) => events.emit("giveUp", giveUp),
     onReplay: () => injector.workRunsAgain(kernels),
@@ -123,13 +162,18 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const shadows = new ShadowBuffers(device);
   const pipelines = new Pipelines(device, kernels, bindGroups, shadows);
   const counter = resolved.injectFaults ? new DispatchCounter(device) : undefined;
-  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter);
-  const renderPasses = new RenderPasses(bindGroups, textures);
-  const commands = new Commands({ computePasses, renderPasses, textures, usages });
-  const refuses = resolved.onFault !== "report";
+  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter, memory);
+  const renderPasses = new RenderPasses(bindGroups, textures, memory);
+  const commands = new Commands({ computePasses, renderPasses, textures, usages, memory });
   const { queue, framesShown } = hardenedQueue(device.queue, {
-    ...{ commands, journal, verifier, textures, usages, refuses },
+    ...{ commands, journal, verifier, textures, usages, memory, refuses },
   });
+  const arrived = async (buffer: GPUBuffer) => memory?.arrived(buffer);
+  const scrub = () => {
+    memory?.scrub();
+    return verifier.verifyAnyway();
+  };
+  if (memory && resolved.scrubInterval > 0) scrubAtIntervals(device, resolved.scrubInterval, scrub);
 
   const belay: Belay = {
     on: (event, listener) => events.on(event, listener),
@@ -152,9 +196,22 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         ...{ checks, replays, recoveries, giveUps, recoveryMilliseconds },
         snapshots: journal.snapshots,
         shadows: shadows.report,
+        ...(memory && { memory: memory.report }),
         framesShown: framesShown(),
         faults: [...faults],
+        memoryFaults: [...memoryFaults],
       };
+    },
+    scrub: async () => {
+      const { refused, lost } = await scrub();
+      if (lost ?? refused) throw lost ?? refused;
+    },
+    flip: (buffer, byteOffset, mask) => {
+      if (resolved.injectFaults !== true)
+        throw new TypeError("bits can be flipped only under a policy with injectFaults");
+      if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
+        throw new TypeError("bits are flipped in a 32-bit word of the buffer");
+      if (!memory?.flipMapped(buffer, byteOffset, mask)) flips.flip(buffer, byteOffset, mask);
     },
     faultSites: () =>
       [...kernels.choices].flatMap(({ kernel }) =>
@@ -192,7 +249,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const buffer = journal.createBuffer(descriptor);
       const mappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
-      if (mappable) holdBack(buffer, verifier, journal, refuses);
+      if (mappable) holdBack(buffer, verifier, journal, { refuse: refuses, arrived });
       return buffer;
     },
     createTexture: (descriptor: GPUTextureDescriptor): GPUTexture => {

@@ -4,7 +4,7 @@ import { OwnKernel } from "./ownKernel.ts";
 import type { PassCommands } from "./passCommands.ts";
 import { type ReportSlot, rangeOf } from "./reportArena.ts";
 
-const BYTES_OF_ARGUMENTS = 12;
+export const BYTES_OF_ARGUMENTS = 12;
 /** Every device accepts storage buffer offsets of this alignment. */
 const ALIGNMENT = 256;
 

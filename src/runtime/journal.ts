@@ -1,5 +1,6 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
+import type { Memory } from "./memory/memory.ts";
 import { flags, makeSilently, overlay } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
@@ -43,6 +44,7 @@ export class Journal {
   readonly #snapshots: Snapshots;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
+  readonly #memory: Memory | undefined;
   /** What the program destroyed while unverified work may have to run on it again, and how to destroy it. */
   readonly #doomed = new Map<Resource, () => void>();
   readonly #wantCheck: () => void;
@@ -52,13 +54,15 @@ export class Journal {
     device: GPUDevice,
     textures: Textures,
     usages: DeclaredUsages,
+    memory: Memory | undefined,
     recoverable: boolean,
     wantCheck: () => void,
   ) {
     this.#device = device;
-    this.#snapshots = new Snapshots(device);
+    this.#snapshots = new Snapshots(device, (buffer) => memory?.checksOf(buffer));
     this.#textures = textures;
     this.#usages = usages;
+    this.#memory = memory;
     this.recoverable = recoverable;
     this.#wantCheck = wantCheck;
   }
@@ -89,6 +93,7 @@ export class Journal {
   /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const buffer = this.#usages.createBuffer(descriptor);
+    this.#memory?.protect(buffer, descriptor, this.#usages.isVerified(buffer));
     if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
     this.#keep(buffer);
     return buffer;
@@ -213,7 +218,8 @@ export class Journal {
     }
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
     for (const step of event.steps) step(encoder);
-    this.#device.queue.submit([encoder.finish()]);
+    const commands = encoder.finish();
+    this.#device.queue.submit(this.#memory?.around(commands, event) ?? [commands]);
   }
 
   #isTouched(resource: Resource): boolean {

@@ -1,5 +1,6 @@
+import { schemes } from "../codes/scheme.ts";
 import { structures } from "../compiler/configurations.ts";
-import type { Channel, Check, Pairing, Redundancy, Structure } from "../compiler/contract.ts";
+import type { Channel, Check, Pairing, Redundancy, SchemeName, Structure } from "../compiler/contract.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
@@ -31,6 +32,14 @@ export interface Policy extends KernelPolicy {
    * `"report"`: faults are events and entries in the report, and data is released all the same.
    */
   readonly onFault?: OnFault;
+  /**
+   * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one wrong bit in 32, 64 or 128 is
+   * corrected, two are detected. `"detect"`: errors are detected only, and what was computed from them is computed again. The
+   * others are for comparison. Default `"none"`.
+   */
+  readonly memory?: SchemeName | "none";
+  /** How often all memory is verified and corrected, in milliseconds. Default 0: only when the program uses it. */
+  readonly scrubInterval?: number;
   /** How often work is run again before it is given up. Default 3. */
   readonly retries?: number;
   /**
@@ -55,6 +64,7 @@ const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<
 const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
+  memory: ["none", ...(Object.keys(schemes) as SchemeName[])],
   injectFaults: [true, false, "profile"],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
@@ -65,6 +75,8 @@ const defaults: ResolvedPolicy = {
   channel: "auto",
   pairing: "adjacent",
   onFault: "recover",
+  memory: "none",
+  scrubInterval: 0,
   retries: 3,
   strict: false,
   injectFaults: false,
@@ -121,6 +133,11 @@ function problemOf(
   value: unknown,
   allowed: Readonly<Record<string, readonly unknown[]>>,
 ): string | undefined {
+  if (field === "scrubInterval" && allowed === choices) {
+    return Number.isFinite(value) && Number(value) >= 0
+      ? undefined
+      : "it is a number of milliseconds from 0 on";
+  }
   if (field === "retries" && allowed === choices) {
     return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
   }

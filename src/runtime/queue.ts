@@ -1,6 +1,7 @@
 import type { Commands } from "./commands.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { Journal } from "./journal.ts";
+import type { Memory } from "./memory/memory.ts";
 import { front } from "./nativeObjects.ts";
 import type { Textures } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
@@ -13,6 +14,7 @@ interface QueueParts {
   readonly verifier: Verifier;
   readonly textures: Textures;
   readonly usages: DeclaredUsages;
+  readonly memory: Memory | undefined;
   /** Whether data that a fault may have reached is refused. */
   readonly refuses: boolean;
 }
@@ -25,7 +27,7 @@ const MAX_CHECKS_UNDER_WAY = 2;
 /** The queue of a hardened device: keeps the journal of what is submitted and written. */
 export function hardenedQueue(
   native: GPUQueue,
-  { commands, journal, verifier, textures, usages, refuses }: QueueParts,
+  { commands, journal, verifier, textures, usages, memory, refuses }: QueueParts,
 ): { readonly queue: GPUQueue; readonly framesShown: () => number } {
   let framesShown = 0;
   const queue = front(native, {
@@ -40,22 +42,27 @@ export function hardenedQueue(
         if (tainted) throw verifier.taintOf(tainted);
       }
       journal.submitting(records);
-      native.submit(submitted);
+      native.submit(memory ? submitted.flatMap((each, i) => memory.around(each, records[i])) : submitted);
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
       const [buffer, offset, data, start, size] = args;
       const bytes = bytesOf(data, start, size);
+      const range = { buffer, offset, size: bytes?.length ?? 0 };
+      const target = usages.target(buffer, offset + range.size);
+      const guarded = bytes && target === buffer ? memory?.writes.into(range) : undefined;
+      const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(buffer, offset, data));
       if (bytes) {
         journal.writing(buffer, offset === 0 && bytes.length === buffer.size, () => {
           const copy = bytes.slice();
-          return () => native.writeBuffer(buffer, offset, copy);
+          return () => write(copy);
         });
       }
-      const target = usages.target(buffer);
       // Dawn aborts the process when it is handed shared memory in Node.js.
-      if (bytes && !(bytes.buffer instanceof ArrayBuffer)) native.writeBuffer(target, offset, bytes.slice());
+      const own = bytes && isShared(bytes) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer> | undefined);
+      if (guarded && own) guarded(own);
+      else if (own && own !== bytes) native.writeBuffer(target, offset, own);
       else native.writeBuffer(target, offset, data, start, size);
     },
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
@@ -84,6 +91,10 @@ export function hardenedQueue(
     },
   });
   return { queue, framesShown: () => framesShown };
+}
+
+function isShared({ buffer }: Uint8Array): boolean {
+  return !(buffer instanceof ArrayBuffer);
 }
 
 /**

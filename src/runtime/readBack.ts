@@ -9,13 +9,23 @@ interface Hold extends PendingMapping {
   cancelled: boolean;
 }
 
+interface HoldBackOptions {
+  /** Whether tainted contents are refused; otherwise they are released, the fault having been reported. */
+  readonly refuse: boolean;
+  /** Verifies what arrived on the host. */
+  readonly arrived: (buffer: GPUBuffer) => Promise<void>;
+}
+
 /**
  * Holds a mappable buffer back from `mapAsync` until all work that may use it is verified. Until then the buffer looks as
  * if its mapping were still pending. Rejects, unmapped again, when a fault may have reached the contents.
- *
- * `refuse`: whether tainted contents are refused (otherwise they are released, the fault having been reported).
  */
-export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal, refuse: boolean): void {
+export function holdBack(
+  buffer: GPUBuffer,
+  verifier: Verifier,
+  journal: Journal,
+  { refuse, arrived }: HoldBackOptions,
+): void {
   const mapAsync = original(buffer, "mapAsync");
   const getMappedRange = original(buffer, "getMappedRange");
   const unmap = original(buffer, "unmap");
@@ -31,13 +41,14 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal
       // Nothing unverified uses the buffer any more, so this mapping stays.
       verifier.settled(hold);
       await hold.mapping;
-      if (hold.cancelled)
-        throw new DOMException("the buffer was unmapped while its mapping was pending", "AbortError");
+      throwIfCancelled(hold);
       const error = lost ?? (refuse ? verifier.taintOf(buffer) : undefined);
-      if (error) {
-        unmap();
-        throw error;
-      }
+      if (error) throw error;
+      await arrived(buffer);
+      throwIfCancelled(hold);
+    } catch (error) {
+      if (!hold.cancelled) unmap();
+      throw error;
     } finally {
       if (held === hold) held = undefined;
     }
@@ -55,7 +66,8 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal
       journal.using(buffer);
       const mapping = mapAsync(mode, offset, size);
       const holds = (mode & flags.mapRead) !== 0 || journal.recoverable;
-      if (held || !holds || nativeState() !== "pending") return mapping;
+      if (held || nativeState() !== "pending") return mapping;
+      if (!holds) return mapping.then(() => arrived(buffer)).then(() => undefined);
       const hold: Hold = {
         mapping,
         cancelled: false,
@@ -87,4 +99,9 @@ export function holdBack(buffer: GPUBuffer, verifier: Verifier, journal: Journal
       return held ? "pending" : nativeState();
     },
   });
+}
+
+function throwIfCancelled({ cancelled }: Hold): void {
+  if (cancelled)
+    throw new DOMException("the buffer was unmapped while its mapping was pending", "AbortError");
 }

@@ -71,7 +71,14 @@ class Program {
 }
 
 const faultIn = (kernel: "triple" | "increment"): ArmedFault => ({
-  ...{ kernel, site: kernel === "triple" ? 1 : 2, replica: 0, effect: { xor: 1 }, workgroup: [0, 0, 0], localIndex: 5 },
+  ...{
+    kernel,
+    site: kernel === "triple" ? 1 : 2,
+    replica: 0,
+    effect: { xor: 1 },
+    workgroup: [0, 0, 0],
+    localIndex: 5,
+  },
 });
 const filled = (value: number) => new Array(WORDS).fill(value);
 

@@ -1,7 +1,8 @@
 import type { BindGroups } from "./bindGroups.ts";
 import { CommandRecord } from "./commandRecord.ts";
 import { Layer } from "./layer.ts";
-import { isTexture, type Textures } from "./resources.ts";
+import type { Memory } from "./memory/memory.ts";
+import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "./steps.ts";
 
 type View = GPUTextureView | GPUTexture;
@@ -35,15 +36,17 @@ export class RenderPasses {
   readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
   readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
 
-  constructor(bindGroups: BindGroups, textures: Textures) {
+  constructor(bindGroups: BindGroups, textures: Textures, memory: Memory | undefined) {
     this.#textures = textures;
     const bundles = this.#bundles;
+    const noteUse = (record: CommandRecord, args: readonly unknown[]) =>
+      noteArguments(record, args, bindGroups, memory);
     this.#passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...followed(native, [...settings, ...readers, "setBindGroup"], (pass, name, args) => {
         const { record, steps } = passOf(pass);
         const copies = copyOffsets(args);
         steps.push((again) => (again[name] as Anything)(...copies));
-        noteUse(record, bindGroups, args);
+        noteUse(record, args);
       }),
       executeBundles(list) {
         const all = [...list];
@@ -52,13 +55,15 @@ export class RenderPasses {
         steps.push((again) => again.executeBundles(all));
         for (const bundle of all) {
           const inside = bundles.get(bundle);
-          if (inside) record.add(inside);
+          if (!inside) continue;
+          record.add(inside);
+          noteMemory(record, inside.memory.drawn, inside.written, memory);
         }
       },
     }));
     this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
       ...followed(native, [...readers, "setBindGroup"], (encoder, _, args) =>
-        noteUse(recordOf(encoder), bindGroups, args),
+        noteUse(recordOf(encoder), args),
       ),
       finish(descriptor) {
         const bundle = native.finish.call(this, descriptor);
@@ -145,11 +150,33 @@ function followed<T extends object, K extends keyof T>(
 }
 
 /** Notes the buffers and bind groups among a command's arguments. */
-function noteUse(record: CommandRecord, bindGroups: BindGroups, args: readonly unknown[]): void {
+function noteArguments(
+  record: CommandRecord,
+  args: readonly unknown[],
+  bindGroups: BindGroups,
+  memory: Memory | undefined,
+): void {
   for (const each of args.slice(0, 2)) {
     if (typeof each !== "object" || each === null) continue;
     const access = bindGroups.accessOf(each as GPUBindGroup, undefined);
-    if (access) record.add(access);
-    else if ("mapState" in each && !isTexture(each)) record.read.add(each as GPUBuffer);
+    if (access) {
+      record.add(access);
+      noteMemory(record, access.read, access.written, memory);
+    } else if ("mapState" in each && !isTexture(each)) {
+      record.read.add(each as GPUBuffer);
+      noteMemory(record, [each as GPUBuffer], [], memory);
+    }
   }
+}
+
+/** Buffers are verified before the commands, as a render pass has no place for that, and encoded after it. */
+function noteMemory(
+  { memory: state }: CommandRecord,
+  read: Iterable<Resource>,
+  written: Iterable<Resource>,
+  memory: Memory | undefined,
+): void {
+  if (!memory) return;
+  for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
+  for (const each of written) if (!isTexture(each)) memory.wroteAnywhere(state, each);
 }

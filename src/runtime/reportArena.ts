@@ -27,6 +27,8 @@ export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 const PAGE_BYTES = 64 * 1024;
 /** Every device accepts storage buffer offsets of this alignment. */
 const SLOT_ALIGNMENT = 256;
+/** The counters of what was found, which follow each other: disagreements, and granules that do not fit their check words. */
+const FINDINGS_BYTES = 4 * (reportWords.suspect + 1 - reportWords.detections);
 
 /** The report buffers of all protected kernels of a device, packed so that one small copy reads many. */
 export class ReportArena {
@@ -91,7 +93,7 @@ export class ReportArena {
         encoder.copyBufferToBuffer(page.buffer, 0, staging, 0, page.readBack);
         stagings.set(page, staging);
       }
-      encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, 4);
+      encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, FINDINGS_BYTES);
       if (cells > 0) encoder.clearBuffer(page.buffer, offset + 4 * reportWords.total, 4 * cells);
     }
     this.#device.queue.submit([encoder.finish()]);

@@ -6,7 +6,7 @@ import { harden } from "./harden.ts";
 import type { HardenedDevice } from "./hardenedDevice.ts";
 import { front } from "./nativeObjects.ts";
 import type { Policy } from "./policy.ts";
-import { ShadowSync } from "./shadowSync.ts";
+import { RangeSet } from "./rangeSet.ts";
 
 const { newDevice } = testDevices();
 
@@ -249,7 +249,7 @@ describe("without the copy, or when it is forgotten", () => {
 
   it("a write in between is seen as a fault", async () => {
     const { device, done } = await hardened({ onFault: "throw" });
-    const wrote = vi.spyOn(ShadowSync.prototype, "wroteSomewhere").mockImplementation(() => {});
+    const wrote = vi.spyOn(RangeSet.prototype, "removeAll").mockImplementation(() => {});
     const buffer = upload(device, padded);
     steps(device, buffer);
     await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });

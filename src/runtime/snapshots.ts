@@ -1,5 +1,5 @@
 import { flags, makeSilently } from "./nativeObjects.ts";
-import { isTexture, type Resource, textureLike } from "./resources.ts";
+import { type BufferRange, isTexture, type Resource, textureLike } from "./resources.ts";
 
 /**
  * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does at first; or something
@@ -23,6 +23,9 @@ export interface SnapshotReport {
 /** Copies that wait to be used again; more are freed. */
 const KEPT_COPIES = 16;
 
+/** Where a buffer's check words are now, if it has any: they belong to what it holds. */
+export type ChecksOf = (buffer: GPUBuffer) => BufferRange | undefined;
+
 /** Copies of buffers and textures as they were. */
 export class Snapshots {
   readonly #device: GPUDevice;
@@ -35,8 +38,11 @@ export class Snapshots {
   #peak = 0;
   #milliseconds = 0;
 
-  constructor(device: GPUDevice) {
+  readonly #checksOf: ChecksOf;
+
+  constructor(device: GPUDevice, checksOf: ChecksOf) {
     this.#device = device;
+    this.#checksOf = checksOf;
   }
 
   get report(): SnapshotReport {
@@ -73,7 +79,7 @@ export class Snapshots {
       for (const resource of copied) {
         const copy = this.#copyOf(resource);
         into.set(resource, copy);
-        encodeCopy(encoder, resource, copy);
+        this.#encodeSave(encoder, resource, copy);
         this.#taken++;
         this.#bytes += sizeOf(resource);
       }
@@ -93,13 +99,15 @@ export class Snapshots {
       restored.add(resource);
       if (contents === "replaced") continue;
       if (contents !== "zeros") {
-        encodeCopy(encoder, contents, resource);
+        this.#encodeRestore(encoder, contents, resource);
       } else if (isTexture(resource)) {
         const zeros = this.#textureLike(resource);
         fresh.push(zeros);
-        encodeCopy(encoder, zeros, resource);
+        encodeTextureCopy(encoder, zeros, resource);
       } else {
         encoder.clearBuffer(resource, 0, wholeWords(resource));
+        const checks = this.#checksOf(resource);
+        if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
       }
     }
     this.#device.queue.submit([encoder.finish()]);
@@ -118,11 +126,34 @@ export class Snapshots {
 
   #copyOf(resource: Resource): Resource {
     if (isTexture(resource)) return this.#count(this.#textureLike(resource));
-    const size = wholeWords(resource);
+    const size = wholeWords(resource) + (this.#checksOf(resource)?.size ?? 0);
     const idle = this.#idle.findIndex((copy) => copy.size === size);
     if (idle >= 0) return this.#idle.splice(idle, 1)[0]!;
     const usage = flags.bufferCopySrc | flags.bufferCopyDst;
     return this.#count(this.#device.createBuffer({ label: "belay: snapshot", size, usage }));
+  }
+
+  /** In a copy, check words stand behind the data. */
+  #encodeSave(encoder: GPUCommandEncoder, resource: Resource, copy: Resource): void {
+    if (isTexture(resource)) {
+      encodeTextureCopy(encoder, resource, copy as GPUTexture);
+      return;
+    }
+    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    encoder.copyBufferToBuffer(resource, 0, copy as GPUBuffer, 0, data);
+    if (checks)
+      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy as GPUBuffer, data, checks.size);
+  }
+
+  #encodeRestore(encoder: GPUCommandEncoder, copy: Resource, resource: Resource): void {
+    if (isTexture(resource)) {
+      encodeTextureCopy(encoder, copy as GPUTexture, resource);
+      return;
+    }
+    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    encoder.copyBufferToBuffer(copy as GPUBuffer, 0, resource, 0, data);
+    if (checks)
+      encoder.copyBufferToBuffer(copy as GPUBuffer, data, checks.buffer, checks.offset, checks.size);
   }
 
   #textureLike(texture: GPUTexture): GPUTexture {
@@ -143,11 +174,7 @@ export class Snapshots {
   }
 }
 
-function encodeCopy(encoder: GPUCommandEncoder, from: Resource, to: Resource): void {
-  if (!isTexture(from) || !isTexture(to)) {
-    encoder.copyBufferToBuffer(from as GPUBuffer, 0, to as GPUBuffer, 0, wholeWords(from as GPUBuffer));
-    return;
-  }
+function encodeTextureCopy(encoder: GPUCommandEncoder, from: GPUTexture, to: GPUTexture): void {
   for (let mipLevel = 0; mipLevel < from.mipLevelCount; mipLevel++) {
     const level = (size: number) => Math.max(1, size >> mipLevel);
     const { width, height, depthOrArrayLayers } = from;

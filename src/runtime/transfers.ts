@@ -1,60 +1,101 @@
 import type { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
-import type { Textures } from "./resources.ts";
+import type { StandIns, Transfer } from "./memory/guardedTransfers.ts";
+import type { Memory } from "./memory/memory.ts";
+import type { BufferRange, Textures } from "./resources.ts";
 import { type Anything, copyDescriptor } from "./steps.ts";
 
 type Extent = GPUExtent3D | GPUExtent3DStrict;
+
+export interface TransferParts {
+  readonly textures: Textures;
+  readonly usages: DeclaredUsages;
+  readonly memory: Memory | undefined;
+}
 
 /** The methods of a command encoder that move data between buffers and textures. */
 export function transferMethods(
   native: GPUCommandEncoder,
   recordOf: (encoder: GPUCommandEncoder) => CommandRecord,
-  textures: Textures,
-  usages: DeclaredUsages,
+  { textures, usages, memory }: TransferParts,
 ): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
   const copyBufferToBuffer = native.copyBufferToBuffer as Anything;
+  /** Has a command encoded, and around it what protected memory needs. */
+  const guarded = (encoder: GPUCommandEncoder, transfer: Transfer, encode: (buffers: StandIns) => void) => {
+    const { source, target } = transfer;
+    if (memory) memory.transfers.around(memory.siteIn(encoder, native, recordOf(encoder)), transfer, encode);
+    else encode({ source: source?.buffer as GPUBuffer, target: target?.buffer as GPUBuffer });
+  };
   return {
     copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
       const isShort = typeof rest[0] === "object";
-      const to = (isShort ? rest[0] : rest[1]) as GPUBuffer;
-      const size = (isShort ? rest[1] : rest[3]) as number | undefined;
-      const declared = rest.map((each) => (each === to ? usages.target(to) : each));
-      copyBufferToBuffer.call(this, usages.source(from), ...declared);
+      const [fromOffset, to, toOffset, asked] = isShort ? [0, rest[0], 0, rest[1]] : rest;
+      const source = rangeIn(from, fromOffset, asked);
+      const target = rangeIn(to as GPUBuffer, toOffset, source.size);
       const record = recordOf(this);
-      record.steps.push((again) => (again.copyBufferToBuffer as Anything)(from, ...rest));
-      record.transfer(from, to, (size ?? from.size) >= to.size);
+      guarded(this, { source, target, result: "copy" }, (buffers) => {
+        const size = explicit(source, asked);
+        copyBufferToBuffer.call(
+          this,
+          ...[usages.source(buffers.source, endOf(source)), fromOffset],
+          ...[usages.target(buffers.target, endOf(target)), toOffset, size],
+        );
+        record.steps.push((again) =>
+          (again.copyBufferToBuffer as Anything)(buffers.source, fromOffset, buffers.target, toOffset, size),
+        );
+      });
+      record.transfer(from, target.buffer, source.size >= target.buffer.size);
     },
-    clearBuffer(buffer, offset, size) {
-      native.clearBuffer.call(this, usages.target(buffer), offset, size);
+    clearBuffer(buffer, offset, asked) {
       const record = recordOf(this);
-      record.steps.push((again) => again.clearBuffer(buffer, offset, size));
-      record.transfer(undefined, buffer, !offset && (size ?? buffer.size) >= buffer.size);
+      const target = rangeIn(buffer, offset, asked);
+      guarded(this, { target, result: "zeros" }, (buffers) => {
+        const size = explicit(target, asked);
+        native.clearBuffer.call(this, usages.target(buffers.target, endOf(target)), offset, size);
+        record.steps.push((again) => again.clearBuffer(buffers.target, offset, size));
+      });
+      record.transfer(undefined, buffer, target.size >= buffer.size);
     },
     resolveQuerySet(querySet, first, count, buffer, offset) {
-      native.resolveQuerySet.call(this, querySet, first, count, buffer, offset);
       const record = recordOf(this);
-      record.steps.push((again) => again.resolveQuerySet(querySet, first, count, buffer, offset));
+      guarded(this, { target: rangeIn(buffer, offset, 8 * count) }, () => {
+        native.resolveQuerySet.call(this, querySet, first, count, buffer, offset);
+        record.steps.push((again) => again.resolveQuerySet(querySet, first, count, buffer, offset));
+      });
       record.transfer(undefined, buffer, false);
     },
     copyBufferToTexture(from, to, size) {
-      const declared = { ...to, texture: usages.target(to.texture) };
-      native.copyBufferToTexture.call(this, { ...from, buffer: usages.source(from.buffer) }, declared, size);
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
       const record = recordOf(this);
-      record.steps.push((again) => again.copyBufferToTexture(fromCopy, textures.again(toCopy), sizeCopy));
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
+      guarded(this, { source: texelRange(from, size) }, ({ source }) => {
+        const buffer = usages.source(source);
+        native.copyBufferToTexture.call(
+          this,
+          { ...from, buffer },
+          { ...to, texture: usages.target(to.texture) },
+          size,
+        );
+        record.steps.push((again) =>
+          again.copyBufferToTexture({ ...fromCopy, buffer: source }, textures.again(toCopy), sizeCopy),
+        );
+      });
       record.transfer(from.buffer, to.texture, coversTexture(to, size));
     },
     copyTextureToBuffer(from, to, size) {
-      const declared = { ...to, buffer: usages.target(to.buffer) };
-      native.copyTextureToBuffer.call(
-        this,
-        { ...from, texture: usages.source(from.texture) },
-        declared,
-        size,
-      );
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
       const record = recordOf(this);
-      record.steps.push((again) => again.copyTextureToBuffer(textures.again(fromCopy), toCopy, sizeCopy));
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
+      guarded(this, { target: texelRange(to, size) }, ({ target }) => {
+        const buffer = usages.target(target);
+        native.copyTextureToBuffer.call(
+          this,
+          { ...from, texture: usages.source(from.texture) },
+          { ...to, buffer },
+          size,
+        );
+        record.steps.push((again) =>
+          again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer: target }, sizeCopy),
+        );
+      });
       record.transfer(from.texture, to.buffer, false);
     },
     copyTextureToTexture(from, to, size) {
@@ -86,6 +127,32 @@ export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size:
     depthOrArrayLayers >= texture.depthOrArrayLayers
   );
 }
+
+/** What a command means by an offset and a size, which by default goes as far as the buffer. */
+function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): BufferRange {
+  const start = Number(offset);
+  return { buffer, offset: start, size: size === undefined ? buffer.size - start : Number(size) };
+}
+
+/** A size to pass on, as the device may know a larger buffer than the program; one that is wrong stays as it is. */
+function explicit({ size }: BufferRange, asked: unknown): number | undefined {
+  return size >= 0 ? size : (asked as number | undefined);
+}
+
+function endOf({ offset, size }: BufferRange): number {
+  return offset + size;
+}
+
+/** A part of a buffer in which all texels of a copy are; it may be more than they take. */
+function texelRange({ buffer, offset = 0, bytesPerRow, rowsPerImage }: GPUTexelCopyBufferInfo, size: Extent) {
+  const { width, height = 1, depthOrArrayLayers = 1 } = isIterable(size) ? extentOf(size) : size;
+  const rows = depthOrArrayLayers > 1 ? (rowsPerImage ?? height) * depthOrArrayLayers : height;
+  const bytes = bytesPerRow === undefined ? LARGEST_TEXEL * width : bytesPerRow * rows;
+  return { buffer, offset, size: Math.max(0, Math.min(bytes, buffer.size - offset)) };
+}
+
+/** No texel, and no block of compressed ones, takes more bytes. */
+const LARGEST_TEXEL = 16;
 
 function extentOf(size: Iterable<number>): GPUExtent3DDict {
   const [width = 0, height = 1, depthOrArrayLayers = 1] = size;

@@ -3,16 +3,21 @@ import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "
 import { observedIn } from "./injector.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
+import type { Damage, Memory } from "./memory/memory.ts";
+import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
 import type { OnFault } from "./policy.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
 import { type Unverified, UnverifiedError, unverifiedError } from "./unverified.ts";
 
+/** Why data is not released. */
+export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
+
 /** What came of checking an epoch. */
 export interface Outcome {
   /** Set when data of the epoch is refused. */
-  readonly refused?: BelayFaultError | UnverifiedError;
+  readonly refused?: Refusal;
   readonly lost?: UnverifiedError;
 }
 
@@ -25,6 +30,8 @@ export interface PendingMapping {
 /** Work was put back and run again until its check was clean. */
 export interface Recovery {
   readonly faults: readonly Detection[];
+  /** Damaged memory that it was because of. */
+  readonly damage: readonly MemoryError[];
   /** How often it was run again. */
   readonly attempts: number;
   /** From the detection to the clean check. */
@@ -33,7 +40,7 @@ export interface Recovery {
 
 /** Work could not be recovered; the data it may have reached is refused. */
 export interface GiveUp {
-  readonly error: BelayFaultError | UnverifiedError;
+  readonly error: Refusal;
   readonly attempts: number;
   readonly reason: string;
 }
@@ -45,14 +52,27 @@ export interface VerifierHooks {
   onUnverified(unverified: Unverified): void;
   /** Called once per fault, as soon as its outcome is known. */
   onFault(fault: Fault): void;
+  /** As `onFault`, for memory that is damaged beyond what its code corrects. */
+  onMemoryFault(fault: MemoryFault): void;
   onRecovery(recovery: Recovery): void;
   onGiveUp(giveUp: GiveUp): void;
   /** Called before work runs again: a fault that was armed to happen once must not happen again. */
   onReplay(): void;
 }
 
-/** What one check has found, by kernel; nothing when all is well. */
-type Found = ReadonlyMap<Kernel, Findings>;
+/** What one check has found: nothing when all is well. */
+interface Found {
+  readonly kernels: ReadonlyMap<Kernel, Findings>;
+  /** Granules that are damaged: how many, and the first ones. */
+  readonly damaged: number;
+  readonly damage: readonly Damage[];
+}
+
+/** All that was seen of a fault while work was run again. */
+interface Seen {
+  readonly faults: Detection[];
+  readonly damage: MemoryError[];
+}
 
 /**
  * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
@@ -66,7 +86,8 @@ export class Verifier {
   readonly #onFault: OnFault;
   readonly #retries: number;
   readonly #hooks: VerifierHooks;
-  readonly #tainted = new WeakMap<Resource, BelayFaultError | UnverifiedError>();
+  readonly #memory: Memory | undefined;
+  readonly #tainted = new WeakMap<Resource, Refusal>();
   readonly #mappings = new Set<PendingMapping>();
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
   readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
@@ -80,11 +101,13 @@ export class Verifier {
   constructor(
     arena: ReportArena,
     journal: Journal,
+    memory: Memory | undefined,
     policy: { readonly onFault: OnFault; readonly retries: number },
     hooks: VerifierHooks,
   ) {
     this.#arena = arena;
     this.#journal = journal;
+    this.#memory = memory;
     this.#onFault = policy.onFault;
     this.#retries = policy.retries;
     this.#hooks = hooks;
@@ -116,12 +139,17 @@ export class Verifier {
 
   /** Resolves when everything submitted so far has been checked, and run again if need be. Never rejects. */
   verify(): Promise<Outcome> {
-    if (this.#journal.openEvents > 0) this.#checked = this.#check(this.#journal.close(), this.#checked);
+    return this.#journal.openEvents > 0 ? this.verifyAnyway() : this.#checked;
+  }
+
+  /** As `verify`, though the program may have submitted nothing since the check before. */
+  verifyAnyway(): Promise<Outcome> {
+    this.#checked = this.#check(this.#journal.close(), this.#checked);
     return this.#checked;
   }
 
   /** Why a resource's contents must not be released: the fault that may have reached them. Ask after `verify`. */
-  taintOf(resource: Resource): BelayFaultError | UnverifiedError | undefined {
+  taintOf(resource: Resource): Refusal | undefined {
     return this.#tainted.get(resource);
   }
 
@@ -140,11 +168,13 @@ export class Verifier {
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving]);
       if (lost) return { lost };
+      const noMemory = await this.#memory?.buffers.failed;
+      if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
       const found = this.#read([epoch], snapshot);
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
-      this.#announce(faultsIn(found), settled.outcome);
+      this.#announce(seenIn(found), settled.outcome);
       return settled.result;
     } catch (error) {
       return { lost: new UnverifiedError(error) };
@@ -152,34 +182,34 @@ export class Verifier {
   }
 
   async #judge(epoch: Epoch, found: Found): Promise<Outcome> {
-    const seen = faultsIn(found);
-    if (found.size === 0 || this.#onFault !== "recover") {
+    const seen = seenIn(found);
+    if (isClean(found) || this.#onFault !== "recover") {
       return this.#settle([epoch], found, seen, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
     const { epochs, last, attempts, failure } = await this.#recover(epoch, found, seen);
     const milliseconds = performance.now() - start;
     this.#recoveryMilliseconds += milliseconds;
-    if (last.size === 0) {
+    if (isClean(last)) {
       this.#recoveries++;
-      this.#hooks.onRecovery({ faults: seen, attempts, milliseconds });
+      this.#hooks.onRecovery({ ...seen, attempts, milliseconds });
       return this.#settle(epochs, last, seen, "recovered");
     }
     this.#giveUps++;
     const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
     const outcome = this.#settle(epochs, last, seen, "refused", reason);
-    const error = errorOf([...last.values()], reason);
+    const error = errorOf(last, reason);
     if (failure !== undefined) this.#taintAll(epochs, error);
     this.#hooks.onGiveUp({ error, attempts, reason });
     return outcome;
   }
 
   /** Runs everything unverified again until a check is clean, a bounded number of times. */
-  async #recover(epoch: Epoch, found: Found, seen: Detection[]) {
+  async #recover(epoch: Epoch, found: Found, seen: Seen) {
     let epochs: readonly Epoch[] = [epoch];
     let last = found;
     let attempts = 0;
-    while (attempts < this.#retries && last.size > 0) {
+    while (attempts < this.#retries && !isClean(last)) {
       if (this.#journal.obstacle !== undefined) break;
       attempts++;
       // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
@@ -189,16 +219,18 @@ export class Verifier {
       const discarding = this.#takeSnapshot(epochs);
       this.#hooks.onReplay();
       const accepted = this.#journal.replay(epochs);
+      // What runs again need not come upon damage that is still there.
+      this.#memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
       const taking = this.#takeSnapshot(epochs);
       for (const mapping of this.#mappings) mapping.resume();
       const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
-      seen.push(...faultsIn(this.#read(epochs, discarded)));
+      note(seen, this.#read(epochs, discarded));
       if (!ran) {
         const failure = this.#journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };
       }
       last = this.#read(epochs, snapshot);
-      seen.push(...faultsIn(last));
+      note(seen, last);
     }
     return { epochs, last, attempts, failure: undefined };
   }
@@ -207,40 +239,49 @@ export class Verifier {
   #settle(
     epochs: readonly Epoch[],
     found: Found,
-    seen: readonly Detection[],
+    seen: Seen,
     outcome: FaultOutcome,
     reason?: string,
   ): Outcome {
-    const errors = new Map<Kernel, BelayFaultError | UnverifiedError>();
+    const errors = new Map<Kernel | Resource, Refusal>();
+    for (const { error, owner } of found.damage) {
+      if (owner) errors.set(owner.buffer, new BelayMemoryError([error], reason));
+    }
     for (const kernel of kernelsOf(epochs)) {
-      const findings = found.get(kernel);
-      if (findings) errors.set(kernel, errorOf([findings], reason));
+      const findings = found.kernels.get(kernel);
+      if (findings) errors.set(kernel, faultError([findings], reason));
       // It was found out too late that the device refuses the protected code: nothing has run.
       else if (kernel.refused !== undefined) errors.set(kernel, new UnverifiedError(kernel.refused));
     }
     for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
+    for (const { owner } of found.damage) {
+      if (owner) this.#tainted.set(owner.buffer, errors.get(owner.buffer)!);
+    }
     this.#journal.forget(epochs);
     this.#announce(seen, outcome);
-    const refused = outcome === "refused" || found.size === 0 ? [...errors.values()][0] : undefined;
+    const refused = outcome === "refused" || isClean(found) ? [...errors.values()][0] : undefined;
     const result: Outcome = refused ? { refused } : {};
     for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;
   }
 
-  #announce(seen: readonly Detection[], outcome: FaultOutcome): void {
-    for (const fault of seen) this.#hooks.onFault({ ...fault, outcome });
+  #announce({ faults, damage }: Seen, outcome: FaultOutcome): void {
+    for (const fault of faults) this.#hooks.onFault({ ...fault, outcome });
+    for (const error of damage) this.#hooks.onMemoryFault({ ...error, outcome });
   }
 
   #takeSnapshot(epochs: readonly Epoch[]): Promise<ReportSnapshot> | undefined {
-    const kernels = kernelsOf(epochs);
-    if (kernels.size === 0) return undefined;
+    const own = this.#memory ? [this.#memory.slot] : [];
+    const slots = [...own, ...[...kernelsOf(epochs)].map(({ slot }) => slot)];
+    if (slots.length === 0) return undefined;
     this.#checks++;
-    return this.#arena.takeSnapshot([...kernels].map(({ slot }) => slot));
+    return this.#arena.takeSnapshot(slots);
   }
 
   #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
+    if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
-    if (!snapshot) return found;
+    const { count = 0, damage = [] } = this.#memory?.read(snapshot(this.#memory.slot)) ?? {};
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
       kernel.observed = observedIn(words);
@@ -253,35 +294,57 @@ export class Verifier {
       for (const each of findings.unverified) this.#hooks.onUnverified(each);
       found.set(kernel, findings);
     }
-    return found;
+    return { kernels: found, damaged: count, damage };
   }
 
   /** Running again failed halfway: nothing these epochs wrote can be relied on. */
-  #taintAll(epochs: readonly Epoch[], error: BelayFaultError | UnverifiedError): void {
+  #taintAll(epochs: readonly Epoch[], error: Refusal): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
       const written = event instanceof CommandRecord ? event.written : [event.target];
       for (const resource of written) this.#tainted.set(resource, error);
     }
   }
 
-  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel, BelayFaultError | UnverifiedError>): void {
+  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
     if (!(event instanceof CommandRecord)) {
       if (event.whole) this.#tainted.delete(event.target);
       return;
     }
     const source =
       firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
-      firstOf(event.read, (resource) => this.#tainted.get(resource));
+      firstOf(event.read, (resource) => errors.get(resource) ?? this.#tainted.get(resource));
     if (source) for (const resource of event.written) this.#tainted.set(resource, source);
     else for (const resource of event.replaced) this.#tainted.delete(resource);
   }
 }
 
-function faultsIn(found: Found): Detection[] {
-  return [...found.values()].flatMap(({ faults }) => faults);
+const nothing: Found = { kernels: new Map(), damaged: 0, damage: [] };
+
+function isClean({ kernels, damaged }: Found): boolean {
+  return kernels.size === 0 && damaged === 0;
 }
 
-function errorOf(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
+function seenIn(found: Found): Seen {
+  const seen: Seen = { faults: [], damage: [] };
+  note(seen, found);
+  return seen;
+}
+
+function note(seen: Seen, { kernels, damage }: Found): void {
+  seen.faults.push(...[...kernels.values()].flatMap(({ faults }) => faults));
+  seen.damage.push(...damage.map(({ error }) => error));
+}
+
+function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
+  return kernels.size > 0
+    ? faultError([...kernels.values()], reason)
+    : new BelayMemoryError(
+        damage.map(({ error }) => error),
+        reason,
+      );
+}
+
+function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
   const faults = all.flatMap((findings) => findings.faults);
   const [unverified] = all.flatMap((findings) => findings.unverified);
   return faults.length === 0 && unverified

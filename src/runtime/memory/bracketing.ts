@@ -1,0 +1,56 @@
+import type { BufferRange } from "../resources.ts";
+import type { CodeWords, Site } from "./codeWords.ts";
+import type { MemoryState } from "./memoryState.ts";
+import type { Granules, ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** A part of a buffer that a dispatch uses. */
+export interface Use {
+  readonly range: BufferRange;
+  readonly stores: boolean;
+  /** Whether the kernel itself verifies what it loads, and makes check words of what it stores. */
+  readonly isChecked: boolean;
+}
+
+/** As `Use`, of a buffer that has check words. */
+export interface GuardedUse extends Omit<Use, "range"> {
+  readonly granules: Granules;
+  readonly range: BufferRange;
+}
+
+/**
+ * Guards dispatches. A kernel that knows nothing of check words is bracketed: what it uses is verified before, and what it may
+ * have stored is encoded before anything else relies on it, at the end of the command buffer at the latest. What it uses
+ * again in between stays raw.
+ */
+export class Bracketing {
+  readonly #buffers: ProtectedBuffers;
+  readonly #words: CodeWords;
+
+  constructor(buffers: ProtectedBuffers, words: CodeWords) {
+    this.#buffers = buffers;
+    this.#words = words;
+  }
+
+  /** What of these uses has to be guarded. */
+  guarded(uses: readonly Use[]): readonly GuardedUse[] {
+    return uses.flatMap(({ range, stores, isChecked }) => {
+      const granules = this.#buffers.granulesIn(range);
+      return granules ? [{ granules, range: this.#buffers.bytesOf(granules), stores, isChecked }] : [];
+    });
+  }
+
+  before(site: Site, uses: readonly GuardedUse[]): void {
+    for (const { granules, range, isChecked } of uses) {
+      if (isChecked) this.#words.encodeRaw(site, granules);
+      else if (!site.state.raw.has(range)) this.#words.ensureVerified(site, granules);
+    }
+  }
+
+  after(state: MemoryState, uses: readonly GuardedUse[]): void {
+    for (const { granules, stores, isChecked } of uses) {
+      if (!stores) continue;
+      if (isChecked) this.#words.wrote(state, granules);
+      else this.#words.wroteRaw(state, granules);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { MemoryScheme, Verification } from "../../codes/scheme.ts";
+
+/** Check words of bytes that need not fill the last granule: what it lacks are zeros. */
+export function encodeBytes(scheme: MemoryScheme, bytes: Uint8Array): Uint32Array<ArrayBuffer> {
+  const { whole, rest } = granulesOf(scheme, bytes);
+  const checks = new Uint32Array(Math.ceil(bytes.length / scheme.granuleBytes));
+  const count = whole.byteLength / scheme.granuleBytes;
+  scheme.encode(whole, checks.subarray(0, count));
+  if (rest) scheme.encode(rest, checks.subarray(count));
+  return checks;
+}
+
+/** Corrects bytes and check words in place, as far as they can be. */
+export function verifyBytes(scheme: MemoryScheme, bytes: Uint8Array, checks: Uint32Array): Verification {
+  const { whole, rest } = granulesOf(scheme, bytes);
+  const count = whole.byteLength / scheme.granuleBytes;
+  const found = scheme.verify(whole, checks.subarray(0, count));
+  // Bytes that did not begin at a word were copied.
+  if (whole.buffer !== bytes.buffer && found.corrected > 0) bytes.set(bytesOf(whole));
+  if (!rest) return found;
+  const atEnd = scheme.verify(rest, checks.subarray(count));
+  const missing = bytes.length - whole.byteLength;
+  if (atEnd.corrected > 0) bytes.set(bytesOf(rest).subarray(0, missing), whole.byteLength);
+  return {
+    corrected: found.corrected + atEnd.corrected,
+    uncorrectable: [...found.uncorrectable, ...atEnd.uncorrectable.map((granule) => count + granule)],
+  };
+}
+
+/** The words of whole granules, which are the bytes themselves where these begin at a word, and of one that is filled up. */
+function granulesOf({ granuleBytes }: MemoryScheme, bytes: Uint8Array) {
+  const size = bytes.length - (bytes.length % granuleBytes);
+  const { buffer, byteOffset } = byteOffsetIsWord(bytes) ? bytes : bytes.slice(0, size);
+  const whole = new Uint32Array(buffer, byteOffset, size / 4);
+  if (size === bytes.length) return { whole };
+  const rest = new Uint32Array(granuleBytes / 4);
+  bytesOf(rest).set(bytes.subarray(size));
+  return { whole, rest };
+}
+
+function byteOffsetIsWord({ byteOffset }: Uint8Array): boolean {
+  return byteOffset % 4 === 0;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

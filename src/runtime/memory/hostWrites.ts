@@ -1,0 +1,66 @@
+import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { BufferRange } from "../resources.ts";
+import type { CodeWords } from "./codeWords.ts";
+import type { EncoderSite } from "./encoderSite.ts";
+import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
+import { encodeBytes } from "./hostCodes.ts";
+import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+
+interface HostWriteParts {
+  readonly queue: GPUQueue;
+  readonly scheme: MemoryScheme;
+  readonly buffers: ProtectedBuffers;
+  readonly words: CodeWords;
+  readonly transfers: GuardedTransfers;
+  /** Submits commands of Belay's own. */
+  readonly submit: (encode: (site: EncoderSite) => void) => void;
+}
+
+/** Writes of the host's through the queue: their check words are made of the bytes that the program gives. */
+export class HostWrites {
+  readonly #parts: HostWriteParts;
+
+  constructor(parts: HostWriteParts) {
+    this.#parts = parts;
+  }
+
+  /** Writes to a part of a buffer; undefined when it has no check words, or the device is going to refuse the write. */
+  into(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
+    const isGuarded = canReplace(range) && this.#parts.buffers.of(range.buffer) !== undefined;
+    return isGuarded ? (bytes) => this.#write(range, bytes) : undefined;
+  }
+
+  /** Writes bytes and check words. Granules that keep some of their bytes are verified before and encoded after. */
+  #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
+    const { queue, scheme, buffers, words, transfers, submit } = this.#parts;
+    const granules = buffers.granulesIn(range)!;
+    const { owner } = granules;
+    const { body, edges } = buffers.split(owner, range);
+    const verifyEdges = (site: EncoderSite) => {
+      for (const edge of edges) words.ensureVerified(site, edge);
+    };
+    if (edges.length > 0) submit(verifyEdges);
+    queue.writeBuffer(owner.contents, range.offset, bytes);
+    if (body.count > 0) {
+      const start = body.first * scheme.granuleBytes - range.offset;
+      const checks = encodeBytes(scheme, bytes.subarray(start, start + body.count * scheme.granuleBytes));
+      queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + body.first), checks);
+    }
+    if (edges.length === 0 && !owner.mapped) return;
+    submit((site) => {
+      for (const edge of edges) words.encode(site, edge);
+      if (owner.mapped) transfers.flush(site, granules);
+    });
+  }
+
+  /** Writes what a buffer was mapped with when it was made; `bytes` stay where they are in one that has no mirror. */
+  initialize(
+    { buffer, contents, first }: ProtectedBuffer,
+    bytes: Uint8Array<ArrayBuffer>,
+    checks: Uint32Array<ArrayBuffer>,
+  ): void {
+    const { queue, buffers } = this.#parts;
+    if (contents !== buffer) queue.writeBuffer(contents, 0, bytes);
+    queue.writeBuffer(buffers.arena.buffer, 4 * first, checks);
+  }
+}

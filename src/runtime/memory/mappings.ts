@@ -1,0 +1,205 @@
+import type { MemoryScheme } from "../../codes/scheme.ts";
+import { flags, original, overlay } from "../nativeObjects.ts";
+import { encodeBytes, verifyBytes } from "./hostCodes.ts";
+import type { BelayMemoryError, MemoryOutcome } from "./memoryFault.ts";
+import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** What the host's side of mapped buffers needs. */
+export interface MappingParts {
+  readonly scheme: MemoryScheme;
+  readonly buffers: ProtectedBuffers;
+  /** How often data that arrives damaged is sent again, and whether it is refused when that does not help. */
+  readonly retries: number;
+  readonly refuses: boolean;
+  /** Sends the contents of a mirror to its buffer once more. */
+  send(owner: ProtectedBuffer): void;
+  /** Writes what a buffer was made with to where the device keeps it, as far as that is somewhere else. */
+  initialize(owner: ProtectedBuffer, bytes: Uint8Array<ArrayBuffer>, checks: Uint32Array<ArrayBuffer>): void;
+  corrected(owner: ProtectedBuffer, count: number): void;
+  /** Tells of damaged granules; returns the error that names them. */
+  damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
+}
+
+/** A buffer that is mapped. */
+interface Mapping {
+  /** What the program has mapped. */
+  readonly offset: number;
+  readonly size: number;
+  /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
+  readonly start: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Their check words; undefined where those are kept elsewhere. */
+  readonly checks: Uint32Array | undefined;
+  readonly isWritten: boolean;
+  /** What the program was given of it. */
+  readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
+}
+
+/** A bit flip that a buffer finds when it is mapped. */
+interface PendingFlip {
+  readonly byteOffset: number;
+  readonly mask: number;
+}
+
+/** A size that no buffer has. */
+const BEYOND = 2 ** 52;
+
+/** Verifies what the host reads through mapped buffers, and makes check words of what it writes through them. */
+export class Mappings {
+  readonly #parts: MappingParts;
+  readonly #flips = new WeakMap<ProtectedBuffer, PendingFlip[]>();
+
+  constructor(parts: MappingParts) {
+    this.#parts = parts;
+  }
+
+  /** Flips bits of a buffer's memory on the host, when it is mapped next. */
+  flip(owner: ProtectedBuffer, flip: PendingFlip): void {
+    this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
+  }
+
+  /**
+   * Covers a buffer's mapping methods; for one that can be mapped, or is mapped as it is made. Returns what is to be called
+   * when a mapping is there, before the program gets at it: it corrects the contents, has them sent again where they are
+   * damaged, and rejects when that does not help.
+   */
+  cover(owner: ProtectedBuffer, isMappedNow: boolean): () => Promise<void> {
+    const { buffer } = owner;
+    const native = {
+      mapAsync: original(buffer, "mapAsync"),
+      getMappedRange: original(buffer, "getMappedRange"),
+      unmap: original(buffer, "unmap"),
+    };
+    let asked = { mode: 0, offset: 0, size: 0 };
+    let mapping = isMappedNow ? this.#begin(owner, native.getMappedRange, 0, buffer.size, true) : undefined;
+    let isFirst = isMappedNow;
+    overlay(buffer, {
+      mapAsync: (mode, offset = 0, size = Math.max(0, buffer.size - offset)) => {
+        const fits = offset + size <= buffer.size;
+        // A mistake of the program's is for the device to name.
+        if (!fits) return native.mapAsync(mode, offset, BEYOND);
+        if (offset % 8 !== 0 || size % 4 !== 0) return native.mapAsync(mode, offset, size);
+        asked = { mode, offset, size };
+        return native.mapAsync(mode);
+      },
+      getMappedRange: (offset, size) =>
+        mapping ? give(mapping, buffer, offset, size) : native.getMappedRange(offset, size),
+      unmap: () => {
+        if (mapping?.isWritten) this.#finish(owner, mapping, isFirst);
+        for (const part of mapping?.given ?? [])
+          if (part.buffer !== mapping?.bytes.buffer) detach(part.buffer);
+        mapping = undefined;
+        isFirst = false;
+        native.unmap();
+      },
+    });
+    return async () => {
+      const { mode, offset, size } = asked;
+      const isWritten = mode !== flags.mapRead;
+      const { retries, refuses, damaged, send } = this.#parts;
+      let earlier: readonly number[] = [];
+      for (let attempt = 0; ; attempt++) {
+        const mapped = this.#begin(owner, native.getMappedRange, offset, size, isWritten);
+        const uncorrectable = this.#verify(owner, mapped);
+        const isOver = attempt === retries || owner.mapped === "write";
+        if (uncorrectable.length === 0 || (isOver && !refuses)) mapping = mapped;
+        if (uncorrectable.length === 0) {
+          if (earlier.length > 0) damaged(owner, earlier, "recovered");
+          return;
+        }
+        if (isOver) {
+          const error = damaged(owner, uncorrectable, refuses ? "refused" : "reported");
+          if (refuses) throw error;
+          return;
+        }
+        earlier = uncorrectable;
+        native.unmap();
+        send(owner);
+        await native.mapAsync(mode);
+      }
+    };
+  }
+
+  #begin(
+    owner: ProtectedBuffer,
+    getMappedRange: GPUBuffer["getMappedRange"],
+    offset: number,
+    size: number,
+    isWritten: boolean,
+  ): Mapping {
+    const { granuleBytes } = this.#parts.buffers;
+    // Mapped ranges begin at multiples of 8.
+    const unit = Math.max(8, granuleBytes);
+    const start = offset - (offset % unit);
+    const end = Math.min(Math.ceil(owner.buffer.size / 4) * 4, Math.ceil((offset + size) / unit) * unit);
+    const bytes = new Uint8Array(getMappedRange(start, end - start));
+    const first = start / granuleBytes;
+    const all = owner.mapped && this.#parts.buffers.checksOf(owner);
+    const checks =
+      all &&
+      new Uint32Array(getMappedRange(all.offset, all.size)).subarray(first, Math.ceil(end / granuleBytes));
+    return { offset, size, start, bytes, checks, isWritten, given: [] };
+  }
+
+  /** Corrects what arrived; returns the granules that are damaged. */
+  #verify(owner: ProtectedBuffer, { start, bytes, checks }: Mapping): readonly number[] {
+    this.#strike(owner, start, bytes);
+    if (!checks) return [];
+    const { scheme, buffers } = this.#parts;
+    const { corrected, uncorrectable } = verifyBytes(scheme, bytes, checks);
+    owner.counts.verifiedBytes += bytes.length;
+    if (corrected > 0) this.#parts.corrected(owner, corrected);
+    return uncorrectable.map((granule) => start / buffers.granuleBytes + granule);
+  }
+
+  #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
+    const flips = this.#flips.get(owner) ?? [];
+    const isMapped = ({ byteOffset }: PendingFlip) =>
+      byteOffset >= start && byteOffset < start + bytes.length;
+    this.#flips.set(
+      owner,
+      flips.filter((flip) => !isMapped(flip)),
+    );
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (const { byteOffset, mask } of flips.filter(isMapped)) {
+      const word = view.getUint32(byteOffset - start, true);
+      view.setUint32(byteOffset - start, word ^ mask, true);
+    }
+  }
+
+  /** Makes the check words of what the program has written. */
+  #finish(owner: ProtectedBuffer, mapping: Mapping, isFirst: boolean): void {
+    const { start, bytes, checks, given } = mapping;
+    for (const { offset, buffer } of given) {
+      if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
+    }
+    const made = encodeBytes(this.#parts.scheme, bytes);
+    checks?.set(made);
+    if (isFirst) this.#parts.initialize(owner, bytes, made);
+  }
+}
+
+/** A part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. */
+function give(
+  { offset: first, size: all, start, bytes, given }: Mapping,
+  buffer: GPUBuffer,
+  offset = 0,
+  size = Math.max(0, buffer.size - offset),
+): ArrayBuffer {
+  const isInside = offset >= first && offset + size <= first + all;
+  const isTaken = given.some(
+    (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
+  );
+  if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) {
+    throw new DOMException("the range is not mapped, or in use, or not aligned", "OperationError");
+  }
+  const isAll = offset === start && size === bytes.length;
+  const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
+  given.push({ offset, buffer: part as ArrayBuffer });
+  return part as ArrayBuffer;
+}
+
+/** Takes a copy away from the program when its buffer is unmapped, as WebGPU does with the memory itself. */
+function detach(buffer: ArrayBuffer): void {
+  structuredClone(buffer, { transfer: [buffer] });
+}

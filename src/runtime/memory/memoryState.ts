@@ -1,0 +1,14 @@
+import { RangeSet } from "../rangeSet.ts";
+
+/** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
+export class MemoryState {
+  /** Parts that were written since their check words were made. */
+  readonly raw = new RangeSet();
+  /** Parts that were verified and have not been written since. */
+  readonly verified = new RangeSet();
+  /** What render passes read, and have no place to verify: that is done before the command buffer. */
+  readonly drawn = new Set<GPUBuffer>();
+  /** The arenas that its first and its latest commands use. */
+  firstArena: GPUBuffer | undefined;
+  arena: GPUBuffer | undefined;
+}

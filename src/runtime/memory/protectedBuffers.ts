@@ -1,0 +1,204 @@
+import { Layer } from "../layer.ts";
+import { flags, makeSilently } from "../nativeObjects.ts";
+import type { BufferRange } from "../resources.ts";
+import { CheckArena } from "./checkArena.ts";
+
+/** A buffer of the program's whose contents have check words. */
+export interface ProtectedBuffer {
+  readonly buffer: GPUBuffer;
+  /** Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped. */
+  readonly contents: GPUBuffer;
+  /** How the host can map it, if at all. Its check words then stand behind its whole granules, too. */
+  readonly mapped: "read" | "write" | undefined;
+  /** Whole granules that it takes, and where in the arena the check word of the first one is. */
+  readonly granules: number;
+  readonly first: number;
+  readonly counts: MemoryCounts;
+}
+
+/** Some granules of a protected buffer. */
+export interface Granules {
+  readonly owner: ProtectedBuffer;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** What was found in a buffer. */
+export interface MemoryCounts {
+  /** Granules with an error that was corrected. */
+  corrected: number;
+  /** Granules with more errors than the code corrects, each time that one was found. */
+  uncorrectable: number;
+  /** Bytes that Belay has verified, other than in the program's own kernels. */
+  verifiedBytes: number;
+}
+
+/** Why a buffer has no check words: its usage, its size, or that of all buffers together. */
+export type Unprotected = "mappedAndBound" | "tooLarge" | "arenaIsFull";
+
+/** What goes with a buffer. */
+interface Belongings {
+  readonly first: number;
+  readonly words: number;
+  readonly mirror: GPUBuffer | undefined;
+  readonly entry: WeakRef<ProtectedBuffer>;
+}
+
+const MAP = flags.bufferMapRead | flags.bufferMapWrite;
+/** Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole granules. */
+const VECTOR_BYTES = 16;
+const COPY = flags.bufferCopySrc | flags.bufferCopyDst;
+
+/** The program's buffers that have check words, and how both are allocated. */
+export class ProtectedBuffers {
+  readonly arena: CheckArena;
+  readonly granuleBytes: number;
+  readonly #device: GPUDevice;
+  readonly #alive = new Map<number, WeakRef<ProtectedBuffer>>();
+  readonly #belongings = new WeakMap<GPUBuffer, Belongings>();
+  readonly #layer: Layer<GPUBuffer, ProtectedBuffer>;
+  /** Programs may leave buffers to the garbage collector. */
+  readonly #collected = new FinalizationRegistry<Belongings>((belongings) => this.#discard(belongings));
+  #mirrorBytes = 0;
+  #mirrorsFailed: Promise<GPUError | null> = Promise.resolve(null);
+
+  constructor(device: GPUDevice, granuleBytes: number) {
+    this.#device = device;
+    this.granuleBytes = granuleBytes;
+    this.arena = new CheckArena(device);
+    const discard = (buffer: GPUBuffer) => this.#discard(this.#belongings.get(buffer)!);
+    this.#layer = new Layer((native) => ({
+      destroy() {
+        native.destroy.call(this);
+        discard(this);
+      },
+    }));
+  }
+
+  /** Bytes of GPU memory besides what the program's buffers take: the arena, and the mirrors of those that are mapped. */
+  get held(): number {
+    return this.arena.buffer.size + this.#mirrorBytes;
+  }
+
+  /** The error, if the device has no memory for that. */
+  get failed(): Promise<GPUError | null> {
+    return Promise.all([this.arena.failed, this.#mirrorsFailed]).then(([arena, mirrors]) => arena ?? mirrors);
+  }
+
+  of(buffer: GPUBuffer): ProtectedBuffer | undefined {
+    return this.#layer.stateOf(buffer);
+  }
+
+  /** The granules that have a byte in a part of a buffer; undefined when it has no check words. */
+  granulesIn({ buffer, offset, size }: BufferRange): Granules | undefined {
+    const owner = this.of(buffer);
+    if (!owner) return undefined;
+    const first = Math.min(owner.granules, Math.floor(offset / this.granuleBytes));
+    const end = Math.min(owner.granules, Math.ceil((offset + size) / this.granuleBytes));
+    return { owner, first, count: Math.max(0, end - first) };
+  }
+
+  /** The same granules in bytes. */
+  bytesOf({ owner, first, count }: Granules): BufferRange {
+    return { buffer: owner.buffer, offset: first * this.granuleBytes, size: count * this.granuleBytes };
+  }
+
+  /**
+   * The granules of which a write to a part of a buffer replaces all bytes, and those of which it leaves some. What is behind
+   * the end of a buffer is always zero.
+   */
+  split(owner: ProtectedBuffer, { offset, size }: Omit<BufferRange, "buffer">) {
+    const start = offset / this.granuleBytes;
+    const end = offset + size >= owner.buffer.size ? owner.granules : (offset + size) / this.granuleBytes;
+    const [first, last] = [Math.ceil(start), Math.floor(end)];
+    const granules = (from: number, to: number) => ({ owner, first: from, count: Math.max(0, to - from) });
+    const edges =
+      first > last
+        ? [granules(Math.floor(start), Math.ceil(end))]
+        : [granules(Math.floor(start), first), granules(last, Math.ceil(end))];
+    return { body: granules(first, last), edges: edges.filter(({ count }) => count > 0) };
+  }
+
+  *[Symbol.iterator](): Generator<ProtectedBuffer> {
+    for (const entry of this.#alive.values()) {
+      const owner = entry.deref();
+      if (owner) yield owner;
+    }
+  }
+
+  /** The buffer that a check word of the arena belongs to, while it exists. */
+  ownerOf(word: number): ProtectedBuffer | undefined {
+    return [...this].find(({ first, granules }) => first <= word && word < first + granules);
+  }
+
+  /**
+   * Bytes to allocate for a buffer: whole granules, and behind them the check words of one that can be mapped. Undefined
+   * for a buffer that gets no check words, as it is empty, left to the device to refuse, or for a reason that `protect` tells.
+   */
+  allocationOf({ size, usage, mappedAtCreation }: GPUBufferDescriptor): number | undefined {
+    const isPlausible = Number.isInteger(size) && size > 0 && usage > 0;
+    if (!isPlausible || (mappedAtCreation && size % 4 !== 0) || isMappedAndBound(usage)) return undefined;
+    const granules = this.#granulesOf(size);
+    const bytes = granules * (this.granuleBytes + (usage & MAP ? 4 : 0));
+    return bytes <= this.#device.limits.maxBufferSize ? bytes : undefined;
+  }
+
+  /** Where the check words stand in a buffer that can be mapped. */
+  checksOf({ granules }: ProtectedBuffer): { readonly offset: number; readonly size: number } {
+    return { offset: granules * this.granuleBytes, size: 4 * granules };
+  }
+
+  /** Gives check words to a buffer that was allocated as above, or tells why it gets none. */
+  protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
+    const { size, usage } = buffer;
+    if (size === 0 || usage === 0) return undefined;
+    if (!isAllocated) return isMappedAndBound(usage) ? "mappedAndBound" : "tooLarge";
+    const granules = this.#granulesOf(size);
+    const first = this.arena.allocate(granules);
+    if (first === undefined) return "arenaIsFull";
+    const mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
+    const mirror = mapped && this.#makeMirror(buffer.label, granules * this.granuleBytes);
+    const counts = { corrected: 0, uncorrectable: 0, verifiedBytes: 0 };
+    const owner: ProtectedBuffer = {
+      ...{ buffer, contents: mirror ?? buffer, mapped, granules, first, counts },
+    };
+    const entry = new WeakRef(owner);
+    const belongings = { first, words: granules, mirror, entry };
+    this.#alive.set(first, entry);
+    this.#belongings.set(buffer, belongings);
+    this.#collected.register(buffer, belongings, buffer);
+    this.#layer.cover(buffer, owner);
+    return owner;
+  }
+
+  #granulesOf(size: number): number {
+    const unit = Math.max(VECTOR_BYTES, this.granuleBytes);
+    return Math.ceil(size / unit) * (unit / this.granuleBytes);
+  }
+
+  #makeMirror(label: string, size: number): GPUBuffer {
+    const usage = flags.bufferStorage | COPY;
+    this.#mirrorBytes += size;
+    const { made, failed } = makeSilently(this.#device, () =>
+      this.#device.createBuffer({ label: `belay: mirror of ${label}`, size, usage }),
+    );
+    this.#mirrorsFailed = Promise.all([this.#mirrorsFailed, failed]).then(([before, now]) => before ?? now);
+    return made;
+  }
+
+  #discard({ first, words, mirror, entry }: Belongings): void {
+    if (this.#alive.get(first) !== entry) return;
+    this.#alive.delete(first);
+    this.arena.release({ first, words });
+    if (!mirror) return;
+    this.#mirrorBytes -= mirror.size;
+    mirror.destroy();
+  }
+}
+
+/** Devices may offer mapping of buffers that shaders use as well; those have no place for a mirror. */
+function isMappedAndBound(usage: number): boolean {
+  const others = usage & ~MAP;
+  if (usage & flags.bufferMapRead) return (others & ~flags.bufferCopyDst) !== 0 || (usage & MAP) === MAP;
+  return (usage & flags.bufferMapWrite) !== 0 && (others & ~flags.bufferCopySrc) !== 0;
+}

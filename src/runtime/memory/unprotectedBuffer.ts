@@ -1,0 +1,31 @@
+import type { Unprotected } from "./protectedBuffers.ts";
+
+/** A buffer without check words. */
+export interface UnprotectedBuffer {
+  readonly buffer: string;
+  readonly size: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+const reasons: Readonly<Record<Unprotected, readonly [code: string, why: string]>> = {
+  mappedAndBound: ["BELAY333", "shaders can use it while it can be mapped"],
+  tooLarge: ["BELAY334", "the device allows no buffer that is as large as it is with whole granules"],
+  arenaIsFull: ["BELAY335", "the device allows no storage buffer that holds the check words of all buffers"],
+};
+
+export function describeUnprotected({ label, size }: GPUBuffer, reason: Unprotected): UnprotectedBuffer {
+  const [code, why] = reasons[reason];
+  return { buffer: label, size, code, message: `buffer "${label}" has no check words: ${why}` };
+}
+
+/** A buffer was refused in strict mode because it can have no check words. */
+export class UnprotectedBufferError extends Error {
+  override readonly name = "UnprotectedBufferError";
+  readonly code: string;
+
+  constructor({ code, message }: UnprotectedBuffer) {
+    super(message);
+    this.code = code;
+  }
+}

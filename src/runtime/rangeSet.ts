@@ -1,0 +1,58 @@
+import type { BufferRange } from "./resources.ts";
+
+/** Parts of buffers of which something is known, at one point of a command buffer. */
+export class RangeSet {
+  readonly #ranges = new Map<GPUBuffer, readonly BufferRange[]>();
+
+  get isEmpty(): boolean {
+    return this.#ranges.size === 0;
+  }
+
+  /** Whether all of it is known. */
+  has(range: BufferRange): boolean {
+    return this.#of(range.buffer).some((known) => contains(known, range));
+  }
+
+  /** The known parts that have a byte in common with it. */
+  overlapping(range: BufferRange): readonly BufferRange[] {
+    return this.#of(range.buffer).filter((known) => overlap(known, range));
+  }
+
+  *[Symbol.iterator](): Generator<BufferRange> {
+    for (const ranges of this.#ranges.values()) yield* ranges;
+  }
+
+  add(range: BufferRange): void {
+    const others = this.#of(range.buffer).filter((known) => !contains(range, known));
+    this.#ranges.set(range.buffer, [...others, range]);
+  }
+
+  /** Removes the parts that have a byte in common with it. */
+  remove(range: BufferRange): void {
+    const known = this.#ranges.get(range.buffer);
+    if (!known) return;
+    const untouched = known.filter((each) => !overlap(each, range));
+    if (untouched.length > 0) this.#ranges.set(range.buffer, untouched);
+    else this.#ranges.delete(range.buffer);
+  }
+
+  /** Removes all parts of a buffer. */
+  removeAll(buffer: GPUBuffer): void {
+    this.#ranges.delete(buffer);
+  }
+
+  clear(): void {
+    this.#ranges.clear();
+  }
+
+  #of(buffer: GPUBuffer): readonly BufferRange[] {
+    return this.#ranges.get(buffer) ?? none;
+  }
+}
+
+const none: readonly BufferRange[] = [];
+
+type Part = Omit<BufferRange, "buffer">;
+const contains = (outer: Part, { offset, size }: Part) =>
+  outer.offset <= offset && offset + size <= outer.offset + outer.size;
+const overlap = (a: Part, b: Part) => a.offset < b.offset + b.size && b.offset < a.offset + a.size;
