@@ -77,26 +77,38 @@ function someErrors(scheme: MemoryScheme): number[][] {
   return [[], ...bits.map((bit) => [bit]), ...pairs];
 }
 
+/** What the kernel of a scheme finds, as rows of `expected`. */
+async function found(scheme: MemoryScheme, cases: CodedWords): Promise<number[][]> {
+  const words = wordsOf(scheme);
+  const count = cases.checks.length;
+  const buffers = {
+    0: cases.data as Uint32Array<ArrayBuffer>,
+    1: cases.checks as Uint32Array<ArrayBuffer>,
+    2: new Uint32Array(count * (4 + words)),
+  };
+  const workgroups = [Math.ceil(count / 64), 1, 1] as const;
+  const results = (await runKernel(device, kernelOf(scheme), { buffers, workgroups })).buffers[2]!;
+  return Array.from({ length: count }, (_, i) => [
+    ...results.subarray(i * (4 + words), (i + 1) * (4 + words)),
+  ]);
+}
+
 describe.each(Object.values(schemes))("$name", (scheme) => {
+  const cases = () => wrongGranules(scheme, arbitraryWords(wordsOf(scheme)), someErrors(scheme));
+
   it("does on the GPU what it does on the host", async () => {
-    const words = wordsOf(scheme);
-    const cases = wrongGranules(scheme, arbitraryWords(words), someErrors(scheme));
-    const count = cases.checks.length;
-    const buffers = {
-      0: cases.data as Uint32Array<ArrayBuffer>,
-      1: cases.checks as Uint32Array<ArrayBuffer>,
-      2: new Uint32Array(count * (4 + words)),
-    };
-    const workgroups = [Math.ceil(count / 64), 1, 1] as const;
-    const results = (await runKernel(device, kernelOf(scheme), { buffers, workgroups })).buffers[2]!;
-    const rows = Array.from({ length: count }, (_, i) => [
-      ...results.subarray(i * (4 + words), (i + 1) * (4 + words)),
-    ]);
-    expect(rows).toEqual(expected(scheme, cases));
+    expect(await found(scheme, cases())).toEqual(expected(scheme, cases()));
   });
 
   it("is valid for Dawn and for the compiler", async () => {
     expect(await dawn.validate(scheme.wgsl("a_") + scheme.wgsl("b_"))).toEqual({ ok: true });
     expect(resolve(parse(scheme.wgsl("a_")).module).diagnostics).toEqual([]);
   });
+});
+
+it("is noticed when a rotation is wrong", async () => {
+  const scheme = schemes.secded32;
+  const cases = wrongGranules(scheme, arbitraryWords(1), [[], [5]]);
+  const wgsl = (prefix: string) => scheme.wgsl(prefix).replace("<< 2u", "<< 3u");
+  expect(await found({ ...scheme, wgsl }, cases)).not.toEqual(expected(scheme, cases));
 });
