@@ -3,7 +3,7 @@ import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { addressLoop } from "../loops/kernels/addresses.ts";
 import { logSize } from "../loops/kernels/logged.ts";
 import { type TranslatedLoop, translate } from "../loops/translate.ts";
-import { type Plan, type PlanName, planOf } from "../speculation/plans.ts";
+import { firstPlan, type Plan, type PlanName, planOf } from "../speculation/plans.ts";
 import { exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
@@ -48,15 +48,13 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
 /** Accesses of an iteration that an engine assumes at first, where they are not known. */
 const assumed = 16;
 
-/** The plans that the default engine has for the loop; the first is the one it starts with. */
+/** The plans that the default engine has for the loop; the first is the one it starts with, when there are many elements. */
 function plansOf({ loop }: TranslatedLoop): Plan[] {
   const addresses = addressLoop(loop);
-  const names: PlanName[] = addresses?.isExact
-    ? ["in place", "by reservation"]
-    : addresses
-      ? ["logged", "by reservation"]
-      : ["logged"];
-  return names.map((name) => planOf(name, loop, logSize(loop, assumed)));
+  const names: PlanName[] = [firstPlan(loop, Infinity)];
+  if (addresses?.isExact) names.push("in place");
+  if (addresses) names.push("by reservation");
+  return [...new Set(names)].map((name) => planOf(name, loop, logSize(loop, assumed)));
 }
 
 function describe(translated: TranslatedLoop, source: string, file: string, { wgsl }: Flags): string {

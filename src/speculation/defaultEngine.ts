@@ -1,9 +1,9 @@
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { markedElements } from "../loops/kernels/marks.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
 import { type Experience, recall, remember } from "./experience.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
-import type { PlanName } from "./plans.ts";
+import { firstPlan, type PlanName } from "./plans.ts";
 import { longestSegment, Progress, Segment } from "./segment.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -52,14 +52,13 @@ class DefaultExecution {
   }
 
   async run(plan?: PlanName): Promise<EngineOutcome> {
-    const { loop, count } = this.#execution;
+    const { loop, lengths, count } = this.#execution;
     const { plans } = this.#progress;
     const longest = longestSegment(this.#execution, this.#workspace);
-    const usual = addressLoop(loop)?.isExact ? "in place" : "logged";
-    const firstPlan = plan ?? this.#before?.plan ?? usual;
+    const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
-      await this.#advance(part, plans.at(-1) ?? firstPlan);
+      await this.#advance(part, plans.at(-1) ?? first);
     }
     const { rounds, evaluated, timer, window, longest: tried } = this.#progress;
     remember(loop, { plan: plans.at(-1)!, window, longest: tried });

@@ -1,4 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
+import { addressLoop } from "../loops/kernels/addresses.ts";
+import { claimKernels, mostClaims } from "../loops/kernels/claims.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
 import { type LogSize, logBytes, loggedKernels } from "../loops/kernels/logged.ts";
@@ -29,12 +31,13 @@ export interface Plan {
 }
 
 /**
+ * - `claimed`: as `in place`, and finds out that nothing depends in less time, but nothing else.
  * - `in place`: executes windows in which no iteration depends on another one; others conflict.
  * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
  * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
  *   seen something else.
  */
-export type PlanName = "in place" | "by reservation" | "logged";
+export type PlanName = "claimed" | "in place" | "by reservation" | "logged";
 
 /** The plan of a name for a loop, whose iterations log so much at most. */
 export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
@@ -45,6 +48,19 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
   const commit = (kernel: Kernel): Phase => ({ kernel, phase: "commit", isSingle: false });
   const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
   switch (name) {
+    case "claimed":
+      return {
+        name,
+        phases: [
+          check(kernels.claim),
+          check(kernels.checkClaims),
+          schedule(kernels.scheduleInPlace),
+          compute(kernels.execute),
+        ],
+        epochs: 1,
+        bytesPerSlot: 0,
+        marksPerElement: 0,
+      };
     case "in place":
       return {
         name,
@@ -88,7 +104,18 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
   }
 }
 
-type Kernels = ReturnType<typeof inPlaceKernels> &
+/** Elements from which bits are worth while: fewer words are as near. */
+const fewestClaimed = 2 ** 16;
+
+/** The plan to begin a loop with that may depend on so many elements, when nothing else is known of it. */
+export function firstPlan(loop: Loop, marked: number): PlanName {
+  if (!addressLoop(loop)?.isExact) return "logged";
+  const stores = (loop.mostStores ?? Infinity) + loop.carried.length;
+  return hasMarks(loop) && stores <= mostClaims && marked >= fewestClaimed ? "claimed" : "in place";
+}
+
+type Kernels = ReturnType<typeof claimKernels> &
+  ReturnType<typeof inPlaceKernels> &
   ReturnType<typeof loggedKernels> &
   ReturnType<typeof schedulingKernels>;
 
@@ -97,6 +124,7 @@ const emitted = new WeakMap<Loop, Kernels>();
 /** All kernels of a loop, by their names; emitted once. */
 function kernelsOf(loop: Loop): Kernels {
   const known = emitted.get(loop) ?? {
+    ...claimKernels(loop),
     ...inPlaceKernels(loop),
     ...loggedKernels(loop),
     ...schedulingKernels(loop),

@@ -66,7 +66,9 @@ export class Rounds {
     const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
     this.#workspace.update(this.#buffers.params!, Uint32Array.of(longest), place);
     const encoder = this.#workspace.device.createCommandEncoder();
-    const rounds = this.#makeRoom(count);
+    const hasClaims = this.#plan.name === "claimed";
+    if (hasClaims) encoder.clearBuffer(this.#buffers.claims!);
+    const rounds = hasClaims ? 1 : this.#makeRoom(count);
     this.#encode(encoder, rounds, longest);
     const { control } = this.#buffers;
     const readings: Reading[] = [{ buffer: control!, bytes: control!.size }];

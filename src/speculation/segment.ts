@@ -1,5 +1,6 @@
 import { addressLoop } from "../loops/kernels/addresses.ts";
 import { escapes } from "../loops/kernels/body.ts";
+import { claimShift } from "../loops/kernels/claims.ts";
 import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
 import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
@@ -111,10 +112,15 @@ export class Segment {
     const { timer, pace } = this.#progress;
     // Other arrays than those before may be too large.
     const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
-    await this.#begin(plan, 0, plan === "in place" ? Infinity : this.#progress.window);
+    const isWhole = plan === "claimed" || plan === "in place";
+    await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
     for (let encoded = 1; ; encoded = Math.min(2 * encoded, mostRounds)) {
       const state = await this.#run(encoded);
       const { base } = state;
+      if (state.state === states.conflicting && (state.conflicts & conflictKinds.unclear) !== 0) {
+        await this.#begin("in place", base, Infinity);
+        continue;
+      }
       if (state.state === states.conflicting) {
         const flow = (state.conflicts & conflictKinds.flow) !== 0;
         const plan = flow && this.#canReserve ? "by reservation" : "logged";
@@ -274,6 +280,7 @@ export class Segment {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
       control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),
       marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
+      claims: named("claims", this.#plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
       log_words: named("log_words", slots("logged"), STORAGE),
       contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
@@ -288,6 +295,7 @@ export class Segment {
     for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
     for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
     values.marked = this.#marked;
+    values.claim_shift = claimShift(this.#marked);
     values.most_loads = this.#logSize.mostLoads;
     values.most_stores = this.#logSize.mostStores;
     values.capacity = this.#capacity;

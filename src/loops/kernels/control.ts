@@ -22,6 +22,8 @@ export const conflictKinds = {
   flow: 1,
   /** Two iterations store to one element, or a later one stores to an element that an earlier one loads. */
   order: 2,
+  /** One of these. */
+  unclear: 4,
 } as const;
 
 /** A word that says "none" where an iteration of the window is named. */

@@ -1,7 +1,8 @@
 import type { Loop, LoopArray } from "../ir.ts";
 import { addressLoop } from "./addresses.ts";
+import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
 import { type Effects, emitBody } from "./body.ts";
-import { type AtomicWord, declareControl } from "./control.ts";
+import { declareControl } from "./control.ts";
 import {
   assembleKernel,
   type Kernel,
@@ -12,7 +13,6 @@ import {
 } from "./kernel.ts";
 import {
   engineParameters,
-  identify,
   indexAt,
   limitFunction,
   markFunctions,
@@ -53,31 +53,11 @@ export function inPlaceKernels(
   };
 }
 
-const control: Resource = { name: "control", access: "write", type: "Control" };
 /** Three lists of iterations of the window: two of waiting ones, which take turns, and of those to execute. */
 const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
 
-const inWindow = "let slot_here = place;";
 const inList = `var slot_here = place;
   if (control.listed == 1u) { slot_here = lists[control.list * params.capacity + place]; }`;
-
-/** Effects of a kernel that evaluates addresses only. */
-function addressEffects(
-  marked: Pick<Effects, "escape" | "endLoop"> & { load(id: string): string; store(id: string): string },
-): Effects {
-  return {
-    load(array) {
-      if (array.role === "read") return `  return peek_${wgslName(array.name)}(element);`;
-      return array.role === "tracked" ? `${marked.load(identify(array))}\n  return 0u;` : "  return 0u;";
-    },
-    store: (array) => (array.role === "tracked" ? marked.store(identify(array)) : ""),
-    loadCarried: (_, slot) => `${marked.load(`${slot}u`)}\n  return 0u;`,
-    storeCarried: (_, slot) => marked.store(`${slot}u`),
-    escape: marked.escape,
-    endLoop: marked.endLoop,
-    misspeculate: "",
-  };
-}
 
 function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
   const all = name === "markAll";
@@ -94,6 +74,7 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
     atomics: reportedWords,
     reports: reportFunctions,
     resources: [
+      control,
       { name: "marks", access: "write", type: "array<atomic<u32>>" },
       ...(all ? [lists("read")] : []),
     ],
@@ -116,51 +97,12 @@ function checkKernel(loop: Loop): Kernel {
   return addressKernel(loop, "check", {
     atomics: ["conflicts"],
     reports: `${reportConflict}\n\n${limitFunction}`,
-    resources: [{ name: "marks", access: "read", type: "array<u32>" }],
+    resources: [control, { name: "marks", access: "read", type: "array<u32>" }],
     effects,
     variables: "/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;",
     where: inWindow,
     before: "if (slot >= limit()) { return; }",
     after: "report_conflict(found);",
-  });
-}
-
-function addressKernel(
-  loop: Loop,
-  name: string,
-  parts: {
-    atomics: readonly AtomicWord[];
-    reports: string;
-    resources: readonly Resource[];
-    effects: Effects;
-    variables: string;
-    where: string;
-    before: string;
-    after: string;
-  },
-): Kernel {
-  return assembleKernel({
-    name,
-    loop,
-    parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length, parts.atomics), markFunctions],
-    resources: [control, ...parts.resources],
-    functions: [
-      `var<private> slot: u32;\n${parts.variables}`,
-      parts.reports,
-      emitBody(loop, parts.effects),
-      `@compute @workgroup_size(${workgroupSize})
-fn ${name}(${placeInGrid}) {
-  let place = ${numberInGrid};
-  if (place >= control.slots) { return; }
-  ${parts.where}
-  slot = slot_here;
-  ${parts.before}
-  fuel = params.fuel;
-  iterate(${indexAt(loop, "(control.base + slot)")});
-  ${parts.after}
-}`,
-    ],
   });
 }
 

@@ -12,6 +12,7 @@ export const markFunctions = `
 const NONE = 0x${none.toString(16)}u;
 const CONFLICT_FLOW = ${conflictKinds.flow}u;
 const CONFLICT_ORDER = ${conflictKinds.order}u;
+const CONFLICT_UNCLEAR = ${conflictKinds.unclear}u;
 const SLOT_BITS = ${slotBits}u;
 
 fn mark_of(epoch: u32, slot: u32) -> u32 { return (epoch << ${slotBits}u) | (${2 ** slotBits - 1}u - slot); }
@@ -97,15 +98,15 @@ export function offsetOf({ name }: LoopArray): string {
 /**
  * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
  * how many elements are `marked`, turns of inner loops per iteration (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the
- * iterations there is room for (`capacity`) and those of the longest window now (`longest`), and the window that the program asked for
- * (`window`, 0 for none).
+ * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
+ * (`window`, 0 for none), and where the bits of claims are (`claim_shift`).
  */
 export function engineParameters(loop: Loop): Map<string, NumberType> {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [
     ...offsets,
-    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window"],
+    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window", "claim_shift"],
   ]);
 }
 

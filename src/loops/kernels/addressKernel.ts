@@ -1,0 +1,82 @@
+import type { Loop } from "../ir.ts";
+import { type Effects, emitBody } from "./body.ts";
+import { type AtomicWord, declareControl } from "./control.ts";
+import {
+  assembleKernel,
+  type Kernel,
+  numberInGrid,
+  placeInGrid,
+  type Resource,
+  workgroupSize,
+} from "./kernel.ts";
+import { engineParameters, identify, indexAt, markFunctions } from "./marks.ts";
+import { wgslName } from "./names.ts";
+
+export const control: Resource = { name: "control", access: "write", type: "Control" };
+export const inWindow = "let slot_here = place;";
+
+/** Effects of a kernel that evaluates addresses only. */
+export function addressEffects(
+  marked: Pick<Effects, "escape" | "endLoop"> & { load(id: string): string; store(id: string): string },
+): Effects {
+  return {
+    load(array) {
+      if (array.role === "read") return `  return peek_${wgslName(array.name)}(element);`;
+      return array.role === "tracked" ? `${marked.load(identify(array))}\n  return 0u;` : "  return 0u;";
+    },
+    store: (array) => (array.role === "tracked" ? marked.store(identify(array)) : ""),
+    loadCarried: (_, slot) => `${marked.load(`${slot}u`)}\n  return 0u;`,
+    storeCarried: (_, slot) => marked.store(`${slot}u`),
+    escape: marked.escape,
+    endLoop: marked.endLoop,
+    misspeculate: "",
+  };
+}
+
+/**
+ * A kernel that evaluates the addresses of each iteration of a round: of the one that `where` calls `slot_here`, with words of `control` that are
+ * `atomics`.
+ */
+export function addressKernel(
+  loop: Loop,
+  name: string,
+  parts: {
+    atomics: readonly AtomicWord[];
+    reports: string;
+    resources: readonly Resource[];
+    effects: Effects;
+    variables: string;
+    where: string;
+    before: string;
+    /** What goes before each evaluation, where there are several. */
+    turns?: readonly string[];
+    after: string;
+  },
+): Kernel {
+  const turn = (before: string) => `${before}
+  fuel = params.fuel;
+  escaped = false;
+  iterate(${indexAt(loop, "(control.base + slot)")});`;
+  return assembleKernel({
+    name,
+    loop,
+    parameters: engineParameters(loop),
+    declarations: [declareControl(loop.carried.length, parts.atomics), markFunctions],
+    resources: parts.resources,
+    functions: [
+      `var<private> slot: u32;\n${parts.variables}`,
+      parts.reports,
+      emitBody(loop, parts.effects),
+      `@compute @workgroup_size(${workgroupSize})
+fn ${name}(${placeInGrid}) {
+  let place = ${numberInGrid};
+  if (place >= control.slots) { return; }
+  ${parts.where}
+  slot = slot_here;
+  ${parts.before}
+  ${(parts.turns ?? [""]).map(turn).join("\n  ")}
+  ${parts.after}
+}`,
+    ],
+  });
+}

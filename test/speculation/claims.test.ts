@@ -1,0 +1,104 @@
+/** Dependences found with a bit for each element: never one too few, and none where iterations only meet themselves. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type * as Claims from "../../src/loops/kernels/claims.ts";
+import { runDefault } from "../../src/speculation/defaultEngine.ts";
+import type { Engine } from "../../src/speculation/execution.ts";
+import type { SpeculateOptions } from "../../src/speculation/speculate.ts";
+import { randomBelow } from "../../workloads/random.ts";
+import { testDevices } from "../testDevices.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
+
+const devices = testDevices();
+const claimed: Engine<SpeculateOptions> = (workspace, execution) =>
+  runDefault(workspace, execution, { plan: "claimed" });
+
+const iterations = 5;
+const elements = 120;
+/** Each iteration loads an element, and stores to two, which may be one. */
+const loop = loopFrom(
+  "a: Int32Array, p: Int32Array, q: Int32Array, r: Int32Array",
+  "for (let i = 0; i < p.length; i++) { a[p[i]!] = (Math.imul(a[q[i]!]!, 3) + i) | 0; a[r[i]!] = (a[r[i]!]! + 7) | 0; }",
+  "speculate(a)",
+);
+
+/** Places for the iterations of which some depend on each other in about half of all cases. */
+function placesOf(seed: number) {
+  const place = (stream: number) => numbers(iterations, (i) => randomBelow(elements, seed, 10 * i + stream));
+  const [p, q, r] = [place(0), place(1), place(2)];
+  for (let i = 0; i < iterations; i++) {
+    const own = randomBelow(4, seed, 10 * i + 3);
+    if (own === 0) q[i] = p[i]!;
+    if (own === 1) r[i] = p[i]!;
+    if (own === 2) q[i] = r[i]!;
+  }
+  return { p, q, r };
+}
+
+function depend({ p, q, r }: ReturnType<typeof placesOf>): boolean {
+  return p.some((_, i) =>
+    p.some((_, j) => i !== j && [p[j], r[j]].some((stored) => [p[i], q[i], r[i]].includes(stored))),
+  );
+}
+
+it("are found exactly", async () => {
+  const device = await devices.newDevice();
+  let dependent = 0;
+  for (let seed = 0; seed < 100; seed++) {
+    const places = placesOf(seed);
+    const arrays = { a: numbers(elements, (i) => i * i), ...places };
+    const run = expectSequential(loop, { arrays, count: iterations }, { device, engine: claimed });
+    const { plans } = (await run).statistics;
+    expect(plans[0]).toBe("claimed");
+    expect(plans.length > 1, `seed ${seed}`).toBe(depend(places));
+    dependent += Number(plans.length > 1);
+  }
+  expect(dependent).toBeGreaterThan(20);
+  expect(dependent).toBeLessThan(80);
+});
+
+it("are looked for with bits where there are many elements", async () => {
+  const device = await devices.newDevice();
+  const arrays = () => ({ ...placesOf(1), a: numbers(2 ** 16, (i) => i) });
+  const large = await expectSequential(loop, { arrays: arrays(), count: iterations }, { device });
+  expect(large.statistics.plans[0]).toBe("claimed");
+});
+
+describe("a rule left out", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/loops/kernels/claims.ts");
+    vi.resetModules();
+  });
+
+  it.each([
+    ["claim", "!= 0u) { report_conflict", "> 0xfffffffeu) { report_conflict"],
+    ["checkClaims", "!= 0u && !owns(id)", "> 0xfffffffeu && !owns(id)"],
+  ] as const)("gives wrong results: %s", async (name, find, put) => {
+    vi.resetModules();
+    vi.doMock("../../src/loops/kernels/claims.ts", async (load) => {
+      const original = await load<typeof Claims>();
+      const claimKernels: typeof original.claimKernels = (loop) => {
+        const kernels = original.claimKernels(loop);
+        const { code } = kernels[name];
+        expect(code).toContain(find);
+        return { ...kernels, [name]: { ...kernels[name], code: code.replaceAll(find, put) } };
+      };
+      return { ...original, claimKernels };
+    });
+    const { runDefault } = await import("../../src/speculation/defaultEngine.ts");
+    const changed = await import("./sourceLoops.ts");
+    const device = await devices.newDevice();
+    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+      runDefault(workspace as never, execution, { plan: "claimed" });
+    const count = 64;
+    const apart = numbers(count, (i) => i);
+    // Either each stores where the next one stores before it, or it loads what an earlier one stores.
+    const places =
+      name === "claim"
+        ? { p: apart, q: apart, r: numbers(count, (i) => i + 1) }
+        : { p: apart, q: numbers(count, (i) => Math.max(0, i - 1)), r: numbers(count, (i) => 200 + i) };
+    const arrays = { a: numbers(300, (i) => i), ...places };
+    await expect(
+      changed.expectSequential({ ...loop }, { arrays, count }, { device, engine }),
+    ).rejects.toThrow("to deeply equal");
+  });
+});
