@@ -109,7 +109,10 @@ export class ProtectedBuffers {
    */
   split(owner: ProtectedBuffer, { offset, size }: Omit<BufferRange, "buffer">) {
     const start = offset / this.granuleBytes;
-    const end = offset + size >= owner.buffer.size ? owner.granules : (offset + size) / this.granuleBytes;
+    const isAtEnd = offset + size >= owner.buffer.size;
+    const end = isAtEnd
+      ? Math.ceil(owner.buffer.size / this.granuleBytes)
+      : (offset + size) / this.granuleBytes;
     const [first, last] = [Math.ceil(start), Math.floor(end)];
     const granules = (from: number, to: number) => ({ owner, first: from, count: Math.max(0, to - from) });
     const edges =
