@@ -24,7 +24,7 @@ export interface CampaignOptions {
   readonly programs: URL;
   /** Ends before it is done after so many milliseconds. Default: never. */
   readonly timeLimit?: number;
-  /** Milliseconds a program may take to start and to run without a fault. Default: two minutes. */
+  /** Milliseconds that compiling a program, and running it without a fault a few times, may take. Default: two minutes. */
   readonly openLimit?: number;
   /** Milliseconds, besides fifty times those of a clean run, after which a struck run hangs. Default: two seconds. */
   readonly hangLimit?: number;
@@ -42,6 +42,8 @@ export interface CampaignProgress {
 }
 
 const CONTROL_RUNS = 3;
+/** Milliseconds that starting a process and opening an adapter may take. */
+const START_LIMIT = 60_000;
 /** Milliseconds between two words about the progress. */
 const TELL_EVERY = 200;
 
@@ -117,7 +119,9 @@ class CampaignRun {
 
   async #profile(program: string, configuration: CampaignConfiguration): Promise<void> {
     const { openLimit = 120_000 } = this.#options;
-    const unit = await this.#watched.ask("open", { program, configuration }, openLimit);
+    await this.#watched.ask("start", {}, START_LIMIT);
+    const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
+    const unit = await this.#watched.ask("open", { program, configuration, counted }, openLimit);
     const runs = await this.#watched.ask(
       "control",
       { runs: CONTROL_RUNS },
@@ -164,7 +168,10 @@ class CampaignRun {
     const { settings, openLimit = 120_000 } = this.#options;
     const { program } = unit;
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
-    const open = () => this.#watched.ask("reopen", { program, configuration }, openLimit);
+    const open = async () => {
+      await this.#watched.ask("start", {}, START_LIMIT);
+      await this.#watched.ask("reopen", { program, configuration }, openLimit);
+    };
     const milliseconds = this.#limitOf(unit);
     const doing = `${program}, ${configuration.name}`;
     this.#tell(doing);

@@ -29,19 +29,26 @@ async function answer(question: Question): Promise<Answer> {
 }
 
 async function answerTo(question: Question) {
+  opened ??= await openGpu();
   switch (question.kind) {
+    case "start":
+      return null;
     case "open":
     case "reopen": {
       const programs = (await import(process.argv[2]!)) as Programs;
       const program = await programs.programNamed(question.program);
-      opened ??= await openGpu();
       session?.close();
       session = undefined;
       if (question.kind === "reopen") {
         session = await Session.reopen(program, question.configuration, opened);
         return null;
       }
-      const { session: made, unit } = await Session.open(program, question.configuration, opened);
+      const { session: made, unit } = await Session.open(
+        program,
+        question.configuration,
+        opened,
+        question.counted,
+      );
       session = made;
       return unit;
     }

@@ -2,13 +2,22 @@
 import type { CampaignConfiguration } from "./configurations.ts";
 import type { Fault } from "./faultModel.ts";
 import type { Observation } from "./outcome.ts";
+import type { StruckKernel } from "./profile.ts";
 import type { ControlRecord, UnitRecord } from "./records.ts";
 import type { Explanation } from "./session.ts";
 
 /** What can be asked of the process with the device, and what it answers. */
 export interface Exchanges {
-  /** Takes a program in a configuration, in place of the one before. */
-  open: { ask: { program: string; configuration: CampaignConfiguration }; answer: UnitRecord };
+  /** Opens the device's adapter. */
+  start: { ask: object; answer: null };
+  /**
+   * Takes a program in a configuration, in place of the one before. `counted`: what it executes in another configuration,
+   * which holds where the sites are the same.
+   */
+  open: {
+    ask: { program: string; configuration: CampaignConfiguration; counted: readonly StruckKernel[] };
+    answer: UnitRecord;
+  };
   /** As `open`, when the unit is known. */
   reopen: { ask: { program: string; configuration: CampaignConfiguration }; answer: null };
   control: { ask: { runs: number }; answer: Pick<ControlRecord, "runs" | "detections" | "different"> };

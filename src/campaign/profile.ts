@@ -1,3 +1,4 @@
+import type { FaultSite } from "../compiler/contract.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { Execution } from "../runtime/injector.ts";
 import type { KernelProfile } from "../runtime/profiler.ts";
@@ -36,6 +37,27 @@ export async function profileOf(
     })),
   }));
 }
+
+/** Whether the kernels of a device have the sites that were counted, so that the counts are theirs too. */
+export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKernel[]): boolean {
+  const present = belay.faultSites();
+  return (
+    present.length > 0 &&
+    present.length === counted.length &&
+    counted.every(({ kernel, sites }) => {
+      const same = present.find((each) => each.kernel === kernel)?.sites;
+      return same?.length === sites.length && sites.every((site, i) => isSame(site, same[i]!));
+    })
+  );
+}
+
+const isSame = (a: SiteProfile, b: FaultSite) =>
+  a.id === b.id &&
+  a.kind === b.kind &&
+  a.uniform === b.uniform &&
+  a.components === b.components &&
+  a.span.start === b.span.start &&
+  a.span.end === b.span.end;
 
 const toSample = ({ dispatch = 0, workgroup, localIndex, occurrence = 0, line = 0 }: Execution): Sample => [
   dispatch,

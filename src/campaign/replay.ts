@@ -37,6 +37,7 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const place = kernel && site ? { place: { kernel, site } } : {};
   const watched = new WatchedProcess(programs);
   try {
+    await watched.ask("start", {}, 60_000);
     await watched.ask("reopen", { program, configuration }, 120_000);
     const explanation = await watched.ask(
       "explain",

@@ -10,7 +10,7 @@ import type { CampaignConfiguration } from "./configurations.ts";
 import { CampaignError, messageOf } from "./failure.ts";
 import { type Fault, isResting } from "./faultModel.ts";
 import type { Observation } from "./outcome.ts";
-import { profileOf } from "./profile.ts";
+import { hasSites, profileOf, type StruckKernel } from "./profile.ts";
 import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
 import type { ControlRecord, UnitRecord } from "./records.ts";
 
@@ -69,14 +69,13 @@ export class Session {
     program: CampaignProgram,
     configuration: CampaignConfiguration,
     opened: OpenedGpu,
+    counted: readonly StruckKernel[],
   ): Promise<{ session: Session; unit: UnitRecord }> {
     const { expected, milliseconds: plain } = await runPlain(program, opened);
-    const policy = { ...configuration.policy, onFault: "recover" } as const;
-    const counting = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
-    const counted = await makeReady(program, counting);
-    const kernels = await profileOf(counting, () => counted.run());
-    counting.destroy();
     const session = await Session.reopen(program, configuration, opened);
+    const kernels = hasSites(session.#device, counted)
+      ? counted
+      : await count(program, configuration, opened);
     const [outputs, milliseconds] = await timed(() => session.#program.run());
     const report = await session.#device.belay.report();
     refuseUnprotected(program, configuration, report);
@@ -174,6 +173,21 @@ export class Session {
       ...(error !== undefined && { error }),
       ...(difference && { difference }),
     };
+  }
+}
+
+/** Counts what a program executes, in kernels that count. */
+async function count(
+  program: CampaignProgram,
+  { policy }: CampaignConfiguration,
+  opened: OpenedGpu,
+): Promise<StruckKernel[]> {
+  const device = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
+  const ready = await makeReady(program, device);
+  try {
+    return await profileOf(device, () => ready.run());
+  } finally {
+    device.destroy();
   }
 }
 

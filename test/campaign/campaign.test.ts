@@ -1,7 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { compareCampaigns } from "../../src/campaign/compare.ts";
+import { mergeShards, readResults } from "../../src/campaign/merge.ts";
+import { replay } from "../../src/campaign/replay.ts";
+import { storePath } from "../../src/campaign/store.ts";
 import { summarize } from "../../src/campaign/summary.ts";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 
@@ -9,12 +13,15 @@ const folder = mkdtempSync(join(tmpdir(), "belay-campaign-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let made = 0;
 const directory = () => join(folder, String(made++));
+const table = (results: Parameters<typeof summarize>[0]) => summarize(results).cells;
 
 describe("a campaign", () => {
+  const whole = directory();
+
   it("finds silent corruption without protection, none where all is covered, and some beside it", async () => {
-    const results = await runTestCampaign(directory(), campaignSettings("sum"));
-    const summary = summarize(results);
+    const summary = summarize(await runTestCampaign(whole, campaignSettings(["sum"], { minimum: 24 })));
     expect(summary.problems).toEqual([]);
+    expect(summary.controls).toEqual({ runs: 6, detections: 0, different: 0 });
     const cell = (configuration: string, structure: string) =>
       summary.cells.find((each) => each.configuration === configuration && each.structure === structure)!;
     for (const structure of ["ALU", "VRF", "LDS"] as const) {
@@ -30,4 +37,104 @@ describe("a campaign", () => {
       expect(cell("intra+lds signature", structure).counts.sdc).toBeGreaterThan(3);
     }
   });
+
+  it("goes on from any line of its store to the same table", async () => {
+    const expected = readResults(whole);
+    const lines = readFileSync(storePath(whole), "utf8").split("\n");
+    for (const kept of [0.4, 0.9]) {
+      const at = directory();
+      await runTestCampaign(at, expected.header.settings, { timeLimit: 0 });
+      const half = lines[Math.ceil(kept * lines.length)]!.slice(0, 40);
+      writeFileSync(storePath(at), `${lines.slice(0, Math.ceil(kept * lines.length)).join("\n")}\n${half}`);
+      const resumed = await runTestCampaign(at, expected.header.settings, { resume: true });
+      expect(table(resumed)).toEqual(table(expected));
+    }
+  });
+
+  it("in shards gives the same table, once they are merged", async () => {
+    const { settings } = readResults(whole).header;
+    const shards = [directory(), directory()];
+    for (const [index, at] of shards.entries()) {
+      const part = await runTestCampaign(at, settings, { shard: { index, count: 2 } });
+      expect(part.injections.every(({ number }) => number % 2 === index)).toBe(true);
+    }
+    const merged = mergeShards(shards, directory());
+    expect(table(merged)).toEqual(table(readResults(whole)));
+    expect(() => mergeShards([shards[0]!, shards[0]!], directory())).toThrow("both hold shard 1/2");
+    expect(() => mergeShards([shards[1]!], directory())).toThrow("of 2 shards these are missing: 1/2");
+    expect(() => mergeShards([shards[0]!, whole], directory())).toThrow("holds shard 1/1, and");
+    await expect(runTestCampaign(shards[0]!, settings, { resume: true })).rejects.toThrow(
+      "holds shard 1/2, not 1/1",
+    );
+  });
+
+  it("compares with another", () => {
+    const summary = summarize(readResults(whole));
+    const compared = compareCampaigns(summary, summary);
+    expect(compared.length).toBe(summary.cells.length);
+    expect(
+      compared.every(({ sdc, noticed }) => sdc.same && noticed.same && sdc.difference.difference === 0),
+    ).toBe(true);
+    // What is protected differs from what is not.
+    const named = (from: string) => ({
+      ...summary,
+      cells: summary.cells
+        .filter(({ configuration }) => configuration === from)
+        .map((cell) => ({ ...cell, configuration: "either" })),
+    });
+    const different = compareCampaigns(named("none"), named("intra+lds signature"));
+    const alu = different.find(({ sdc }) => sdc.structure === "ALU")!;
+    expect([alu.sdc.same, alu.noticed.same]).toEqual([false, false]);
+    expect(alu.sdc.difference.high).toBeLessThan(0);
+  });
+
+  it("replays any injection", async () => {
+    const { injections } = readResults(whole);
+    const silent = injections.find(({ outcome, structure }) => outcome === "sdc" && structure === "VRF")!;
+    const shown = await replay(whole, silent.id, new URL("programs.ts", import.meta.url));
+    expect(shown).toMatchObject({ injection: silent, outcome: "sdc", place: { kernel: { kernel: "sum" } } });
+    const { observed, difference } = shown.explanation!;
+    expect(observed!.before).not.toBe(observed!.after);
+    expect(difference!.output).toBe("sums");
+    await expect(replay(whole, "x", new URL("programs.ts", import.meta.url))).rejects.toThrow(
+      "has no injection x",
+    );
+  });
+});
+
+describe("a process that is lost", () => {
+  const few = { structures: ["ALU"], margin: 0.3, bound: 0.3 } as const;
+
+  it.each([
+    ["hanging", "hang", /^no answer in /],
+    ["dying", "crash", "the process ended by status 7: the driver has had enough"],
+  ] as const)("by %s is an outcome, and everything else goes on", async (program, outcome, detail) => {
+    const settings = campaignSettings([program], few);
+    const results = await runTestCampaign(directory(), settings, { hangLimit: 100 });
+    const lost = results.injections.filter((injection) => injection.outcome === outcome);
+    expect(lost.length).toBeGreaterThan(0);
+    for (const injection of lost) expect(injection.detail).toMatch(detail);
+    expect(results.cells().every(({ progress }) => progress.state === "reached")).toBe(true);
+    expect(table(results).map(({ counts }) => counts.sdc > 0)).toEqual([true, false]);
+  });
+});
+
+it("leaves programs out that are bad without a fault, each with its reason", async () => {
+  const reasons = {
+    random: "BELAY601: random is not deterministic: value[0] was 0 in one run and 1 in the next",
+    throwing: "BELAY602: throwing fails without a fault: out of cheese",
+    empty: "BELAY602: empty fails without a fault: it resolves to no typed arrays",
+    idle: "BELAY603: idle runs no kernel with anything that a fault can strike",
+    endless: "BELAY604: endless does not end: no answer in 4.0 s",
+  };
+  const results = await runTestCampaign(directory(), campaignSettings(Object.keys(reasons)), {
+    openLimit: 4000,
+  });
+  const found = results.skipped
+    .filter(({ configuration }) => configuration === "none")
+    .map(({ program, code, message }) => [program, `${code}: ${message}`]);
+  expect(Object.fromEntries(found)).toEqual(reasons);
+  // What is bad without protection is not tried with it.
+  expect(results.skipped.length).toBe(10);
+  expect(summarize(results)).toMatchObject({ ok: false, cells: [] });
 });

@@ -4,8 +4,8 @@ import { faultModels, struckStructures } from "../../src/campaign/faultModel.ts"
 import type { Settings } from "../../src/campaign/records.ts";
 
 /** A campaign over some of the programs of the tests, small unless said otherwise. */
-export const campaignSettings = (program: string, changed: Partial<Settings> = {}): Settings => ({
-  programs: [{ name: program, digest: "1" }],
+export const campaignSettings = (programs: readonly string[], changed: Partial<Settings> = {}): Settings => ({
+  programs: programs.map((name) => ({ name, digest: "1" })),
   configurations: campaignConfigurations({
     flavors: ["intra+lds"],
     checks: ["signature"],
