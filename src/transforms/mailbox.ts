@@ -13,6 +13,7 @@
  * Source: Wadden et al. 2014, section 7 (dynamic work-group ids, the two-tier lock, communication at the second-level cache).
  */
 import type { Names } from "./names.ts";
+import { recordCause } from "./reportBuffer.ts";
 
 /** Words of mail for each invocation of a pair: for each of two turns, two words of each replica. */
 const wordsPerInvocation = 2 * 2 * 2;
@@ -98,8 +99,11 @@ export function mailboxDeclarations(names: Names, words: number): string {
       let has_given_up = atomicLoad(&${n("given_up")}) != 0u;
       // A pair that had nothing to say leaves in its turn too, or the one after it would wait for a mark that never stands.
       for (var i = 0u; i < ${patienceOf(names)} && !(${n("place_is_free")} | has_given_up); i++) {
-        ${n("place_is_free")} = atomicLoad(place) == ~${n("stamp_before")};
+        let found = atomicLoad(place);
+        // Its twin, when it has left first, has seen the pair before leave.
+        ${n("place_is_free")} = (found == ~${n("stamp_before")}) | ((found | ${gaveUp}) == (${n("stamp")} | ${gaveUp}));
       }
+      if (!(${n("place_is_free")} | has_given_up)) { ${n("record")}(0u, ${recordCause.waitedTooLong}u, 0u, vec4<u32>()); }
       let mark = ${n("stamp")} + select(0u, ${gaveUp}, has_given_up);
       if ((atomicExchange(place, mark) | ${gaveUp}) == (${n("stamp")} | ${gaveUp})) {
         atomicStore(place, ~${n("stamp")});

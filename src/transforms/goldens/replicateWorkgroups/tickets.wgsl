@@ -92,7 +92,11 @@ fn belay_leave_place() {
     let place = &belay_report.places[belay_place];
     let has_given_up = atomicLoad(&belay_given_up) != 0u;
     for (var i = 0u; i < belay_patience && !(belay_place_is_free | has_given_up); i++) {
-      belay_place_is_free = atomicLoad(place) == ~belay_stamp_before;
+      let found = atomicLoad(place);
+      belay_place_is_free = (found == ~belay_stamp_before) | ((found | 0x80000000u) == (belay_stamp | 0x80000000u));
+    }
+    if (!(belay_place_is_free | has_given_up)) {
+      belay_record(0u, 3u, 0u, vec4<u32>());
     }
     let mark = belay_stamp + select(0u, 0x80000000u, has_given_up);
     if ((atomicExchange(place, mark) | 0x80000000u) == (belay_stamp | 0x80000000u)) {
