@@ -53,27 +53,27 @@ const programs: Record<string, fc.Arbitrary<Program>> = {
     .record({ rows: size(33), columns: size(33), inner: size(33), seed })
     .map(matrixProduct.create),
   nBody: fc.record({ bodies: size(130), steps: size(2), seed }).map(nBody.create),
-  reduction: fc.record({ length: size(2500), seed }).map(reduction.create),
+  reduction: fc.record({ length: size(6000), seed }).map(reduction.create),
   reductionFloat: fc
-    .record({ length: size(2500), seed })
+    .record({ length: size(6000), seed })
     .map((options) => reduction.create({ ...options, type: "f32" })),
   bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
   histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
   sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
   dct: fc.record({ blocksAcross: size(5), blocksDown: size(4), seed }).map(dct.create),
   dwtHaar: fc
-    .record({ exponent: size(11), seed })
+    .record({ exponent: size(12), seed })
     .map(({ exponent, seed }) => dwtHaar.create({ length: 2 ** exponent, seed })),
   fastWalshTransform: fc
     .record({ exponent: fc.integer({ min: 2, max: 12 }), seed })
     .map(({ exponent, seed }) => fastWalshTransform.create({ length: 2 ** exponent, seed })),
   floydWarshall: fc.record({ nodes: size(20), seed }).map(floydWarshall.create),
-  prefixSum: fc.record({ length: size(2500), seed }).map(prefixSum.create),
+  prefixSum: fc.record({ length: size(5000), seed }).map(prefixSum.create),
   binarySearch: fc.record({ length: size(600), searches: size(40), seed }).map(binarySearch.create),
   blackScholes: fc.record({ options: size(1100), seed }).map(blackScholes.create),
   binomialOption: fc.record({ options: size(8), seed }).map(binomialOption.create),
   quasiRandomSequence: fc.record({ points: size(9000) }).map(quasiRandomSequence.create),
-  urng: fc.record({ pixels: size(300), seed }).map(urng.create),
+  urng: fc.record({ pixels: size(1200), seed }).map(urng.create),
   simpleConvolution: fc.record({ width: size(70), height: size(20), seed }).map(simpleConvolution.create),
 };
 
@@ -198,15 +198,15 @@ const struck: Record<string, Struck> = {
   urng: {
     program: urng.create({ pixels: 9 }),
     kernel: "addNoise",
-    value: "dot(levels",
+    value: "vec4u(clamp(channels",
     store: everywhere("noisy[index] = "),
     signature: everywhere("fn addNoise("),
   },
   simpleConvolution: {
     program: simpleConvolution.create({ width: 20, height: 5 }),
     kernel: "convolve",
-    value: "id.y * size.x + id.x",
-    store: everywhere("convolved[id.y * size.x + id.x] = "),
+    value: "(top + 0u) * size.x + id.x",
+    store: everywhere("convolved[(top + 0u) * size.x + id.x] = "),
     signature: everywhere("fn convolve("),
   },
 };

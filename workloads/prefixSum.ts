@@ -11,13 +11,18 @@ import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts"
 import { randomWords } from "./random.ts";
 
 const WORKGROUP = 128;
-/** Two vectors for each invocation. */
-const BLOCK = 2 * 4 * WORKGROUP;
+/** Two leaves for each invocation, of two vectors each. */
+const BLOCK = 2 * 8 * WORKGROUP;
 
 const SCAN = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
-/** How many vectors a block has; each has one leaf in the tree. */
+/** How many pairs of vectors a block has; each is one leaf of the tree. */
 const LEAVES = 2u * WORKGROUP;
+
+struct Leaf {
+  low: vec4u,
+  high: vec4u,
+}
 
 @group(0) @binding(0) var<storage, read> values: array<vec4u>;
 @group(0) @binding(1) var<storage, read_write> blockSums: array<u32>; // once they are scanned, of the blocks before
@@ -30,13 +35,16 @@ fn place(node: u32) -> u32 {
   return node + node / 32u;
 }
 
-fn sumOf(v: vec4u) -> u32 {
-  return v.x + v.y + v.z + v.w;
+fn sumOf(leaf: Leaf) -> u32 {
+  let sums = leaf.low + leaf.high;
+  return sums.x + sums.y + sums.z + sums.w;
 }
 
-fn load(index: u32) -> vec4u {
-  if (index < arrayLength(&values)) { return values[index]; }
-  return vec4u();
+fn load(leaf: u32) -> Leaf {
+  var loaded: Leaf;
+  if (2u * leaf < arrayLength(&values)) { loaded.low = values[2u * leaf]; }
+  if (2u * leaf + 1u < arrayLength(&values)) { loaded.high = values[2u * leaf + 1u]; }
+  return loaded;
 }
 
 /** Leaves in each node the sum of the leaves below it. */
@@ -82,8 +90,15 @@ fn sumBlocks(
   if (local == 0u && group < arrayLength(&blockSums)) { blockSums[group] = tree[place(LEAVES - 1u)]; }
 }
 
-fn store(index: u32, sum: u32, v: vec4u) {
-  if (index < arrayLength(&scanned)) { scanned[index] = sum + vec4u(0u, v.x, v.x + v.y, v.x + v.y + v.z); }
+/** Stores the sums before each value; returns the one behind the last. */
+fn store(index: u32, sum: u32, v: vec4u) -> u32 {
+  let before = sum + vec4u(0u, v.x, v.x + v.y, v.x + v.y + v.z);
+  if (index < arrayLength(&scanned)) { scanned[index] = before; }
+  return before.w + v.w;
+}
+
+fn storeLeaf(leaf: u32, sum: u32, values: Leaf) {
+  _ = store(2u * leaf + 1u, store(2u * leaf, sum, values.low), values.high);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -94,14 +109,14 @@ fn scanBlocks(
 ) {
   let group = id.y * groups.x + id.x;
   let first = group * LEAVES + local;
-  let low = load(first);
-  let high = load(first + WORKGROUP);
-  tree[place(local)] = sumOf(low);
-  tree[place(local + WORKGROUP)] = sumOf(high);
+  let left = load(first);
+  let right = load(first + WORKGROUP);
+  tree[place(local)] = sumOf(left);
+  tree[place(local + WORKGROUP)] = sumOf(right);
   sweepUp(local);
   sweepDown(local);
-  store(first, blockSums[group] + tree[place(local)], low);
-  store(first + WORKGROUP, blockSums[group] + tree[place(local + WORKGROUP)], high);
+  storeLeaf(first, blockSums[group] + tree[place(local)], left);
+  storeLeaf(first + WORKGROUP, blockSums[group] + tree[place(local + WORKGROUP)], right);
 }`;
 
 export interface PrefixSumOptions {

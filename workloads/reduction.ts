@@ -1,18 +1,18 @@
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
+import { bindBuffers, gridOf, readBuffers, resultBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
 import { randomIntegers, randomWords } from "./random.ts";
 
 const WORKGROUP = 128;
-/** How many elements each invocation adds up before the tree begins. */
+/** How many vectors each invocation adds up before the tree begins. */
 const SERIAL = 8;
-const BLOCK = WORKGROUP * SERIAL;
+const BLOCK = WORKGROUP * SERIAL * 4;
 
 /** One pass: each workgroup adds up one block, serially and then as a tree in workgroup memory. */
 const reduceKernel = (type: "u32" | "f32") => /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const SERIAL = ${SERIAL}u;
 
-@group(0) @binding(0) var<storage, read> elements: array<${type}>;
+@group(0) @binding(0) var<storage, read> elements: array<vec4<${type}>>; // zeros beyond the end
 @group(0) @binding(1) var<storage, read_write> sums: array<${type}>;
 
 var<workgroup> partial: array<${type}, WORKGROUP>;
@@ -26,12 +26,12 @@ fn reduce(
   let group = id.y * groups.x + id.x;
   let count = arrayLength(&elements);
 
-  var sum = ${type}(0);
+  var sum = vec4<${type}>();
   for (var i = 0u; i < SERIAL; i++) {
     let index = (group * SERIAL + i) * WORKGROUP + local;
     if (index < count) { sum += elements[index]; }
   }
-  partial[local] = sum;
+  partial[local] = sum.x + sum.y + sum.z + sum.w;
   workgroupBarrier();
 
   for (var width = WORKGROUP / 2u; width > 0u; width /= 2u) {
@@ -61,8 +61,8 @@ export function create(options: ReductionOptions = {}): Program<{ sum: Uint32Arr
   const prepare = (device: GPUDevice): Prepared<{ sum: Uint32Array | Float32Array }> => {
     const module = device.createShaderModule({ code: kernel });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-    const input = uploadBuffer(device, elements);
-    const buffers = [input, ...passes.map((sums) => resultBuffer(device, sums * 4))];
+    const buffers = [length, ...passes].map((elements) => resultBuffer(device, 16 * Math.ceil(elements / 4)));
+    device.queue.writeBuffer(buffers[0]!, 0, elements);
     const bindings = passes.map((_, i) => bindBuffers(device, pipeline, buffers[i]!, buffers[i + 1]!));
     return {
       encode(encoder) {
@@ -76,7 +76,7 @@ export function create(options: ReductionOptions = {}): Program<{ sum: Uint32Arr
       },
       async read() {
         const bytes = await readBuffers(device, buffers.at(-1)!);
-        return { sum: type === "u32" ? new Uint32Array(bytes) : new Float32Array(bytes) };
+        return { sum: type === "u32" ? new Uint32Array(bytes, 0, 1) : new Float32Array(bytes, 0, 1) };
       },
       destroy() {
         for (const buffer of buffers) buffer.destroy();

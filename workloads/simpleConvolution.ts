@@ -3,7 +3,7 @@
  *
  * Follows the sample SimpleConvolution of the AMD APP OpenCL SDK. Documented there: a work-item adds up the products of
  * the mask with the neighborhood of a pixel, over an input with a border around it. Chosen here: a mask of 5 x 5 different
- * weights, zeros as the border, and four pixels for each invocation, which share the vec4 that it loads.
+ * weights, zeros as the border, and for each invocation four rows of a vec4, which share what it loads.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -13,6 +13,15 @@ const WIDTH = 16;
 const HEIGHT = 8;
 const SIDE = 5;
 const RADIUS = 2;
+/** How many rows, one below the other, an invocation computes. Written out, as an array of sums might not stay in registers. */
+const ROWS = Array.from({ length: 4 }, (_, row) => row);
+
+/** What an invocation does with one line of the image: each row that it takes part in weighs it. */
+const addLine = (line: number) => `
+  let line${line} = load(id.x, top + ${line}u);
+  ${ROWS.filter((row) => row <= line && line < row + SIDE)
+    .map((row) => `sum${row} += weigh(line${line}, mask[${line - row}]);`)
+    .join("\n  ")}`;
 
 const CONVOLVE = /* wgsl */ `
 const SIDE = ${SIDE}u;
@@ -27,23 +36,34 @@ struct MaskRow {
 @group(0) @binding(2) var<storage, read> image: array<vec4f>; // with a border of one vec4 and two rows
 @group(0) @binding(3) var<storage, read_write> convolved: array<vec4f>;
 
+struct Line {
+  left: vec4f,
+  here: vec4f,
+  right: vec4f,
+}
+
+fn load(x: u32, y: u32) -> Line {
+  let at = y * (size.x + 2u) + x;
+  return Line(image[at], image[at + 1u], image[at + 2u]);
+}
+
+fn weigh(line: Line, weights: MaskRow) -> vec4f {
+  let here = line.here;
+  return weights.inner.x * vec4f(line.left.zw, here.xy)
+    + weights.inner.y * vec4f(line.left.w, here.xyz)
+    + weights.inner.z * here
+    + weights.inner.w * vec4f(here.yzw, line.right.x)
+    + weights.last * vec4f(here.zw, line.right.xy);
+}
+
 @compute @workgroup_size(${WIDTH}, ${HEIGHT})
 fn convolve(@builtin(global_invocation_id) id: vec3u) {
-  if (any(id.xy >= size)) { return; }
-  var sum = vec4f();
-  for (var row = 0u; row < SIDE; row++) {
-    let at = (id.y + row) * (size.x + 2u) + id.x;
-    let left = image[at];
-    let here = image[at + 1u];
-    let right = image[at + 2u];
-    let weights = mask[row];
-    sum += weights.inner.x * vec4f(left.zw, here.xy);
-    sum += weights.inner.y * vec4f(left.w, here.xyz);
-    sum += weights.inner.z * here;
-    sum += weights.inner.w * vec4f(here.yzw, right.x);
-    sum += weights.last * vec4f(here.zw, right.xy);
-  }
-  convolved[id.y * size.x + id.x] = sum;
+  let top = ${ROWS.length}u * id.y;
+  if (id.x >= size.x || top >= size.y) { return; }
+  ${ROWS.map((row) => `var sum${row} = vec4f();`).join("\n  ")}
+  ${Array.from({ length: ROWS.length + SIDE - 1 }, (_, line) => addLine(line)).join("")}
+
+  ${ROWS.map((row) => `if (top + ${row}u < size.y) { convolved[(top + ${row}u) * size.x + id.x] = sum${row}; }`).join("\n  ")}
 }`;
 
 export interface SimpleConvolutionOptions {
@@ -73,7 +93,7 @@ export function create(options: SimpleConvolutionOptions = {}): Program<{ convol
         const pass = encoder.beginComputePass();
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(quads / WIDTH), Math.ceil(height / HEIGHT));
+        pass.dispatchWorkgroups(Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * ROWS.length)));
         pass.end();
       },
       read: async () => ({ convolved: new Float32Array(await readBuffers(device, convolved)) }),

@@ -6,10 +6,10 @@
  * find", 1988), whose numbers a table of four entries per work-item, in local memory, shuffles (Bays and Durham,
  * "Improving a poor random number generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the
  * channels as the seed, so that there are 1021; the first numbers skipped at once; a number for each of red, green and
- * blue, so that the table is used more than once; alpha as it is; whole numbers throughout, so that every pixel is checked
- * exactly.
+ * blue, so that the table is used more than once; alpha as it is; four pixels, one after the other, for each invocation;
+ * whole numbers throughout, so that every pixel is checked exactly.
  */
-import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
+import { bindBuffers, gridOf, readBuffers, resultBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
 import { randomWords } from "./random.ts";
 
@@ -36,8 +36,8 @@ const MULTIPLIER = ${MULTIPLIER}u;
 const MODULUS = ${MODULUS}u;
 const STRENGTH = ${STRENGTH}u;
 
-@group(0) @binding(0) var<storage, read> image: array<u32>; // rgba8
-@group(0) @binding(1) var<storage, read_write> noisy: array<u32>;
+@group(0) @binding(0) var<storage, read> image: array<vec4u>; // rgba8
+@group(0) @binding(1) var<storage, read_write> noisy: array<vec4u>;
 
 /** Each invocation has a column, so that a subgroup touches every bank once. */
 var<workgroup> table: array<array<u32, WORKGROUP>, ENTRIES>;
@@ -49,15 +49,8 @@ fn times(state: u32, factor: u32) -> u32 {
   return min(sum, sum - MODULUS); // a negative difference is large
 }
 
-@compute @workgroup_size(WORKGROUP)
-fn addNoise(
-  @builtin(workgroup_id) id: vec3u,
-  @builtin(num_workgroups) groups: vec3u,
-  @builtin(local_invocation_index) local: u32,
-) {
-  let index = (id.y * groups.x + id.x) * WORKGROUP + local;
-  if (index >= arrayLength(&image)) { return; }
-  let channels = vec4i((vec4u(image[index]) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u));
+fn withNoise(pixel: u32, local: u32) -> u32 {
+  let channels = vec4i((vec4u(pixel) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u));
 
   var state = times(SKIP, u32(channels.r + channels.g + channels.b + channels.a + 1));
   for (var i = ENTRIES; i > 0u; i--) {
@@ -75,7 +68,20 @@ fn addNoise(
     noise[channel] = i32(((shuffled >> 7u) * STRENGTH) >> 24u) - i32(STRENGTH / 2u);
   }
   let levels = vec4u(clamp(channels + noise, vec4i(), vec4i(255)));
-  noisy[index] = dot(levels, vec4u(1u, 0x100u, 0x10000u, 0x1000000u));
+  return dot(levels, vec4u(1u, 0x100u, 0x10000u, 0x1000000u));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn addNoise(
+  @builtin(workgroup_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let index = (id.y * groups.x + id.x) * WORKGROUP + local;
+  if (index >= arrayLength(&image)) { return; }
+  let pixels = image[index];
+  noisy[index] = vec4u(
+    withNoise(pixels.x, local), withNoise(pixels.y, local), withNoise(pixels.z, local), withNoise(pixels.w, local));
 }`;
 
 export interface UrngOptions {
@@ -85,22 +91,23 @@ export interface UrngOptions {
 
 export function create({ pixels = 5000, seed = 1 }: UrngOptions = {}): Program<{ noisy: Uint32Array }> {
   const image = randomWords(pixels, seed);
+  const quads = Math.ceil(pixels / 4);
 
   const prepare = (device: GPUDevice): Prepared<{ noisy: Uint32Array }> => {
     const module = device.createShaderModule({ code: ADD_NOISE });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-    const input = uploadBuffer(device, image);
-    const noisy = resultBuffer(device, image.byteLength);
+    const [input, noisy] = [0, 1].map(() => resultBuffer(device, 16 * quads)) as [GPUBuffer, GPUBuffer];
+    device.queue.writeBuffer(input, 0, image);
     const bindings = bindBuffers(device, pipeline, input, noisy);
     return {
       encode(encoder) {
         const pass = encoder.beginComputePass();
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(...gridOf(Math.ceil(pixels / WORKGROUP)));
+        pass.dispatchWorkgroups(...gridOf(Math.ceil(quads / WORKGROUP)));
         pass.end();
       },
-      read: async () => ({ noisy: new Uint32Array(await readBuffers(device, noisy)) }),
+      read: async () => ({ noisy: new Uint32Array(await readBuffers(device, noisy), 0, pixels) }),
       destroy() {
         for (const buffer of [input, noisy]) buffer.destroy();
       },
