@@ -137,6 +137,7 @@ const together = (
   [
     ["secded128", 1],
     ["secded128", 2],
+    ["secded256", 4],
     ["secded1024", 1],
     ["secded1024", 4],
   ] as const
