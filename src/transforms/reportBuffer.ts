@@ -118,7 +118,7 @@ export const reportWords = {
   recordCapacity: 16,
   /** First memory record: a list of the first `memoryRecordCapacity` for each `memoryStatus`, one after the other. */
   memoryRecords: 32 + 12 * 16,
-  /** Words of a memory record: index of the binding, granule in the binding, syndrome, zero. */
+  /** Words of a memory record: index of the binding, granule in the binding, syndrome, `tableRow.base` of the binding. */
   memoryRecordStride: 4,
   memoryRecordCapacity: 8,
   /** Words in all. */
