@@ -19,11 +19,10 @@ export interface CheckedVariable {
 export type ArenaAccess = "read" | "read_write" | "atomic";
 
 /**
- * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its syndrome added to `bad` for
- * whoever looks there later; `"repaired"` then, for whoever tells of all that was together; or `"uniform"`, where WGSL
- * demands such a value: as it is, so that an error counts as one that can't be corrected.
+ * How a granule is loaded: checked and corrected; with its syndrome added to `bad`, for whoever looks there later; or, where
+ * WGSL demands a value that is uniform, as it is, so that an error counts as one that can't be corrected.
  */
-export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
+export type LoadKind = "corrected" | "peeked" | "uniform";
 
 /** The variable of granules that stands for a buffer. */
 export interface GranuleWords {
@@ -81,7 +80,13 @@ export class Granules {
       return quote().declarations`fn ${load}(granule: u32) -> ${type} {
         let data = ${this.asIs(variable, words, "granule")};
         let syndrome = ${this.#code(scheme)}syndrome(data, ${this.check(variable, arena, "granule")});
-        ${this.#reaction(kind, `${index}u, granule, syndrome`, scheme)}
+        ${
+          {
+            corrected: `if (syndrome != 0u) { return ${this.#repaired(scheme)}(data, syndrome, ${index}u, granule); }`,
+            peeked: `${this.#bad()} |= syndrome;`,
+            uniform: `if (syndrome != 0u) { ${this.#found()}(${memoryStatus.uncorrectable - 1}u, ${index}u, granule, syndrome); }`,
+          }[kind]
+        }
         return data;
       }`;
     });
@@ -153,89 +158,35 @@ export class Granules {
     return this.#make(this.#names.the("bad"), (name) => quote().declarations`var<private> ${name}: u32;`);
   }
 
-  /** What a load does about a syndrome. */
-  #reaction(kind: LoadKind, found: string, scheme: MemoryScheme): string {
-    switch (kind) {
-      case "peeked":
-        return `${this.bad()} |= syndrome;`;
-      case "repaired":
-        return `return ${this.#repaired(scheme)}(data, ${found});`;
-      case "corrected":
-        return `if (syndrome != 0u) { let right = ${this.#repaired(scheme)}(data, ${found}); ${this.tell()}(); return right; }`;
-      case "uniform":
-        return `if (syndrome != 0u) { ${this.#note()}(${memoryStatus.uncorrectable}u, ${found}); ${this.tell()}(); }`;
-    }
-  }
-
-  /** The syndromes so far of what was peeked at, together. */
-  bad(): string {
-    return this.#make(this.#names.the("bad"), (name) => quote().declarations`var<private> ${name}: u32;`);
-  }
-
-  /** The function that corrects a granule, without a branch, and notes what it found. */
+  /** The function for the rare case, which is not part of each load. */
   #repaired(scheme: MemoryScheme): string {
     const code = this.#code(scheme);
     const type = wordsType(scheme.granuleBytes);
     return this.#make(
       this.#names.the(`repaired_${scheme.name}`),
       (name) => quote().declarations`
-        fn ${name}(data: ${type}, binding: u32, granule: u32, syndrome: u32) -> ${type} {
+        fn ${name}(data: ${type}, syndrome: u32, binding: u32, granule: u32) -> ${type} {
           let result = ${code}correct(data, syndrome);
-          ${this.#note()}(result.status, binding, granule, syndrome);
+          ${this.#found()}(result.status - 1u, binding, granule, syndrome);
           return result.data;
         }`,
     );
   }
 
-  /** The function that notes a finding, unless the status is 0; of several, the last one is recorded. */
-  #note(): string {
-    const { corrected, uncorrectable } = memoryStatus;
-    return this.#make(
-      this.#names.the("note"),
-      (name) => quote().declarations`
-        fn ${name}(status: u32, binding: u32, granule: u32, syndrome: u32) {
-          let found = status != 0u;
-          ${this.#counts()} += vec2<u32>(u32(status == ${corrected}u), u32(status == ${uncorrectable}u));
-          ${this.#finding()} = select(${this.#finding()}, vec4<u32>(binding, granule, syndrome, status), found);
-        }`,
-    );
-  }
-
-  /** The function that tells the host what was noted. */
-  tell(): string {
+  /** The function that counts and records a finding. */
+  #found(): string {
     const report = this.#names.the("report");
-    const [counts, finding] = [this.#counts(), this.#finding()];
-    return this.#make(
-      this.#names.the("tell"),
-      (name) => quote().declarations`
-        fn ${name}() {
-          if (${this.#names.the("replica")} == 0u) {
-            let first = vec2<u32>(
-              atomicAdd(&${report}.findings[0], ${counts}.x), atomicAdd(&${report}.findings[1], ${counts}.y));
-            let list = ${finding}.w - 1u;
-            let at = select(first.x, first.y, list == 1u);
-            if (list < 2u && at < ${reportWords.memoryRecordCapacity}u) {
-              ${report}.memory_records[list][at] = array<u32, 4>(${finding}.x, ${finding}.y, ${finding}.z, 0u);
-            }
-          }
-          ${counts} = vec2<u32>();
-        }`,
-    );
-  }
-
-  /** How many loads found errors, corrected and not, since the host was told. */
-  #counts(): string {
     return this.#make(
       this.#names.the("found"),
-      (name) => quote().declarations`var<private> ${name}: vec2<u32>;`,
-    );
-  }
-
-  /** The last of them. */
-  #finding(): string {
-    return this.#make(
-      this.#names.the("finding"),
-      (name) => quote().declarations`var<private> ${name}: vec4<u32>;`,
+      (name) => quote().declarations`
+        fn ${name}(status: u32, binding: u32, granule: u32, syndrome: u32) {
+          if (${this.#names.the("replica")} == 0u) {
+            let at = atomicAdd(&${report}.findings[status], 1u);
+            if (at < ${reportWords.memoryRecordCapacity}u) {
+              ${report}.memory_records[status][at] = array<u32, 4>(binding, granule, syndrome, ${this.#table()}[binding].x);
+            }
+          }
+        }`,
     );
   }
 
