@@ -66,6 +66,12 @@ export class TimedProgram implements Disposable {
   }
 }
 
+/** Keeps the GPU busy for some time: its clocks stay low while work is short and far apart, and rise under load. */
+export async function warmUp(program: TimedProgram, milliseconds: number): Promise<void> {
+  const end = performance.now() + milliseconds;
+  for (let count = 1; performance.now() < end; count = Math.min(2 * count, 256)) await program.runMany(count);
+}
+
 /**
  * Runs two programs in turn, so that what changes with time (clocks, other users of the machine) meets both alike.
  * Each runs once before, unmeasured.

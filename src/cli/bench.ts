@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { benchEccCommand } from "./benchEcc.ts";
 import { benchRmtCommand } from "./benchRmt.ts";
 import { benchSpeculationCommand } from "./benchSpeculation.ts";
 import type { Io } from "./io.ts";
@@ -9,5 +10,6 @@ export function benchCommand(io: Io, finish: (status: number) => void): Command 
     .summary("verify and measure a paper's programs")
     .description("Verifies a paper's programs and measures what it measures.")
     .addCommand(benchRmtCommand(io, finish))
-    .addCommand(benchSpeculationCommand(io, finish));
+    .addCommand(benchSpeculationCommand(io, finish))
+    .addCommand(benchEccCommand(io, finish));
 }

@@ -1,0 +1,198 @@
+/**
+ * The measurements of Maruyama, Nukada and Matsuoka, "Software-based ECC for GPUs" (SAAHPC 2009) and "A high-performance
+ * fault-tolerant software framework for memory on commodity GPUs" (IPDPS 2010), and those that they left open: transfers,
+ * memory, and other codes.
+ */
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { harden } from "../runtime/harden.ts";
+import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
+import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
+import { type FlipOutcome, flipAtRest, isContained } from "./eccFlips.ts";
+import { type HostRates, measureHostRates } from "./eccHost.ts";
+import { type MemoryOverhead, measureMemoryOverhead, ratesOf } from "./eccOverhead.ts";
+import { measureTransfers, type TransferTimes } from "./eccTransfers.ts";
+import { sameBits, TimedProgram } from "./timing.ts";
+
+export interface EccOptions {
+  /** A new device of the adapter, with all limits and features. */
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly size: CeilingSize;
+  readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
+  readonly schemes: readonly SchemeName[];
+  readonly runs: number;
+  /** How often each program runs under each scheme in search of false reports. */
+  readonly faultFree: number;
+  /** How many single and how many double flips strike each program under each scheme. */
+  readonly flips: number;
+  readonly progress: (doing: string) => void;
+  /** Called after each program with all that is there, so that a run that is cut short leaves something. */
+  readonly save: (sofar: EccResult) => Promise<void>;
+}
+
+export interface FaultFreeRuns {
+  readonly scheme: SchemeName;
+  readonly runs: number;
+  /** Corrections and uncorrectable errors, none of which was there. */
+  readonly reports: number;
+  /** Runs whose outputs were not, bit for bit, those of the unprotected program. */
+  readonly different: number;
+}
+
+export interface EccProgram {
+  readonly name: string;
+  /** Of the unprotected program, against the CPU. */
+  readonly verdict: Verdict;
+  /** What one run has to do at least. */
+  readonly work: Program["work"];
+  readonly overheads: readonly MemoryOverhead[];
+  readonly faultFree: readonly FaultFreeRuns[];
+  readonly flips: readonly FlipOutcome[];
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[];
+}
+
+export interface SchemeRates extends HostRates {
+  readonly scheme: SchemeName;
+  /** Bytes of check words to bytes of data. */
+  readonly storage: number;
+}
+
+export interface SchemeTransfers extends TransferTimes {
+  readonly scheme: SchemeName | "none";
+}
+
+export interface EccResult {
+  readonly ok: boolean;
+  readonly ceilings?: Ceilings;
+  readonly programs: readonly EccProgram[];
+  /** On one core. */
+  readonly host: readonly SchemeRates[];
+  /** Of a buffer of `transferBytes`. */
+  readonly transfers: readonly SchemeTransfers[];
+  readonly transferBytes: number;
+}
+
+/** Bytes of a transfer, and of what the host encodes. */
+const transferSizes = { small: 2 ** 16, full: 2 ** 27 } as const;
+
+/** Measures every program. A step that fails is in the result; only without a device does it reject. */
+export async function measureEcc(options: EccOptions): Promise<EccResult> {
+  const { newDevice, size, schemes: chosen, runs, progress } = options;
+  const transferBytes = transferSizes[size];
+  progress("the host");
+  const host = chosen.map((scheme) => ({
+    scheme,
+    storage: 4 / schemes[scheme].granuleBytes,
+    ...measureHostRates(scheme, transferBytes, runs),
+  }));
+  progress("transfers");
+  const transfers = await measureEveryTransfer(options, transferBytes);
+  progress("ceilings");
+  const probe = await newDevice();
+  const ceilings = await measureCeilings(probe, size, runs);
+  probe.destroy();
+  const programs: EccProgram[] = [];
+  const result = (): EccResult => ({
+    ok: programs.every(isSound),
+    ...{ ceilings, programs, host, transfers, transferBytes },
+  });
+  for (const { name, create } of options.programs) {
+    programs.push(await measureProgram(name, create, options, ceilings));
+    await options.save(result());
+  }
+  return result();
+}
+
+async function measureEveryTransfer(
+  { newDevice, schemes: chosen, runs }: EccOptions,
+  bytes: number,
+): Promise<SchemeTransfers[]> {
+  const devices = [await newDevice()];
+  for (const memory of chosen) {
+    devices.push(await harden(await newDevice(), { redundancy: "none", memory, onFault: "throw" }));
+  }
+  const times = await measureTransfers(devices, bytes, runs);
+  for (const device of devices) device.destroy();
+  return times.map((each, i) => ({ scheme: i === 0 ? "none" : chosen[i - 1]!, ...each }));
+}
+
+async function measureProgram(
+  name: string,
+  create: () => Program,
+  { newDevice, schemes: chosen, runs, faultFree, flips, progress }: EccOptions,
+  ceilings: Ceilings,
+): Promise<EccProgram> {
+  const failures: string[] = [];
+  const attempt = async <T>(step: string, work: () => Promise<T>): Promise<T | undefined> => {
+    progress(`${name}: ${step}`);
+    try {
+      return await work();
+    } catch (error) {
+      failures.push(`${step}: ${(error as { message?: string }).message ?? error}`);
+      return undefined;
+    }
+  };
+  const overheads: MemoryOverhead[] = [];
+  const quiet: FaultFreeRuns[] = [];
+  const struck: FlipOutcome[] = [];
+  let verdict: Verdict = { ok: false, message: "the unprotected program failed" };
+  let work = { bytes: 0, flops: 0 };
+  await attempt("unprotected", async () => {
+    const program = create();
+    work = program.work;
+    using unprotected = new TimedProgram(program, await newDevice());
+    await unprotected.run();
+    const expected = await unprotected.read();
+    verdict = program.verify(expected);
+    const rates = ratesOf(ceilings);
+    for (const scheme of chosen) {
+      const overhead = await attempt(scheme, async () =>
+        measureMemoryOverhead(program, await newDevice(), { unprotected, expected }, scheme, { runs, rates }),
+      );
+      if (overhead) overheads.push(overhead);
+      if (faultFree > 0) {
+        const counted = await attempt(`${scheme}, false reports`, async () =>
+          countFalseReports(program, await newDevice(), expected, scheme, faultFree),
+        );
+        if (counted) quiet.push(counted);
+      }
+      if (flips > 0) {
+        const outcome = await attempt(`${scheme}, flips`, async () =>
+          flipAtRest(program, await newDevice(), expected, scheme, flips),
+        );
+        if (outcome) struck.push(outcome);
+      }
+    }
+  });
+  return { name, verdict, work, overheads, faultFree: quiet, flips: struck, failures };
+}
+
+/** Runs a program without an injected error. */
+async function countFalseReports(
+  program: Program,
+  native: GPUDevice,
+  expected: Outputs,
+  scheme: SchemeName,
+  runs: number,
+): Promise<FaultFreeRuns> {
+  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  using guarded = new TimedProgram(program, device);
+  let different = 0;
+  for (let i = 0; i < runs; i++) {
+    await guarded.run();
+    if (!sameBits(await guarded.read(), expected)) different++;
+  }
+  const { corrected, uncorrectable } = (await device.belay.report()).memory!;
+  return { scheme, runs, reports: corrected + uncorrectable, different };
+}
+
+/** Whether the program was right, and protected without a false report, another result, or a failure. */
+export function isSound({ verdict, overheads, faultFree, flips, failures }: EccProgram): boolean {
+  return (
+    verdict.ok &&
+    failures.length === 0 &&
+    overheads.every(({ identical, errors }) => identical && errors === 0) &&
+    faultFree.every(({ reports, different }) => reports === 0 && different === 0) &&
+    flips.every(isContained)
+  );
+}

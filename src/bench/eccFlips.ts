@@ -1,0 +1,210 @@
+/** Random bit flips in the buffers that a program reads, while nobody uses them. */
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { harden } from "../runtime/harden.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
+import type { Outputs, Program } from "../runtime/workload.ts";
+import { sameBits } from "./timing.ts";
+
+export interface FlipOutcome {
+  readonly scheme: SchemeName;
+  readonly single: FlipCounts;
+  /** Two bits of one code word each. */
+  readonly double: FlipCounts;
+}
+
+export interface FlipCounts {
+  /** Code words that were struck: half of them while nobody used them, half of them before the program ran. */
+  readonly struck: number;
+  /** Of these, those that were found and corrected, or found uncorrectable; a kernel may find one more than once. */
+  readonly corrected: number;
+  readonly uncorrectable: number;
+  /** Runs of the program on struck memory, and those of them with other outputs. */
+  readonly runs: number;
+  readonly different: number;
+  /** Errors that were found after all had been put right. */
+  readonly left: number;
+}
+
+/** Whether all single errors were corrected without a trace, and all double errors were flagged. */
+export function isContained({ scheme, single, double }: FlipOutcome): boolean {
+  const isFlagged = ({ struck, corrected, uncorrectable, left }: FlipCounts) =>
+    uncorrectable >= struck && corrected === 0 && left === 0;
+  const isHealed = ({ struck, corrected, uncorrectable, different, left }: FlipCounts) =>
+    corrected >= struck && uncorrectable === 0 && different === 0 && left === 0;
+  return isFlagged(double) && (schemes[scheme].corrects ? isHealed : isFlagged)(single);
+}
+
+/** Most code words that are struck at once, and at most one in so many, so that runs do not only correct. */
+const mostAtOnce = 2 ** 16;
+const sparsity = 4;
+
+/** Strikes `count` code words with one bit each, and as many with two. */
+export async function flipAtRest(
+  program: Program,
+  native: GPUDevice,
+  expected: Outputs,
+  scheme: SchemeName,
+  count: number,
+): Promise<FlipOutcome> {
+  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  try {
+    const { recording, inputs } = recordInputs(device);
+    const prepared = program.prepare(recording);
+    const run = async () => {
+      prepared.reset?.();
+      const encoder = device.createCommandEncoder();
+      prepared.encode(encoder);
+      device.queue.submit([encoder.finish()]);
+      return sameBits(await prepared.read(), expected);
+    };
+    if (!(await run())) throw new Error("the protected program gives other results");
+    const strike = (bits: 1 | 2) => strikeAll({ device, native, inputs, scheme, run, bits, count });
+    return { scheme, single: await strike(1), double: await strike(2) };
+  } finally {
+    device.destroy();
+  }
+}
+
+interface Strikes {
+  readonly device: HardenedDevice;
+  readonly native: GPUDevice;
+  readonly inputs: readonly GPUBuffer[];
+  readonly scheme: SchemeName;
+  /** Runs the program; whether its outputs are right. */
+  readonly run: () => Promise<boolean>;
+  readonly bits: 1 | 2;
+  readonly count: number;
+}
+
+async function strikeAll({ device, native, inputs, scheme, run, bits, count }: Strikes): Promise<FlipCounts> {
+  const { granuleBytes, corrects } = schemes[scheme];
+  /** What is found while something is done, in code words. */
+  const finds = async (act: () => Promise<unknown>) => {
+    const before = (await device.belay.report()).memory!;
+    await act();
+    const after = (await device.belay.report()).memory!;
+    return {
+      corrected: after.corrected - before.corrected,
+      uncorrectable: after.uncorrectable - before.uncorrectable,
+    };
+  };
+  const flips = new BulkFlips(native);
+  const random = randomNumbers(count + bits);
+  const total = { struck: 0, corrected: 0, uncorrectable: 0, runs: 0, different: 0, left: 0 };
+  for (let turn = 0; total.struck < count; turn++) {
+    const buffer = inputs[(turn >> 1) % inputs.length]!;
+    const granules = Math.floor(buffer.size / granuleBytes);
+    const most = Math.min(
+      ...[mostAtOnce, Math.ceil(count / 2), count - total.struck],
+      Math.max(1, Math.floor(granules / sparsity)),
+    );
+    const strikes = strikesIn(granules, granuleBytes / 4, most, bits, random);
+    flips.flip(buffer, strikes);
+    const found = await finds(async () => {
+      if (turn % 2 === 1) {
+        total.runs++;
+        if (!(await run())) total.different++;
+      }
+      await device.belay.scrub();
+    });
+    // Two flips of the same bit are none.
+    if (bits === 2 || !corrects) flips.flip(buffer, strikes);
+    const rest = await finds(() => device.belay.scrub());
+    total.struck += most;
+    total.corrected += found.corrected;
+    total.uncorrectable += found.uncorrectable;
+    total.left += rest.corrected + rest.uncorrectable;
+  }
+  return total;
+}
+
+/** Words and masks of random flips of `bits` bits in each of `count` granules, all of them different. */
+function strikesIn(
+  granules: number,
+  wordsOfGranule: number,
+  count: number,
+  bits: number,
+  random: (below: number) => number,
+): Uint32Array<ArrayBuffer> {
+  const strikes = new Uint32Array(2 * bits * count);
+  const apart = Math.floor(granules / count);
+  for (let i = 0; i < count; i++) {
+    const granule = i * apart + random(apart);
+    const places = new Set<number>();
+    while (places.size < bits) places.add(random(32 * wordsOfGranule));
+    [...places].forEach((place, bit) => {
+      const word = granule * wordsOfGranule + (place >>> 5);
+      strikes.set([word, 1 << (place & 31)], 2 * (bits * i + bit));
+    });
+  }
+  return strikes;
+}
+
+/** Flips bits behind the back of a hardened device: its commands go to the native one. */
+class BulkFlips {
+  readonly #device: GPUDevice;
+  readonly #pipeline: GPUComputePipeline;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    const module = device.createShaderModule({ code: FLIP });
+    this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+  }
+
+  /** Flips the bits of a mask in a word, for each pair of these. */
+  flip(buffer: GPUBuffer, strikes: Uint32Array<ArrayBuffer>): void {
+    const device = this.#device;
+    const { STORAGE, COPY_DST } = GPUBufferUsage;
+    const list = device.createBuffer({ size: strikes.byteLength, usage: STORAGE | COPY_DST });
+    device.queue.writeBuffer(list, 0, strikes);
+    const entries = [buffer, list].map((each, binding) => ({ binding, resource: { buffer: each } }));
+    const layout = this.#pipeline.getBindGroupLayout(0);
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
+    pass.dispatchWorkgroups(Math.ceil(strikes.length / 2 / WORKGROUP));
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    list.destroy();
+  }
+}
+
+const WORKGROUP = 64;
+
+/** Two flips may strike the same word. */
+const FLIP = /* wgsl */ `
+@group(0) @binding(0) var<storage, read_write> words: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read> strikes: array<vec2u>;
+@compute @workgroup_size(${WORKGROUP}) fn flip(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < arrayLength(&strikes)) { atomicXor(&words[strikes[id.x].x], strikes[id.x].y); }
+}`;
+
+/** A device that notes the storage buffers whose contents the program gives when it makes them. */
+function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuffer[] } {
+  const inputs: GPUBuffer[] = [];
+  const recording = new Proxy(device, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "createBuffer") return value.bind(target);
+      return (descriptor: GPUBufferDescriptor) => {
+        const buffer = target.createBuffer(descriptor);
+        if (descriptor.mappedAtCreation && descriptor.usage & GPUBufferUsage.STORAGE) inputs.push(buffer);
+        return buffer;
+      };
+    },
+  });
+  return { recording, inputs };
+}
+
+/** Whole numbers below a limit, the same for the same seed: xorshift32 (Marsaglia 2003). */
+function randomNumbers(seed: number): (below: number) => number {
+  let state = Math.imul(seed, 0x9e3779b9) | 1;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}

@@ -1,0 +1,32 @@
+/** What the host's side of a code does per second, on one core. */
+import { median } from "simple-statistics";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+
+/** Bytes of data per second. */
+export interface HostRates {
+  readonly encode: number;
+  readonly verify: number;
+}
+
+/** Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs + 1` runs does not count. */
+export function measureHostRates(name: SchemeName, bytes: number, runs: number): HostRates {
+  const scheme = schemes[name];
+  const data = Uint32Array.from({ length: bytes / 4 }, (_, i) => Math.imul(i + 1, 0x9e3779b9));
+  const checks = new Uint32Array(bytes / scheme.granuleBytes);
+  const rate = (work: () => void) => {
+    const seconds = Array.from({ length: runs + 1 }, () => {
+      const start = performance.now();
+      work();
+      return (performance.now() - start) / 1000;
+    });
+    return bytes / median(seconds.slice(1));
+  };
+  return {
+    encode: rate(() => scheme.encode(data, checks)),
+    verify: rate(() => {
+      const { corrected, uncorrectable } = scheme.verify(data, checks);
+      if (corrected > 0 || uncorrectable.length > 0)
+        throw new Error(`${name} finds errors where there are none`);
+    }),
+  };
+}

@@ -1,0 +1,64 @@
+/** What protected memory costs: protected to unprotected time, side by side, and what was predicted. */
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type RankedKernel, rankSchemes } from "../compiler/memoryChoice.ts";
+import type { Rates } from "../compiler/memoryCost.ts";
+import { harden } from "../runtime/harden.ts";
+import type { Program } from "../runtime/workload.ts";
+import type { Ceilings } from "./ceilings.ts";
+import type { Baseline } from "./overhead.ts";
+import { alternate, sameBits, TimedProgram, type Times, warmUp } from "./timing.ts";
+
+export interface MemoryOverhead {
+  readonly scheme: SchemeName;
+  readonly unprotected: Times;
+  readonly protected: Times;
+  /** Of the medians. */
+  readonly ratio: number;
+  /** The ratio as the cost model predicts it, and what it knows of the kernels. */
+  readonly predicted: number;
+  readonly kernels: readonly RankedKernel[];
+  /** Bytes of check words to bytes of data. */
+  readonly storage: number;
+  /** Errors reported, none of which was there. */
+  readonly errors: number;
+  /** Whether the last run gave the bits of the unprotected program. */
+  readonly identical: boolean;
+}
+
+/** Milliseconds of work before each timed run, all of them at once. */
+const warmUpPerRun = 10;
+
+/** What a code costs a program, timed in alternation with the unprotected one. Rejects when the program fails. */
+export async function measureMemoryOverhead(
+  program: Program,
+  native: GPUDevice,
+  { unprotected, expected }: Baseline,
+  scheme: SchemeName,
+  { runs, rates }: { readonly runs: number; readonly rates: Rates },
+): Promise<MemoryOverhead> {
+  const { features, limits } = native;
+  const choice = { candidates: [scheme], features, limits, rates };
+  const [ranked] = rankSchemes(Object.values(program.kernelSources), choice);
+  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  using guarded = new TimedProgram(program, device);
+  await warmUp(unprotected, warmUpPerRun * runs);
+  const [before, after] = await alternate(runs, unprotected, guarded);
+  const identical = sameBits(await guarded.read(), expected);
+  const { corrected, uncorrectable } = (await device.belay.report()).memory!;
+  return {
+    scheme,
+    unprotected: before,
+    protected: after,
+    ratio: after.median / before.median,
+    predicted: ranked!.predicted,
+    kernels: ranked!.kernels,
+    storage: 4 / schemes[scheme].granuleBytes,
+    errors: corrected + uncorrectable,
+    identical,
+  };
+}
+
+/** The cost model's view of a device. */
+export function ratesOf({ memory, cache, integers }: Ceilings): Rates {
+  return { operationsPerByte: integers / memory, cachedPerByte: cache / memory };
+}

@@ -1,0 +1,128 @@
+import { join, resolve } from "node:path";
+import Table from "cli-table3";
+import { Command, Option } from "commander";
+import ora from "ora";
+import { memoryCatalog } from "../../workloads/memory/index.ts";
+import { type EccResult, measureEcc } from "../bench/ecc.ts";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { renderPage } from "../report/page.ts";
+import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { describeEcc, summaryTable } from "./benchEccReport.ts";
+import { count, namesFrom } from "./benchOptions.ts";
+import { exitStatus } from "./failure.ts";
+import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { newDevice } from "./newDevice.ts";
+import { writeAtomically } from "./output.ts";
+
+/** What `belay bench ecc --json` prints. */
+export interface EccRun extends EccResult {
+  readonly date: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly adapter: AdapterChoice;
+  readonly size: "small" | "full";
+  readonly runs: number;
+  readonly schemes: readonly SchemeName[];
+}
+
+interface Flags {
+  readonly size: "small" | "full";
+  readonly runs: number;
+  readonly only?: readonly string[];
+  readonly schemes: readonly SchemeName[];
+  readonly faultFree: number;
+  readonly flips: number;
+  readonly out: string;
+  readonly json?: string | true;
+}
+
+const usualSchemes: readonly SchemeName[] = ["secded128", "secded64", "secded32", "detect"];
+
+/** `belay bench ecc`: what protected memory costs, and what it catches. */
+export function benchEccCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("ecc")
+    .summary("what protected memory costs, and what it catches")
+    .description(
+      "Measures each program with unprotected memory and under every code: overhead beside what was predicted, transfers, the host's\nside, and what becomes of flipped bits. The exit status is 1 when a result is wrong or an error is reported that was not there.",
+    )
+    .addOption(
+      new Option("--size <size>", "small runs anywhere, full keeps a large GPU busy")
+        .choices(["small", "full"])
+        .default("small"),
+    )
+    .option("--runs <count>", "runs of each code, in alternation with the unprotected program", count, 20)
+    .option("--only <programs>", "names of programs, with commas between", programsFrom)
+    .option("--schemes <codes>", `some of ${Object.keys(schemes).join(", ")}`, schemesFrom, [...usualSchemes])
+    .option("--fault-free <count>", "further runs under each code, in search of false reports", count, 0)
+    .option("--flips <count>", "code words that are struck by one bit flip, and as many by two", count, 0)
+    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--json [file]", "print the result as JSON, or write it there")
+    .action(async (flags: Flags) => {
+      const run = await runEcc(flags, io);
+      const page = join(flags.out, "ecc.html");
+      await writeAtomically(page, renderPage(describeEcc(run)));
+      if (typeof flags.json === "string") await writeAtomically(flags.json, toJson(run));
+      io.stdout.write(
+        flags.json === true ? toJson(run) : `${renderText(run, io)}\nReport: ${resolve(page)}\n`,
+      );
+      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+const toJson = (run: EccRun) => `${JSON.stringify(run, null, 2)}\n`;
+
+/** Measures what the flags say; the result so far is always in the output directory. */
+async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
+  const { size, runs, only, schemes, faultFree, flips, out } = flags;
+  using opened = await openGpu();
+  const progress = ora({
+    stream: io.stderr as NodeJS.WriteStream,
+    isSilent: !isTerminal(io.stderr),
+    discardStdin: false,
+  });
+  const describeRun = (result: EccResult): EccRun => ({
+    ...result,
+    date: new Date().toISOString(),
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    adapter: opened.choice,
+    ...{ size, runs, schemes },
+  });
+  const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);
+  try {
+    progress.start();
+    const result = await measureEcc({
+      newDevice: () => newDevice(opened),
+      programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
+      ...{ size, schemes, runs, faultFree, flips },
+      progress: (doing) => {
+        progress.text = doing;
+      },
+      save: (sofar) => writeAtomically(join(out, "ecc.json"), toJson(describeRun(sofar))),
+    });
+    return describeRun(result);
+  } finally {
+    progress.stop();
+  }
+}
+
+function renderText(run: EccRun, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const { verdict } = describeEcc(run);
+  const { columns, rows } = summaryTable(run);
+  const table = new Table({
+    head: columns.map(({ label }) => label),
+    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows.map((row) => row.map(({ text, ok }) => (ok === false ? color.red(text) : text))));
+  const paint = verdict.ok ? color.green : color.red;
+  return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
+}
+
+const programsFrom = (text: string) =>
+  namesFrom(
+    text,
+    memoryCatalog.map(({ name }) => name),
+  );
+const schemesFrom = (text: string) => namesFrom(text, Object.keys(schemes) as SchemeName[]);

@@ -1,0 +1,198 @@
+import { type EccProgram, isSound } from "../bench/ecc.ts";
+import { isContained } from "../bench/eccFlips.ts";
+import type { MemoryOverhead } from "../bench/eccOverhead.ts";
+import { schemes } from "../codes/scheme.ts";
+import type { Cell, Report, Section, TableSection } from "../report/report.ts";
+import type { EccRun } from "./benchEcc.ts";
+import { figures } from "./benchEccFigures.ts";
+import { milliseconds, rate, ratio } from "./benchRmtFigures.ts";
+
+/** Puts the measurements into a report's terms. */
+export function describeEcc(run: EccRun): Report {
+  const { programs, adapter, size, runs } = run;
+  const bad = programs.filter((program) => !isSound(program));
+  const caveat =
+    adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
+  return {
+    title: "belay bench ecc",
+    verdict: {
+      ok: run.ok,
+      headline: run.ok
+        ? `${programs.length} programs measured, every result right, no false report`
+        : `${bad.length} of ${programs.length} programs failed`,
+      detail: `Size ${size}, ${runs} runs each, on ${adapter.description}.${caveat}`,
+    },
+    sections: [
+      {
+        ...summaryTable(run),
+        lead: "Medians of GPU time; ratios of protected to unprotected, run in turn. Auto: the code that the cost model picks of those that correct, and its distance from the best of them.",
+      },
+      ...figures(run),
+      ...predictionSection(run),
+      ...flipSection(run),
+      ...faultFreeSection(run),
+      ...problemsSection(run),
+      {
+        kind: "facts",
+        title: "Machine",
+        facts: [
+          ["Adapter", adapter.description],
+          ["Chosen because", adapter.reason],
+          ["Node.js", run.node],
+          ["Platform", run.platform],
+          ["Date", run.date],
+          ...(run.ceilings
+            ? ([
+                ["Copy, in memory", rate(run.ceilings.memory, "B/s")],
+                ["Copy, in the cache", rate(run.ceilings.cache, "B/s")],
+                ["Integer multiply-adds", rate(run.ceilings.integers, "op/s")],
+              ] as const)
+            : []),
+        ],
+      },
+      {
+        kind: "commands",
+        title: "Reproduce",
+        commands: [`belay bench ecc --size ${size} --runs ${runs} --schemes ${run.schemes.join(",")}`],
+      },
+    ],
+  };
+}
+
+/** One row for each program: what it takes unprotected, the ratio of each code, and what the cost model picks. */
+export function summaryTable({ programs, schemes: measured }: EccRun): TableSection {
+  return {
+    kind: "table",
+    title: "Programs",
+    columns: [
+      { label: "Program" },
+      { label: "Result" },
+      { label: "Unprotected", align: "end" },
+      ...measured.map((label) => ({ label, align: "end" as const })),
+      { label: "Auto" },
+    ],
+    rows: programs.map((program) => [
+      { text: program.name },
+      { text: isSound(program) ? "right" : program.verdict.ok ? "FAILED" : "WRONG", ok: isSound(program) },
+      { text: milliseconds(program.overheads[0]?.unprotected.median) },
+      ...measured.map((name) => ({
+        text: ratio(program.overheads.find(({ scheme }) => scheme === name)?.ratio),
+      })),
+      { text: automaticChoice(program) },
+    ]),
+  };
+}
+
+function automaticChoice({ overheads }: EccProgram): string {
+  const correcting = overheads.filter(({ scheme }) => schemes[scheme].corrects);
+  const least = (of: (each: MemoryOverhead) => number) =>
+    correcting.reduce<MemoryOverhead | undefined>((a, b) => (a && of(a) <= of(b) ? a : b), undefined);
+  const [picked, best] = [least(({ predicted }) => predicted), least((each) => each.ratio)];
+  if (!picked || !best) return "";
+  return `${picked.scheme} (+${(100 * (picked.ratio / best.ratio - 1)).toFixed(1)} %)`;
+}
+
+/** Prediction and measurement, and where each of them comes from. */
+function predictionSection({ programs }: EccRun): Section[] {
+  const labels = ["Unprotected", "Protected", "Quartiles", "Measured", "Predicted", "Check words"];
+  const rows = programs.flatMap((program) =>
+    program.overheads.map((each): Cell[] => [
+      { text: program.name },
+      { text: each.scheme },
+      { text: milliseconds(each.unprotected.median) },
+      { text: milliseconds(each.protected.median) },
+      { text: `${milliseconds(each.protected.lower)} to ${milliseconds(each.protected.upper)}` },
+      { text: ratio(each.ratio) },
+      { text: ratio(each.predicted) },
+      { text: `${(100 * each.storage).toFixed(1)} %` },
+      { text: [...new Set(each.kernels.map(({ reason }) => reason))].join(" / ") },
+    ]),
+  );
+  if (rows.length === 0) return [];
+  return [
+    {
+      kind: "table",
+      title: "Prediction and measurement",
+      lead: "The prediction knows the kernels' text, the codes' operations and the device's ceilings. Check words: their bytes to those of the data.",
+      columns: [
+        { label: "Program" },
+        { label: "Code" },
+        ...labels.map((label) => ({ label, align: "end" as const })),
+        { label: "Because" },
+      ],
+      rows,
+    },
+  ];
+}
+
+function flipSection({ programs }: EccRun): Section[] {
+  const rows = programs.flatMap(({ name, flips }) =>
+    flips.flatMap((each) =>
+      (["single", "double"] as const).map((kind): Cell[] => {
+        const { struck, corrected, uncorrectable, runs, different, left } = each[kind];
+        return [
+          { text: name },
+          { text: `${each.scheme}, ${kind}`, ok: isContained(each) },
+          ...[struck, corrected, uncorrectable, runs, different, left].map((number) => ({
+            text: number.toLocaleString("en"),
+          })),
+        ];
+      }),
+    ),
+  );
+  if (rows.length === 0) return [];
+  const labels = ["Struck", "Corrected", "Flagged", "Runs", "Other results", "Left"];
+  return [
+    {
+      kind: "table",
+      title: "Bits flipped at rest",
+      lead: "Code words struck by one bit flip, or two; half of them were found by a pass over memory, half of them after the program had run on them. What a kernel loads twice it finds twice.",
+      columns: [
+        { label: "Program" },
+        { label: "Code" },
+        ...labels.map((label) => ({ label, align: "end" as const })),
+      ],
+      rows,
+    },
+  ];
+}
+
+function faultFreeSection({ programs }: EccRun): Section[] {
+  const rows = programs.flatMap(({ name, faultFree }) =>
+    faultFree.map(({ scheme, runs, reports, different }): Cell[] => [
+      { text: name },
+      { text: scheme },
+      { text: String(runs) },
+      { text: String(reports), ok: reports === 0 },
+      { text: String(different), ok: different === 0 },
+    ]),
+  );
+  if (rows.length === 0) return [];
+  const labels = ["Runs", "False reports", "Other results"];
+  return [
+    {
+      kind: "table",
+      title: "Runs without an error",
+      columns: [
+        { label: "Program" },
+        { label: "Code" },
+        ...labels.map((label) => ({ label, align: "end" as const })),
+      ],
+      rows,
+    },
+  ];
+}
+
+/** What was wrong, or could not be measured. */
+function problemsSection({ programs }: EccRun): Section[] {
+  const rows = programs.flatMap(({ name, verdict, overheads, failures }) => {
+    const wrong = verdict.ok ? [] : [verdict.message];
+    const found = overheads.flatMap(({ scheme, identical, errors }) => [
+      ...(identical ? [] : [`${scheme}: other bits than unprotected`]),
+      ...(errors === 0 ? [] : [`${scheme}: ${errors} false reports`]),
+    ]);
+    return [...wrong, ...failures, ...found].map((text): Cell[] => [{ text: name }, { text, ok: false }]);
+  });
+  if (rows.length === 0) return [];
+  return [{ kind: "table", title: "Problems", columns: [{ label: "Program" }, { label: "What" }], rows }];
+}
