@@ -11,33 +11,46 @@ export interface WrongBits {
 }
 
 /** For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look like one. */
-export function singleErrors({ words, columns }: Columns, wrong: WrongBits): Correction {
-  const places = new Map<number, number>();
-  for (const [place, column] of columns.entries()) places.set(column, place);
-  for (let bit = 0; bit < 32; bit++) places.set((1 << bit) >>> 0, columns.length + bit);
-  const lets = wrong.words.map((word, position) => `  let wrong${position} = ${word};\n`).join("");
-  const corrected = components("data", words).map((word, position) => `${word} ^ wrong${position}`);
-  const found = wrong.words.map((_, position) => `wrong${position}`).join(" | ");
+export function singleErrors({ words, columns }: Columns, wrongBits: () => WrongBits): Correction {
+  let places: Map<number, number> | undefined;
   return {
+    corrects: true,
     locate(syndrome) {
+      places ??= placesOf(columns);
       const place = places.get(syndrome);
       return place === undefined ? undefined : [place];
     },
-    // Without branches and loops, so that loads may call it without a test and do not wait for one another.
-    wgsl: (prefix) => `${correctedStruct(prefix, words)}
+    wgsl: (prefix) => correctText(prefix, words, wrongBits()),
+  };
+}
+
+/** The bit that is wrong where it is the only one, by the syndrome. */
+function placesOf(columns: Uint32Array): Map<number, number> {
+  const places = new Map<number, number>();
+  for (const [place, column] of columns.entries()) places.set(column, place);
+  for (let bit = 0; bit < 32; bit++) places.set((1 << bit) >>> 0, columns.length + bit);
+  return places;
+}
+
+/** Without branches and loops, so that loads may call it without a test and do not wait for one another. */
+function correctText(prefix: string, words: number, wrong: WrongBits): string {
+  const lets = wrong.words.map((word, position) => `  let wrong${position} = ${word};\n`).join("");
+  const corrected = components("data", words).map((word, position) => `${word} ^ wrong${position}`);
+  const found = wrong.words.map((_, position) => `wrong${position}`).join(" | ");
+  return `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
   let weight = countOneBits(syndrome);
   ${wrong.before}
 ${lets}  let status = select(2u, min(weight, 1u), weight < 2u || (${found}) != 0u);
   return ${prefix}Corrected(${construct(words, corrected)}, status);
 }
-`,
-  };
+`;
 }
 
 /** Leaves all errors to others, which run the work again. */
 export function noCorrection({ words }: Columns): Correction {
   return {
+    corrects: false,
     locate: () => undefined,
     wgsl: (prefix) => `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {

@@ -22,7 +22,7 @@ export function hsiao(words: 1 | 2): LinearCode {
   return {
     ...columns,
     host: byteTables(columns),
-    correction: singleErrors(columns, wrongByMasks(columns)),
+    correction: singleErrors(columns, () => wrongByMasks(columns)),
     wgsl: (prefix) => parityOfMasks(prefix, columns),
   };
 }

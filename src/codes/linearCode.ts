@@ -27,6 +27,7 @@ export interface HostPasses {
 
 /** What a syndrome that is not zero says. */
 export interface Correction {
+  readonly corrects: boolean;
   /** The wrong bits, as indices of columns, those of the check word following; undefined where they cannot be told. */
   locate(syndrome: number): readonly number[] | undefined;
   /** WGSL of `Corrected` and `correct`. */

@@ -16,6 +16,7 @@ export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
     ...columns,
     host: byteTables(columns),
     correction: {
+      corrects: inner.correction.corrects,
       locate(syndrome) {
         const places: number[] = [];
         for (let field = 0; field < times; field++) {

@@ -18,7 +18,7 @@ export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {})
   const columns = columnsOf(words, 32, (position, bit) => contribution(position, 1 << bit));
   return {
     ...columns,
-    correction: corrects ? singleErrors(columns, wrongByRotations(words)) : noCorrection(columns),
+    correction: corrects ? singleErrors(columns, () => wrongByRotations(words)) : noCorrection(columns),
     host: words === 1 ? oneWord : granulesOf(words),
     wgsl: (prefix) => `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
 ${encodeText(words)}

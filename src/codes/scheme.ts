@@ -91,7 +91,7 @@ export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
     name,
     granuleBytes: (4 * words) as MemoryScheme["granuleBytes"],
     granuleType: wordsType(words),
-    corrects: correction.locate(1) !== undefined,
+    corrects: correction.corrects,
     checkBits,
     encode(data, checks) {
       demandWhole(data, checks);

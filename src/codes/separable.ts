@@ -25,7 +25,7 @@ export function separable(): LinearCode {
   return {
     ...columns,
     host: byteTables(columns),
-    correction: singleErrors(columns, wrongByMasks(columns)),
+    correction: singleErrors(columns, () => wrongByMasks(columns)),
     wgsl: (prefix) => `fn ${prefix}encode(data: vec4<u32>) -> u32 {
   let sum = data.x ^ data.y ^ data.z ^ data.w;
 ${gatherParities(counts)}}
