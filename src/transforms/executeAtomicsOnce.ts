@@ -7,8 +7,7 @@
  *          let slot = share(site, result);
  *
  * With `check: "signature"` the operands are folded into the signature instead. Unlike a store, an atomic operation
- * is not suppressed by a disagreement: its result may decide whether a loop ends. `atomicCompareExchangeWeak`
- * returns a struct that can't be named, so its fields travel and become a struct of the same shape.
+ * is not suppressed by a disagreement: its result may decide whether a loop ends.
  *
  * Requires: access normal form, replicateInvocations.   Ensures: valid module.   Order: before compareStores.
  * Source:   named as future work by Wadden et al. 2014, section 10.
@@ -34,6 +33,7 @@ import type { Words } from "./comparison/valueWords.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import type { CheckSites } from "./reportBuffer.ts";
+import { integerOf, SharedResults } from "./sharedResults.ts";
 
 export interface ExecuteAtomicsOnceOptions {
   readonly check: "store" | "signature" | "none";
@@ -60,12 +60,12 @@ export function executeAtomicsOnce(
   );
   return {
     ...module,
-    declarations: [...module.declarations, ...transform.structs, ...options.comparison.takeDeclarations()],
+    declarations: [...module.declarations, ...transform.declarations],
   };
 }
 
 class AtomicExecution {
-  readonly structs: Declaration[] = [];
+  readonly #results: SharedResults;
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
@@ -76,9 +76,15 @@ class AtomicExecution {
     this.#program = program;
     this.#names = names;
     this.#options = options;
+    this.#results = new SharedResults(program, names, options.comparison);
     const hazards = [...hazardousVariables(program, options.functions)];
     const isShared = (v: GlobalVariable) => !names.isGenerated(v.name) && !options.isReplicated(v);
     this.#mustMeet = (options.mayWait ?? true) && hazards.some(isShared);
+  }
+
+  /** What the rewritten statements call for. */
+  get declarations(): Declaration[] {
+    return [...this.#results.structs, ...this.#options.comparison.takeDeclarations()];
   }
 
   statement(statement: Statement, functionName: string): Statement | Statement[] {
@@ -101,10 +107,7 @@ class AtomicExecution {
     const compared = this.#compared(call, functionName);
     if (!compared) return statement;
     const { site, statements } = compared;
-    const { initializer, before } =
-      builtinFunction(this.#program, call) === "atomicCompareExchangeWeak"
-        ? this.#sharedExchange(call, site)
-        : this.#sharedResult(call, site);
+    const { initializer, before } = this.#results.share(call, site);
     return [...statements, ...this.#synchronized(site), ...before, { ...statement, initializer }];
   }
 
@@ -147,63 +150,10 @@ class AtomicExecution {
     const dynamic = operands.filter((operand) => this.#program.stageOf(operand) === "runtime");
     const [first, second] = dynamic.map((operand) => expression`bitcast<u32>(${operand})`);
     if (!first) return null;
-    const scalar = this.#scalarOf(dynamic[0]!);
+    const scalar = integerOf(this.#program, dynamic[0]!);
     return second
       ? { expression: expression`vec2<u32>(${first}, ${second})`, count: 2, scalar }
       : { expression: first, count: 1, scalar };
-  }
-
-  #scalarOf(operand: Expression): "i32" | "u32" {
-    const type = this.#program.valueTypeOf(operand);
-    return type.kind === "scalar" && type.name === "i32" ? "i32" : "u32";
-  }
-
-  #sharedResult(call: CallExpression, site: number) {
-    const scalar = this.#scalarOf(call);
-    const result = this.#names.fresh("result");
-    const { statements, expression } = quote(call.span);
-    const before = [
-      ...statements`var ${result}: ${scalar};`,
-      ...this.#once(statements`${result} = ${call};`),
-    ];
-    const words: Words = { expression: expression`bitcast<u32>(${result})`, count: 1, scalar };
-    return {
-      before,
-      initializer: expression`bitcast<${scalar}>(${this.#options.comparison.share(site, words)})`,
-    };
-  }
-
-  #sharedExchange(call: CallExpression, site: number) {
-    const scalar = this.#scalarOf(call.args[1]!);
-    const [result, exchange, shared] = ["result", "exchange", "shared"].map((name) =>
-      this.#names.fresh(name),
-    );
-    const { statements, expression } = quote(call.span);
-    const words: Words = { expression: expression`${result!}`, count: 2, scalar };
-    const before = [
-      ...statements`var ${result!}: vec2<u32>;`,
-      ...this.#once(statements`
-        let ${exchange!} = ${call};
-        ${result!} = vec2<u32>(bitcast<u32>(${exchange!}.old_value), u32(${exchange!}.exchanged));`),
-      ...statements`let ${shared!} = ${this.#options.comparison.share(site, words)};`,
-    ];
-    const struct = this.#exchangeStruct(scalar);
-    return {
-      before,
-      initializer: expression`${struct}(bitcast<${scalar}>(${shared!}.x), ${shared!}.y != 0u)`,
-    };
-  }
-
-  #exchangeStruct(scalar: "i32" | "u32"): string {
-    const name = this.#names.the(`Exchange_${scalar}`);
-    if (!this.structs.some((struct) => struct.kind === "struct" && struct.name === name)) {
-      this.structs.push(...quote().declarations`struct ${name} { old_value: ${scalar}, exchanged: bool }`);
-    }
-    return name;
-  }
-
-  #once(statements: readonly Statement[]): Statement[] {
-    return quote().statements`if (${this.#options.comparison.leads()}) { ${statements} }`;
   }
 
   /** With a signature nothing has brought the replicas together yet, which some channels need before sharing. */
