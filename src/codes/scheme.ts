@@ -58,6 +58,7 @@ const codes = {
   secded256: quasiCyclic(8),
   secded1024: quasiCyclic(32),
   detect: quasiCyclic(4, { corrects: false }),
+  detect256: quasiCyclic(8, { corrects: false }),
   detect1024: quasiCyclic(32, { corrects: false }),
   hamming32: hamming(1),
   hamming64: hamming(2),
