@@ -11,9 +11,9 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const lines = (count: number, line: (i: number) => string) => range(count).map(line).join("\n  ");
 
 /**
- * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs", 2010: what the next step
- * needs is on its way while an invocation computes. Vectors of `a` run along its rows, so four steps of depth take one
- * vector of each row. Lanes of a subgroup form a tile of 4 x 8, so that few of them load different words.
+ * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs", 2010. Vectors of `a` run along
+ * its rows, so four steps of depth take one vector of each row. Lanes of a subgroup form a tile of 4 x 8, so that few of
+ * them load different words. Loading the next tile ahead is no faster: another workgroup computes meanwhile.
  */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
@@ -41,17 +41,12 @@ fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
   let y = local / 8u % 4u + local / 64u * 4u;
   let aFrom = (group.y * TILE + local / DEPTH) * inner + local % DEPTH;
   let bFrom = local / WIDTH * columns + group.x * WIDTH + local % WIDTH;
-  ${lines(2, (i) => `var nextA${i} = a[aFrom + ${i * 64}u * inner];`)}
-  ${lines(2, (i) => `var nextB${i} = b[bFrom + ${i * 8}u * columns];`)}
   ${lines(8, (i) => `var left${i} = vec4f(); var right${i} = vec4f();`)}
 
-  for (var depth = DEPTH; depth <= inner; depth += DEPTH) {
-    ${lines(2, (i) => `aTile[local + ${i * 256}u] = nextA${i}; bTile[local + ${i * 256}u] = nextB${i};`)}
+  for (var depth = 0u; depth < inner; depth += DEPTH) {
+    ${lines(2, (i) => `aTile[local + ${i * 256}u] = a[aFrom + ${i * 64}u * inner + depth];`)}
+    ${lines(2, (i) => `bTile[local + ${i * 256}u] = b[bFrom + (${i * 8}u + 4u * depth) * columns];`)}
     workgroupBarrier();
-    if (depth < inner) {
-      ${lines(2, (i) => `nextA${i} = a[aFrom + ${i * 64}u * inner + depth];`)}
-      ${lines(2, (i) => `nextB${i} = b[bFrom + (${i * 8}u + 4u * depth) * columns];`)}
-    }
     for (var k = 0u; k < DEPTH; k++) {
       ${lines(8, (i) => `let a${i} = aTile[(y + ${i * 16}u) * DEPTH + k];`)}
       ${lines(4, (j) => {
