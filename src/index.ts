@@ -15,6 +15,13 @@ export type {
   Redundancy,
   ReportLayout,
 } from "./compiler/contract.ts";
+export {
+  correctingSchemes,
+  type MemoryChoiceOptions,
+  type RankedKernel,
+  type RankedScheme,
+  rankSchemes,
+} from "./compiler/memoryChoice.ts";
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";

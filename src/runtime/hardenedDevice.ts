@@ -117,7 +117,7 @@ function keep<T>(faults: T[], fault: T): void {
 
 /** Hardens a device with a given compiler. */
 export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy): HardenedDevice {
-  const resolved = resolvePolicy(policy);
+  const resolved = resolvePolicy(policy, device);
   const events = new Events();
   const faults: Fault[] = [];
   const arena = new ReportArena(device);
@@ -160,7 +160,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   });
   const bindGroups = new BindGroups(device, textures, usages);
   const shadows = new ShadowBuffers(device);
-  const pipelines = new Pipelines(device, kernels, bindGroups, shadows);
+  const pipelines = new Pipelines(device, kernels, bindGroups, shadows, memory);
   const counter = resolved.injectFaults ? new DispatchCounter(device) : undefined;
   const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter, memory);
   const renderPasses = new RenderPasses(bindGroups, textures, memory);

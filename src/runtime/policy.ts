@@ -1,6 +1,7 @@
 import { schemes } from "../codes/scheme.ts";
 import { structures } from "../compiler/configurations.ts";
 import type { Channel, Check, Pairing, Redundancy, SchemeName, Structure } from "../compiler/contract.ts";
+import { type MemoryChoiceOptions, rankSchemes } from "../compiler/memoryChoice.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
@@ -35,9 +36,11 @@ export interface Policy extends KernelPolicy {
   /**
    * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one wrong bit in 32, 64 or 128 is
    * corrected, two are detected. `"detect"`: errors are detected only, and what was computed from them is computed again. The
-   * others are for comparison. Default `"none"`.
+   * others are for comparison. `"auto"`: of those that correct, the one that promises to cost least. Default `"none"`.
    */
-  readonly memory?: SchemeName | "none";
+  readonly memory?: SchemeName | "none" | "auto";
+  /** The WGSL of the kernels that the memory `"auto"` is chosen for; without any it is `"secded128"`. */
+  readonly memoryFor?: readonly string[];
   /** How often all memory is verified and corrected, in milliseconds. Default 0: only when the program uses it. */
   readonly scrubInterval?: number;
   /** How often work is run again before it is given up. Default 3. */
@@ -49,7 +52,9 @@ export interface Policy extends KernelPolicy {
   readonly injectFaults?: boolean | "profile";
 }
 
-export type ResolvedPolicy = Required<Policy>;
+export interface ResolvedPolicy extends Required<Policy> {
+  readonly memory: SchemeName | "none";
+}
 
 type ListedChoices = Omit<KernelPolicy, "cover">;
 
@@ -64,7 +69,7 @@ const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<
 const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
-  memory: ["none", ...(Object.keys(schemes) as SchemeName[])],
+  memory: ["none", "auto", ...(Object.keys(schemes) as SchemeName[])],
   injectFaults: [true, false, "profile"],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
@@ -76,6 +81,7 @@ const defaults: ResolvedPolicy = {
   pairing: "adjacent",
   onFault: "recover",
   memory: "none",
+  memoryFor: [],
   scrubInterval: 0,
   retries: 3,
   strict: false,
@@ -83,10 +89,18 @@ const defaults: ResolvedPolicy = {
   kernels: {},
 };
 
-/** Fills in the defaults. Throws a `TypeError` for a field or a value that does not exist. */
-export function resolvePolicy(policy: Policy = {}): ResolvedPolicy {
+/**
+ * Fills in the defaults, and chooses the memory for the device. Throws a `TypeError` for a field or a value that does not
+ * exist.
+ */
+export function resolvePolicy(
+  policy: Policy = {},
+  device: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
+): ResolvedPolicy {
   const { kernels, ...fields } = policy;
-  const resolved = { ...defaults, ...checked(fields, "policy's", choices) };
+  const given = { ...defaults, ...checked(fields, "policy's", choices) };
+  const memory = given.memory === "auto" ? rankSchemes(given.memoryFor, device)[0]!.scheme : given.memory;
+  const resolved = { ...given, memory };
   if (kernels === undefined) return resolved;
   if (typeof kernels !== "object" || kernels === null) {
     throw new TypeError("the policy's kernels are policies by label or entry point");
@@ -140,6 +154,10 @@ function problemOf(
   }
   if (field === "retries" && allowed === choices) {
     return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
+  }
+  if (field === "memoryFor" && allowed === choices) {
+    const isListed = Array.isArray(value) && value.every((each) => typeof each === "string");
+    return isListed ? undefined : "it is a list of WGSL sources";
   }
   if (field === "cover") {
     const isListed = Array.isArray(value) && value.every((each) => structures.includes(each));

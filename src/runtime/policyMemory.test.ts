@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { resolvePolicy } from "./policy.ts";
+
+const copy = (type: string) => /* wgsl */ `
+@group(0) @binding(0) var<storage, read> input: array<${type}>;
+@group(0) @binding(1) var<storage, read_write> output: array<${type}>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { output[id.x] = input[id.x]; }`;
+
+it("chooses the memory for the kernels that are named", () => {
+  const chosenFor = (...memoryFor: string[]) => resolvePolicy({ memory: "auto", memoryFor }).memory;
+  expect([chosenFor(), chosenFor(copy("vec4f")), chosenFor(copy("f32"))]).toEqual([
+    "secded128",
+    "secded128",
+    "secded32",
+  ]);
+  expect(resolvePolicy({ memory: "secded64", memoryFor: [copy("f32")] }).memory).toBe("secded64");
+});
+
+it("takes no kernels but sources", () => {
+  expect(() => resolvePolicy({ memoryFor: [1] as unknown as string[] })).toThrow(
+    "it is a list of WGSL sources",
+  );
+});
