@@ -224,6 +224,18 @@ describe("a twin that never runs", () => {
   });
 });
 
+it("waits no more once a wait has run out, until the host has seen it", async () => {
+  const single: KernelInput = { ...input, workgroups: [1, 1, 1] };
+  const waits = async (kernel: ProtectResult, ...missing: number[]) =>
+    detections(await runKernel(device, kernel, single, {}, { missing, patience: 2 ** 10 }));
+  const guarded = guard({ check: "store" });
+  const once = await waits(guarded, 1);
+  expect(once).toBeGreaterThan(0);
+  expect(await waits(guarded, 1, 1)).toBe(once);
+  const stubborn = change(guarded, "atomicLoad(&belay_report.has_run_out)", "0u");
+  expect(await waits(stubborn, 1, 1)).toBe(2 * once);
+});
+
 it("waits until the pair before has left its place", async () => {
   const guarded = guard({ check: "store" });
   const onePlace = change(guarded, /let places = [^;]*;/g, "let places = 1u;");

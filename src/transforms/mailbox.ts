@@ -10,6 +10,9 @@
  * of `interGroupChannel`. What stands in a place names its epoch and pair, so nothing is ever cleared; and no order among
  * accesses to different words is relied on, as WGSL promises none between workgroups.
  *
+ * Once a wait has run out, no workgroup begins another until the host has seen it: where twins never run at once, a
+ * dispatch takes one wait and not one for each pair.
+ *
  * Source: Wadden et al. 2014, section 7 (dynamic work-group ids, the two-tier lock, communication at the second-level cache).
  */
 import type { Names } from "./names.ts";
@@ -41,7 +44,7 @@ export function mailWords(workgroups: readonly (number | undefined)[]): number {
 }
 
 /** Bytes of the report that belong to `words` words of mail. */
-export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (2 + mostPlaces + words));
+export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (3 + mostPlaces + words));
 
 /** Bytes of workgroup memory of a workgroup that has mail: for its ticket, and whether it has given up. */
 export const mailboxWorkgroupBytes = 32;
@@ -50,12 +53,14 @@ export const mailboxWorkgroupBytes = 32;
 export const mailboxMembers = (words: number): string => `
   tickets: atomic<u32>,
   epoch: atomic<u32>,
+  has_run_out: atomic<u32>,
   places: array<atomic<u32>, ${mostPlaces}>,
   mail: array<atomic<u32>, ${words}>,`;
 
 /**
  * What a workgroup knows of its place, and the functions that draw a ticket, enter the place and leave it, as WGSL.
  * `draw_ticket(last)` returns a ticket, counted from zero to `last` in each dispatch, and the epoch.
+ * `wait_ran_out(site)` records that, and stops the workgroup from waiting.
  */
 export function mailboxDeclarations(names: Names, words: number): string {
   const n = (thing: string) => names.the(thing);
@@ -80,6 +85,7 @@ export function mailboxDeclarations(names: Names, words: number): string {
         atomicStore(&${report}.epoch, (epoch + 1u) & 0x7fffffffu);
       }
       ${n("drawn")} = vec2<u32>(ticket, epoch);
+      atomicStore(&${n("given_up")}, atomicLoad(&${report}.has_run_out));
     }
     return workgroupUniformLoad(&${n("drawn")});
   }
@@ -92,6 +98,11 @@ export function mailboxDeclarations(names: Names, words: number): string {
     ${n("mail")} = ${n("place")} * ${wordsPerInvocation}u * invocations + ${n("local")};
     ${n("mail_stride")} = invocations;
   }
+  fn ${n("wait_ran_out")}(site: u32) {
+    atomicStore(&${n("given_up")}, 1u);
+    atomicStore(&${report}.has_run_out, 1u);
+    ${n("record")}(site, ${recordCause.waitedTooLong}u, 0u, vec4<u32>());
+  }
   fn ${n("leave_place")}() {
     workgroupBarrier();
     if (${n("local")} == 0u) {
@@ -103,7 +114,7 @@ export function mailboxDeclarations(names: Names, words: number): string {
         // Its twin, when it has left first, has seen the pair before leave.
         ${n("place_is_free")} = (found == ~${n("stamp_before")}) | ((found | ${gaveUp}) == (${n("stamp")} | ${gaveUp}));
       }
-      if (!(${n("place_is_free")} | has_given_up)) { ${n("record")}(0u, ${recordCause.waitedTooLong}u, 0u, vec4<u32>()); }
+      if (!(${n("place_is_free")} | has_given_up)) { ${n("wait_ran_out")}(0u); }
       let mark = ${n("stamp")} + select(0u, ${gaveUp}, has_given_up);
       if ((atomicExchange(place, mark) | ${gaveUp}) == (${n("stamp")} | ${gaveUp})) {
         atomicStore(place, ~${n("stamp")});

@@ -25,7 +25,7 @@ const glance = 2 ** 10;
  *
  * A wait ends in time. When the twin has left without a word, it has taken another path: a fault. When it has not, or has
  * given up itself, then it did not run for so long, and nothing is known (`waitedTooLong`). A replica that has waited in
- * vain never waits again, nor does any other invocation of a workgroup that has given up.
+ * vain never waits again, nor does any other invocation of a workgroup that has given up, or of one that starts later.
  * Source: Wadden et al. 2014, section 7.
  */
 export function interGroupChannel(library: Library): Channel {
@@ -37,18 +37,6 @@ export function interGroupChannel(library: Library): Channel {
   const slot = (whose: string) =>
     `${n("mail")} + ((${turn()} & 1u) * 4u + (${whose}) * 2u) * ${n("mail_stride")}`;
   const key = () => foldText(library, n("stamp"), [turn()]);
-
-  /** Stops this invocation from waiting, and after a wait for what did not run its whole workgroup. */
-  const giveUp = () =>
-    library.once(
-      "give_up",
-      (name) => `
-      fn ${name}(site: u32, cause: u32) {
-        ${alone()} = true;
-        if (cause == ${recordCause.waitedTooLong}u) { atomicStore(&${n("given_up")}, 1u); }
-        ${n("record")}(site, cause, 0u, vec4<u32>());
-      }`,
-    );
 
   /** Begins a turn once the pair before has left the place, which is long ago unless the ring is small. */
   const begin = () =>
@@ -63,7 +51,8 @@ export function interGroupChannel(library: Library): Channel {
           ${n("place_is_free")} = atomicLoad(&${report}.places[${n("place")}]) == ~${n("stamp_before")};
         }
         if (${n("place_is_free")}) { return true; }
-        ${giveUp()}(site, ${recordCause.waitedTooLong}u);
+        ${alone()} = true;
+        ${n("wait_ran_out")}(site);
         return false;
       }`,
     );
@@ -98,7 +87,9 @@ export function interGroupChannel(library: Library): Channel {
             has_left = mark == ${n("stamp")};
           }
         }
-        ${giveUp()}(site, select(${recordCause.waitedTooLong}u, ${recordCause.partnerAbsent}u, has_left));
+        ${alone()} = true;
+        if (has_left) { ${n("record")}(site, ${recordCause.partnerAbsent}u, 0u, vec4<u32>()); }
+        else { ${n("wait_ran_out")}(site); }
         return 0u;
       }`,
     );

@@ -72,6 +72,7 @@ fn belay_draw_ticket(last: u32) -> vec2<u32> {
       atomicStore(&belay_report.epoch, (epoch + 1u) & 0x7fffffffu);
     }
     belay_drawn = vec2<u32>(ticket, epoch);
+    atomicStore(&belay_given_up, atomicLoad(&belay_report.has_run_out));
   }
   return workgroupUniformLoad(&belay_drawn);
 }
@@ -86,6 +87,12 @@ fn belay_enter_place(epoch: u32, invocations: u32) {
   belay_mail_stride = invocations;
 }
 
+fn belay_wait_ran_out(site: u32) {
+  atomicStore(&belay_given_up, 1u);
+  atomicStore(&belay_report.has_run_out, 1u);
+  belay_record(site, 3u, 0u, vec4<u32>());
+}
+
 fn belay_leave_place() {
   workgroupBarrier();
   if (belay_local == 0u) {
@@ -96,7 +103,7 @@ fn belay_leave_place() {
       belay_place_is_free = (found == ~belay_stamp_before) | ((found | 0x80000000u) == (belay_stamp | 0x80000000u));
     }
     if (!(belay_place_is_free | has_given_up)) {
-      belay_record(0u, 3u, 0u, vec4<u32>());
+      belay_wait_ran_out(0u);
     }
     let mark = belay_stamp + select(0u, 0x80000000u, has_given_up);
     if ((atomicExchange(place, mark) | 0x80000000u) == (belay_stamp | 0x80000000u)) {

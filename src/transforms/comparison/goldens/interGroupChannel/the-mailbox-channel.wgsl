@@ -1,14 +1,6 @@
 var<private> belay_turn: u32;
 var<private> belay_alone: bool;
 
-fn belay_give_up(site: u32, cause: u32) {
-  belay_alone = true;
-  if (cause == 3u) {
-    atomicStore(&belay_given_up, 1u);
-  }
-  belay_record(site, cause, 0u, vec4<u32>());
-}
-
 fn belay_begin(site: u32) -> bool {
   belay_turn += 1u;
   belay_alone |= atomicLoad(&belay_given_up) != 0u;
@@ -21,7 +13,8 @@ fn belay_begin(site: u32) -> bool {
   if (belay_place_is_free) {
     return true;
   }
-  belay_give_up(site, 3u);
+  belay_alone = true;
+  belay_wait_ran_out(site);
   return false;
 }
 
@@ -53,7 +46,12 @@ fn belay_receive(site: u32) -> u32 {
       has_left = mark == belay_stamp;
     }
   }
-  belay_give_up(site, select(3u, 2u, has_left));
+  belay_alone = true;
+  if (has_left) {
+    belay_record(site, 2u, 0u, vec4<u32>());
+  } else {
+    belay_wait_ran_out(site);
+  }
   return 0u;
 }
 
