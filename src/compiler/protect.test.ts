@@ -38,10 +38,10 @@ replicated.push(
   { redundancy: "inter", check: "signature", features: ["subgroups"] },
   { redundancy: "inter", check: "store" },
 );
-const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].map((options) => ({
-  ...options,
-  injectFaults: true,
-}));
+const instrumented: ProtectOptions[] = [...replicated, { redundancy: "none" } as const].flatMap((options) => [
+  { ...options, injectFaults: true },
+  { ...options, injectFaults: "profile" },
+]);
 
 describe.each(kernels.map(([name, code], row) => [name, row, code] as const))("%s", (_, row, code) => {
   it("becomes a module that parses back to its text, has no error and that Dawn accepts", async () => {

@@ -24,8 +24,8 @@ export interface KernelProfile {
 }
 
 /**
- * Reads the counts of kernels, and starts them anew. Of each site every n-th execution is kept, in the order in which they
- * happen, from a random one on: each execution has the same chance (systematic sampling; Cochran 1977, chapter 8).
+ * Reads the counts of kernels, and starts them anew. Of each site one of every n executions is kept, at random, in the
+ * order in which they happen: each has the same chance (stratified sampling; Cochran 1977, chapter 5).
  */
 export class Profiler {
   readonly #arena: ReportArena;
@@ -73,25 +73,29 @@ function restarted(length: number, blocks: readonly Uint32Array[]): Uint32Array 
   blocks.forEach((block, i) => {
     const stride = Math.max(1, Math.ceil(block[countWords.executions]! / sampleCapacity));
     const start = countWords.sites + i * countWords.siteStride;
-    counts[start + countWords.first] = Math.floor(Math.random() * stride);
+    counts[start + countWords.seed] = Math.floor(Math.random() * 2 ** 32);
     counts[start + countWords.stride] = stride;
   });
   return counts;
 }
 
 function samplesIn(block: Uint32Array): Required<Execution>[] {
-  const { executions, first, stride, samples, sampleStride } = countWords;
-  const step = block[stride]!;
-  if (step === 0) return [];
-  const count = Math.min(sampleCapacity, Math.ceil((block[executions]! - block[first]!) / step));
-  return Array.from({ length: Math.max(0, count) }, (_, i) => {
+  const { samples, sampleStride } = countWords;
+  return Array.from({ length: sampleCapacity }, (_, i) => {
     const start = samples + i * sampleStride;
-    const [number, x, y, z, localIndex, occurrence, line] = block.subarray(start, start + sampleStride);
+    return [...block.subarray(start, start + sampleStride)] as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+  }).flatMap(([number, x, y, z, localIndex, occurrence, line]) =>
     // Kernels count dispatches from one on.
-    const dispatch = Math.max(0, number! - 1);
-    return {
-      ...{ dispatch, workgroup: [x!, y!, z!] as const, localIndex: localIndex! },
-      ...{ occurrence: occurrence!, line: line! },
-    };
-  });
+    number === 0
+      ? []
+      : [{ dispatch: number - 1, workgroup: [x, y, z] as const, localIndex, occurrence, line }],
+  );
 }

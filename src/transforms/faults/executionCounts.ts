@@ -1,6 +1,6 @@
 /** Counting executions of sites, in place of striking them. */
 import type { Names } from "../names.ts";
-import type { Trigger } from "./trigger.ts";
+import { struckVariables, type Trigger } from "./trigger.ts";
 
 /** How many executions of each site are kept as samples. */
 export const sampleCapacity = 128;
@@ -15,10 +15,13 @@ export const countWords = {
   sites: 1,
   /** In a block: executions so far. */
   executions: 0,
-  /** Which of them are kept, written by the host: from the `first` on, counted from 0, every one of `stride`; none when that is 0. */
-  first: 1,
+  /**
+   * Which of them are kept, written by the host: one of each `stride`, none when that is 0, as the `seed` says (stratified
+   * sampling).
+   */
+  seed: 1,
   stride: 2,
-  /** First sample. */
+  /** First sample; where its dispatch is 0, there is none. */
   samples: 3,
   /** Words of a sample: dispatch, workgroup x, y, z, local index, occurrence, line. */
   sampleStride: 7,
@@ -28,39 +31,77 @@ export const countWords = {
 
 export const countedWords = (sites: number): number => countWords.sites + sites * countWords.siteStride;
 
-/** Strikes nothing, and counts what the first replica of each invocation executes. */
+/**
+ * Strikes nothing, and counts what the first replica of each invocation executes. An invocation numbers its executions of a
+ * site, behind those of others, when it ends.
+ *
+ * The line of a load is known only when it happens, so each invocation keeps one of its executions of each load, drawn at
+ * random (Vitter 1985, algorithm R, for a reservoir of one), and stands for that one where any of them is sampled.
+ */
 export function countingTrigger(names: Names): Trigger {
   const n = (thing: string) => names.the(thing);
-  const { sites: firstBlock, first, stride, samples, sampleStride, siteStride } = countWords;
-  const counts = `${n("report")}.counts`;
-  const kept = [
-    `${n("report")}.dispatch`,
+  const { sites, seed, stride, samples, sampleStride, siteStride } = countWords;
+  const [report, executions, drawn, lines] = [n("report"), n("executions"), n("drawn"), n("lines")];
+  const counts = `${report}.counts`;
+  const perSite = `array<u32, ${n("sites")} + 1u>`;
+  const sample = [
+    `${report}.dispatch`,
     ...["x", "y", "z"].map((axis) => `${n("workgroup")}.${axis}`),
-    ...[n("local"), "occurrence", "line"],
+    n("local"),
+    // The reservoir counts from one on; other sites have none.
+    `select(number - start, ${drawn}[site] - 1u, ${drawn}[site] > 0u)`,
+    `${lines}[site]`,
   ];
   const declarations = `
-    var<private> ${n("executions")}: array<u32, ${n("sites")} + 1u>;
+    var<private> ${executions}: ${perSite};
+    var<private> ${drawn}: ${perSite};
+    var<private> ${lines}: ${perSite};
     var<private> ${n("iterations")}: u32;
-    fn ${n("aim")}() { ${n("iterations")} = 0u; }
-    fn ${n("is_hit_in")}(site: u32, line: u32) -> bool {
-      if (${n("replica")} == 0u) {
-        let occurrence = ${n("executions")}[site];
-        ${n("executions")}[site] = occurrence + 1u;
-        let block = ${firstBlock}u + (site - 1u) * ${siteStride}u;
-        let number = atomicAdd(&${counts}[block], 1u) - atomicLoad(&${counts}[block + ${first}u]);
-        let stride = atomicLoad(&${counts}[block + ${stride}u]);
-        if (stride > 0u && number % stride == 0u && number / stride < ${sampleCapacity}u) {
-          let sample = block + ${samples}u + number / stride * ${sampleStride}u;
-          ${kept.map((word, i) => `atomicStore(&${counts}[sample + ${i}u], ${word});`).join("\n")}
-        }
-      }
+    var<private> ${n("salt")}: u32;
+    ${struckVariables(names)}
+    fn ${n("aim")}() {
+      ${executions} = ${perSite}();
+      ${drawn} = ${perSite}();
+      ${n("iterations")} = 0u;
+      let invocation = vec4<u32>(${n("workgroup")}, ${n("local")} + 1u) * vec4<u32>(668265263u, 374761393u, 2246822519u, 3266489917u);
+      ${n("salt")} = invocation.x ^ invocation.y ^ invocation.z ^ invocation.w ^ atomicLoad(&${counts}[${sites + seed}]);
+    }
+    fn ${n("is_hit")}(site: u32) -> bool {
+      ${executions}[site] += 1u;
       return false;
     }
-    fn ${n("is_hit")}(site: u32) -> bool { return ${n("is_hit_in")}(site, 0u); }
+    fn ${n("is_hit_in")}(site: u32, line: u32) -> bool {
+      let count = ${executions}[site] + 1u;
+      ${executions}[site] = count;
+      let mixed = ((count * 2654435769u) ^ ${n("salt")}) * 747796405u;
+      let isDrawn = (mixed >> 16u) * count < 65536u;
+      ${drawn}[site] = select(${drawn}[site], count, isDrawn);
+      ${lines}[site] = select(${lines}[site], line, isDrawn);
+      return false;
+    }
     fn ${n("is_spent")}() -> bool {
       ${n("iterations")} += 1u;
-      atomicMax(&${counts}[0], ${n("iterations")});
       return false;
+    }
+    fn ${n("settle")}() {
+      if (${n("replica")} != 0u) { return; }
+      atomicMax(&${counts}[0], ${n("iterations")});
+      for (var site = 1u; site <= ${n("sites")}; site++) {
+        let count = ${executions}[site];
+        if (count == 0u) { continue; }
+        let block = ${sites}u + (site - 1u) * ${siteStride}u;
+        let start = atomicAdd(&${counts}[block], count);
+        let seed = atomicLoad(&${counts}[block + ${seed}u]);
+        let stride = atomicLoad(&${counts}[block + ${stride}u]);
+        if (stride == 0u) { continue; }
+        for (var kept = start / stride; kept < ${sampleCapacity}u && kept * stride < start + count; kept++) {
+          let mixed = (kept ^ seed) * 2654435769u;
+          let number = kept * stride + (((mixed ^ (mixed >> 15u)) * 2246822519u) >> 8u) % stride;
+          if (number < start || number >= start + count) { continue; }
+          let sample = block + ${samples}u + kept * ${sampleStride}u;
+          ${sample.map((word, i) => `atomicStore(&${counts}[sample + ${i}u], ${word});`).join("\n")}
+        }
+      }
     }`;
-  return { declarations, siteCount: (sites) => `const ${n("sites")} = ${sites}u;` };
+  return { declarations, siteCount: (count) => `const ${n("sites")} = ${count}u;` };
 }

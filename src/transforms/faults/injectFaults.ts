@@ -17,7 +17,7 @@ import { uniformity } from "../../analysis/uniformity.ts";
 import type { Block, Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { walk } from "../../wgsl/traverse.ts";
-import { mapFunctions } from "../mapFunctions.ts";
+import { wrapEntryPoint } from "../entryPointWrapper.ts";
 import type { Names } from "../names.ts";
 import type { FaultSites } from "./faultSites.ts";
 import { FunctionSites } from "./functionSites.ts";
@@ -39,14 +39,19 @@ export function injectFaults(program: Program, names: Names, options: InjectFaul
   const { sites, strikes } = options;
   const loads = new Loads({ program, names, sites, strikes, isDivergent, uniform: uniform.expressions });
   const facts = { program, names, uniform, isDivergent, sites, strikes, loads };
-  const module = mapFunctions(program.module, (fn) => {
-    if (!options.functions.has(fn)) return fn;
-    const body = new Injection(new FunctionSites(facts, fn.name)).block(fn.body);
-    const first = options.entryPoints.has(fn.name) ? strikes.enter() : [];
-    return { ...fn, body: { ...body, statements: [...first, ...body.statements] } };
+  const functions = program.module.declarations.flatMap((declaration) => {
+    if (declaration.kind !== "function" || !options.functions.has(declaration)) return [declaration];
+    const fn = {
+      ...declaration,
+      body: new Injection(new FunctionSites(facts, declaration.name)).block(declaration.body),
+    };
+    if (!options.entryPoints.has(fn.name)) return [fn];
+    const { before, after } = strikes;
+    const wrapper = { inputs: new Map(), derived: {}, before, after, attributes: fn.attributes };
+    return wrapEntryPoint(program, names, fn, wrapper);
   });
-  const declarations = [...module.declarations, ...loads.declarations];
-  return strikes.declareIn({ ...module, declarations }, sites.all.length);
+  const declarations = [...functions, ...loads.declarations];
+  return strikes.declareIn({ ...program.module, declarations }, sites.all.length);
 }
 
 /** The rewriting of one function. */

@@ -15,6 +15,11 @@ export function isStrikeable(type: Type): type is StrikeableType {
   return element.kind === "scalar" && ["u32", "i32", "f32"].includes(element.name);
 }
 
+const [axes, numbers] = [
+  ["x", "y", "z", "w"],
+  ["0u", "1u", "2u", "3u"],
+];
+
 /** 32-bit words of a value. */
 export const componentsOf = (type: StrikeableType): number => (type.kind === "vector" ? type.size : 1);
 
@@ -32,9 +37,13 @@ export class Strikes {
     this.#trigger = trigger;
   }
 
-  /** What an entry point does first. */
-  enter(): Statement[] {
+  /** What an entry point does first, and last. */
+  get before(): Statement[] {
     return quote().statements`${this.#names.the("aim")}();`;
+  }
+
+  get after(): Statement[] {
+    return quote().statements`${this.#names.the("settle")}();`;
   }
 
   /** `value`, struck when the fault at `site` is due. */
@@ -53,9 +62,7 @@ export class Strikes {
       "branch",
       (name) => `
       fn ${name}(site: u32, condition: bool) -> bool {
-        var word = u32(condition);
-        if (${this.#names.the("is_hit")}(site)) { word = ${this.#names.the("struck")}(word); }
-        return (word & 1u) != 0u;
+        return (${this.#strike("strike", { kind: "scalar", name: "u32" })}(site, u32(condition)) & 1u) != 0u;
       }`,
     );
     return quote(condition.span).expression`${name}(${`${site}u`}, ${condition})`;
@@ -75,9 +82,9 @@ export class Strikes {
     const bits = (word: string) => `bitcast<${type.name}>(${word})`;
     return quote(place.span).statements`
       if (${n("is_hit")}(${`${site}u`})) {
-        _ = ${n("struck")}(bitcast<u32>(atomicLoad(${pointer()})));
-        atomicAnd(${pointer()}, ${bits(`~${n("report")}.armed_clear`)});
-        atomicXor(${pointer()}, ${bits(`${n("report")}.armed_mask`)});
+        ${n("struck")} = bitcast<u32>(atomicLoad(${pointer()}));
+        atomicAnd(${pointer()}, ${bits(`~${n("clear")}`)});
+        atomicXor(${pointer()}, ${bits(n("mask"))});
       }`;
   }
 
@@ -91,38 +98,40 @@ export class Strikes {
     const { declarations, siteCount } = this.#trigger;
     const count = siteCount ? quote().declarations`${siteCount(sites)}` : [];
     const counted = new Set(count.map((declaration) => "name" in declaration && declaration.name));
-    const text = [...(this.#isDeclared ? [] : [declarations, this.#struck()]), ...this.#pending.splice(0)];
+    const text = [...(this.#isDeclared ? [] : [declarations]), ...this.#pending.splice(0)];
     this.#isDeclared = true;
     const kept = module.declarations.filter((d) => !("name" in d && counted.has(d.name)));
     return { ...module, declarations: [...kept, ...count, ...quote().declarations`${text.join("\n")}`] };
   }
 
-  #struck(): string {
-    const report = this.#names.the("report");
-    return `
-      fn ${this.#names.the("struck")}(word: u32) -> u32 {
-        ${report}.struck = word;
-        return (word & ~${report}.armed_clear) ^ ${report}.armed_mask;
-      }`;
-  }
-
   #strike(stem: "strike" | "strike_load", type: StrikeableType): string {
+    const n = (thing: string) => this.#names.the(thing);
     const text = printType(typeExpressionOf(type));
+    const [line, isHit] =
+      stem === "strike" ? ["", `${n("is_hit")}(site)`] : ["line: u32, ", `${n("is_hit_in")}(site, line)`];
     const components = componentsOf(type);
     const words = components === 1 ? "u32" : `vec${components}<u32>`;
-    const isLoad = stem === "strike_load";
-    const isHit = isLoad
-      ? `${this.#names.the("is_hit_in")}(site, line)`
-      : `${this.#names.the("is_hit")}(site)`;
-    const report = this.#names.the("report");
-    const word = components === 1 ? "words" : `words[min(${report}.armed_component, ${components - 1}u)]`;
+    const flipped = `(words & ${words}(~${n("clear")})) ^ ${words}(${n("mask")})`;
+    // A vector is struck in one component.
+    const [hits, struck] =
+      components === 1
+        ? ["hit", "words"]
+        : [
+            `(${words}(${numbers.slice(0, components)}) == ${words}(${n("component")})) & vec${components}<bool>(hit)`,
+            axes
+              .slice(0, components)
+              .map((axis) => `select(0u, words.${axis}, hits.${axis})`)
+              .join(" | "),
+          ];
     return this.#declare(
       `${stem}_${text.replace(/\W/g, "")}`,
       (name) => `
-      fn ${name}(site: u32, ${isLoad ? "line: u32, " : ""}value: ${text}) -> ${text} {
-        var words = bitcast<${words}>(value);
-        if (${isHit}) { ${word} = ${this.#names.the("struck")}(${word}); }
-        return bitcast<${text}>(words);
+      fn ${name}(site: u32, ${line}value: ${text}) -> ${text} {
+        let words = bitcast<${words}>(value);
+        let hit = ${isHit};
+        let hits = ${hits};
+        ${n("struck")} = select(${n("struck")}, ${struck}, hit);
+        return bitcast<${text}>(select(words, ${flipped}, hits));
       }`,
     );
   }

@@ -5,8 +5,9 @@ import { faultExtent } from "../reportBuffer.ts";
 
 export interface Trigger {
   /**
-   * WGSL that declares what sites call: `aim()`, first in each entry point; `is_hit(site)` and `is_hit_in(site, line)`; and
-   * `is_spent()`, in loops.
+   * WGSL that declares what sites call: `is_hit(site)` and `is_hit_in(site, line)`, and `is_spent()` in loops. An entry point
+   * begins with `aim()` and ends with `settle()`. `clear`, `mask` and `component` say what becomes of a struck value, which
+   * is kept in `struck`.
    */
   readonly declarations: string;
   /** Set when the declarations depend on how many sites there are: what says so. */
@@ -25,74 +26,87 @@ export interface ArmedTriggerOptions {
 const assumedSubgroup = 32;
 
 /**
- * Strikes where the report says. What an invocation has to do with the armed fault is found out once, so that a site costs
- * a comparison with a private variable; drivers inline it everywhere, so it is kept small.
+ * Strikes where the report says. Drivers inline what is called at every site, and compile branches and accesses to memory
+ * slowly: sites have neither. An invocation reads first what it has to do with the fault, and writes last what became of it.
  */
 export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigger {
   const n = (thing: string) => names.the(thing);
   const report = n("report");
+  const variables = ["armed", "occurrence", "first", "others", "line", "strikes", "fuel"];
   const declarations = `
-    var<private> ${n("armed")}: u32;
-    var<private> ${n("occurrence")}: u32;
-    var<private> ${n("fuel")}: u32;
+    ${variables.map((variable) => `var<private> ${n(variable)}: u32;`).join("\n")}
+    var<private> ${n("by_line")}: bool;
+    ${struckVariables(names)}
     fn ${n("aim")}() {
       let here = all(${n("workgroup")} == vec3<u32>(
         ${report}.armed_workgroup_x, ${report}.armed_workgroup_y, ${report}.armed_workgroup_z));
       let own = (${n("replica")} == ${report}.armed_replica) | (${report}.armed_replica > 1u);
       let me = here & ${isStruckInvocation(names, options)};
       let mates = ${options.subgroups ? "subgroupAny(me)" : `here & ${isAssumedMate(names, options)}`};
-      let everyone = ${report}.armed_extent == ${faultExtent.line}u;
-      let struck = select(me, mates, ${report}.armed_extent == ${faultExtent.subgroup}u) | everyone;
       let now = ${report}.dispatch - ${report}.armed_dispatch <= ${report}.armed_dispatches;
-      ${n("armed")} = select(0u, ${report}.armed_site, struck & now);
+      ${n("by_line")} = ${report}.armed_extent == ${faultExtent.line}u;
+      let aimed = select(me, mates, ${report}.armed_extent == ${faultExtent.subgroup}u) | ${n("by_line")};
+      ${n("armed")} = select(0u, ${report}.armed_site, aimed & now);
       ${n("occurrence")} = 0u;
+      ${n("first")} = ${report}.armed_occurrence;
+      ${n("others")} = ${report}.armed_occurrences;
+      ${n("line")} = ${report}.armed_line;
+      ${n("clear")} = ${report}.armed_clear;
+      ${n("mask")} = ${report}.armed_mask;
+      ${n("component")} = ${report}.armed_component;
+      ${n("strikes")} = 0u;
       ${n("fuel")} = ${report}.fuel;
     }
-    fn ${n("is_due")}() -> bool {
-      let due = ${n("occurrence")} - ${report}.armed_occurrence <= ${report}.armed_occurrences;
-      ${n("occurrence")} += 1u;
-      return due;
-    }
     fn ${n("is_hit")}(site: u32) -> bool {
-      var hit = false;
-      if (${n("armed")} == site) {
-        hit = ${n("is_due")}();
-        if (hit) { atomicAdd(&${report}.strikes, 1u); }
-      }
+      let due = ${n("armed")} == site;
+      let hit = due & (${n("occurrence")} - ${n("first")} <= ${n("others")});
+      ${n("occurrence")} += u32(due);
+      ${n("strikes")} += u32(hit);
       return hit;
     }
     fn ${n("is_hit_in")}(site: u32, line: u32) -> bool {
-      var hit = false;
-      if (${n("armed")} == site) {
-        let everyone = ${report}.armed_extent == ${faultExtent.line}u;
-        hit = select(${n("is_due")}(), line == ${report}.armed_line, everyone);
-        if (hit) { atomicAdd(&${report}.strikes, 1u); }
-      }
+      let due = ${n("armed")} == site;
+      let hit = due & select(${n("occurrence")} - ${n("first")} <= ${n("others")}, line == ${n("line")}, ${n("by_line")});
+      ${n("occurrence")} += u32(due);
+      ${n("strikes")} += u32(hit);
       return hit;
     }
     fn ${n("is_spent")}() -> bool {
       let spent = ${n("fuel")} == 1u;
-      if (spent) { atomicStore(&${report}.hangs, 1u); } else { ${n("fuel")} -= 1u; }
+      ${n("fuel")} -= u32(!spent);
       return spent;
+    }
+    fn ${n("settle")}() {
+      if (${n("strikes")} > 0u) {
+        atomicAdd(&${report}.strikes, ${n("strikes")});
+        ${report}.struck = ${n("struck")};
+      }
+      if (${n("fuel")} == 1u) { atomicStore(&${report}.hangs, 1u); }
     }`;
   return { declarations };
 }
 
+/** What a struck value becomes, and what it was. */
+export const struckVariables = (names: Names): string =>
+  ["clear", "mask", "component", "struck"]
+    .map((variable) => `var<private> ${names.the(variable)}: u32;`)
+    .join("\n");
+
 /** In two passes the same lane runs two invocations, and what is broken for a whole launch strikes both. */
-function isStruckInvocation(names: Names, { pairing }: ArmedTriggerOptions): string {
+function isStruckInvocation(names: Names, { redundancy, pairing }: ArmedTriggerOptions): string {
   const [local, replica, report] = ["local", "replica", "report"].map((thing) => names.the(thing));
   const self = `own & (${local} == ${report}.armed_local_index)`;
-  return pairing === "passes"
-    ? `select(${self}, (${local} ^ ${replica}) == (${report}.armed_local_index ^ ${report}.armed_replica), ${report}.armed_occurrences > 0u)`
+  const sameLane = `(${local} ^ ${replica}) == (${report}.armed_local_index ^ ${report}.armed_replica)`;
+  return redundancy.startsWith("intra") && pairing === "passes"
+    ? `select(${self}, ${sameLane}, ${report}.armed_occurrences > 0u)`
     : `(${self})`;
 }
 
 function isAssumedMate(names: Names, { redundancy, pairing }: ArmedTriggerOptions): string {
+  const [local, report] = [names.the("local"), names.the("report")];
   const isAdjacent = redundancy.startsWith("intra") && pairing === "adjacent";
   const block = isAdjacent ? assumedSubgroup / 2 : assumedSubgroup;
-  const [local, report] = [names.the("local"), names.the("report")];
   const near = `(${local} / ${block}u == ${report}.armed_local_index / ${block}u)`;
-  return isAdjacent
-    ? near
-    : `${near} & (own${pairing === "passes" ? ` | (${report}.armed_occurrences > 0u)` : ""})`;
+  if (isAdjacent) return near;
+  return pairing === "passes" ? `${near} & (own | (${report}.armed_occurrences > 0u))` : `${near} & own`;
 }

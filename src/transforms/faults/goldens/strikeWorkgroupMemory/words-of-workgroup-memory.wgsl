@@ -6,14 +6,14 @@ fn f(l: u32, x: vec3f) {
   parts[l].at.y = belay_strike_f32(3u, belay_value_2);
   let old = atomicAdd(&parts[l].hits, 3);
   if (belay_is_hit(4u)) {
-    _ = belay_struck(bitcast<u32>(atomicLoad(&parts[l].hits)));
-    atomicAnd(&parts[l].hits, bitcast<i32>(~belay_report.armed_clear));
-    atomicXor(&parts[l].hits, bitcast<i32>(belay_report.armed_mask));
+    belay_struck = bitcast<u32>(atomicLoad(&parts[l].hits));
+    atomicAnd(&parts[l].hits, bitcast<i32>(~belay_clear));
+    atomicXor(&parts[l].hits, bitcast<i32>(belay_mask));
   }
   atomicStore(&parts[0].hits, old);
   if (belay_is_hit(5u)) {
-    _ = belay_struck(bitcast<u32>(atomicLoad(&parts[0].hits)));
-    atomicAnd(&parts[0].hits, bitcast<i32>(~belay_report.armed_clear));
-    atomicXor(&parts[0].hits, bitcast<i32>(belay_report.armed_mask));
+    belay_struck = bitcast<u32>(atomicLoad(&parts[0].hits));
+    atomicAnd(&parts[0].hits, bitcast<i32>(~belay_clear));
+    atomicXor(&parts[0].hits, bitcast<i32>(belay_mask));
   }
 }
