@@ -2,13 +2,10 @@
 import { performance } from "node:perf_hooks";
 import { type CampaignConfiguration, unprotected } from "./configurations.ts";
 import { CampaignError } from "./failure.ts";
-import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./faultModel.ts";
 import { refuseOther } from "./fingerprint.ts";
-import { type Injected, inject } from "./injections.ts";
-import { classify } from "./outcome.ts";
-import { injectionName, type Stratum, stratumName } from "./plan.ts";
-import { digest } from "./random.ts";
-import type { InjectionRecord, Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
+import { inject } from "./injections.ts";
+import { type Batch, missingInjections, recordOf } from "./planned.ts";
+import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
 import { readStore, Store } from "./store.ts";
 import { ProcessLost, WatchedProcess } from "./watchedProcess.ts";
@@ -22,6 +19,8 @@ export interface CampaignOptions {
   readonly resume: boolean;
   /** The module that knows the programs by name (see `Programs`). It is loaded by the process that keeps the device. */
   readonly programs: URL;
+  /** Processes with a device, which inject at the same time. Default: one. */
+  readonly jobs?: number;
   /** Ends before it is done after so many milliseconds. Default: never. */
   readonly timeLimit?: number;
   /** Milliseconds that compiling a program, and running it without a fault a few times, may take. Default: two minutes. */
@@ -42,6 +41,8 @@ export interface CampaignProgress {
 }
 
 const CONTROL_RUNS = 3;
+/** Injections of a unit that are worth another process's start. */
+const SHARED = 200;
 /** Milliseconds that starting a process and opening an adapter may take. */
 const START_LIMIT = 60_000;
 /** Milliseconds between two words about the progress. */
@@ -69,126 +70,119 @@ export async function runCampaign(options: CampaignOptions): Promise<Results> {
   return results;
 }
 
-/** One injection to be done. */
-interface Planned extends Stratum {
-  readonly id: string;
-  readonly number: number;
-  readonly model: FaultModel;
-  readonly fault: Fault;
-}
-
 class CampaignRun {
   readonly #options: CampaignOptions;
   readonly #results: Results;
   readonly #store: Store;
-  readonly #watched: WatchedProcess;
+  readonly #processes: readonly WatchedProcess[];
   readonly #start = performance.now();
-  #injecting = 0;
+  #injectingSince = 0;
   #now = 0;
   #told = Number.NEGATIVE_INFINITY;
+  #failed = false;
 
   constructor(options: CampaignOptions, results: Results, store: Store) {
     this.#options = options;
     this.#results = results;
     this.#store = store;
-    this.#watched = new WatchedProcess(options.programs);
+    this.#processes = Array.from({ length: options.jobs ?? 1 }, () => new WatchedProcess(options.programs));
   }
 
   /** Runs every unit without a fault, and counts what it executes. */
-  async profile(): Promise<void> {
-    const { settings } = this.#options;
-    for (const { name: program } of settings.programs) {
-      let broken: CampaignError | undefined;
-      for (const configuration of settings.configurations) {
-        const unit = { program, configuration: configuration.name };
-        if (this.#results.knows(unit)) continue;
-        if (this.#isLate()) return;
-        this.#tell(`${program}, ${configuration.name}: profile`);
-        try {
-          if (broken) throw broken;
-          await this.#profile(program, configuration);
-        } catch (error) {
-          const failure = failureOf(error, program);
-          // A program that is bad without protection is bad with it.
-          if (configuration.name === unprotected.name) broken = failure;
-          this.#add({ kind: "skipped", ...unit, code: failure.code, message: failure.message });
-        }
+  profile(): Promise<void> {
+    return this.#share(this.#options.settings.programs, ({ name }, watched) => this.#profile(name, watched));
+  }
+
+  async #profile(program: string, watched: WatchedProcess): Promise<void> {
+    let broken: CampaignError | undefined;
+    for (const configuration of this.#options.settings.configurations) {
+      const unit = { program, configuration: configuration.name };
+      if (this.#results.knows(unit)) continue;
+      if (this.#isOver()) return;
+      this.#tell(`${program}, ${configuration.name}: profile`);
+      try {
+        if (broken) throw broken;
+        await this.#profileUnit(program, configuration, watched);
+      } catch (error) {
+        const failure = failureOf(error, program);
+        // A program that is bad without protection is bad with it.
+        if (configuration.name === unprotected.name) broken = failure;
+        this.#add({ kind: "skipped", ...unit, code: failure.code, message: failure.message });
       }
     }
   }
 
-  async #profile(program: string, configuration: CampaignConfiguration): Promise<void> {
+  async #profileUnit(
+    program: string,
+    configuration: CampaignConfiguration,
+    watched: WatchedProcess,
+  ): Promise<void> {
     const { openLimit = 120_000 } = this.#options;
-    await this.#watched.ask("start", {}, START_LIMIT);
+    await watched.ask("start", {}, START_LIMIT);
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
-    const unit = await this.#watched.ask("open", { program, configuration, counted }, openLimit);
-    const runs = await this.#watched.ask(
-      "control",
-      { runs: CONTROL_RUNS },
-      CONTROL_RUNS * this.#limitOf(unit),
-    );
+    const unit = await watched.ask("open", { program, configuration, counted }, openLimit);
+    const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
     // The control first: a unit is known when its record is there.
-    this.#add({ kind: "control", program, configuration: configuration.name, ...runs });
+    this.#add({ kind: "control", program, configuration: configuration.name, ...control });
     this.#add(unit);
   }
 
   /** Does what is missing, as far as it is known to be; returns whether there was something. */
   async round(): Promise<boolean> {
-    const missing = this.#missing();
-    for (const [unit, planned] of missing) {
-      if (this.#isLate()) return false;
-      await this.#strike(unit, planned);
-    }
-    return missing.size > 0 && !this.#isLate();
+    this.#injectingSince ||= performance.now();
+    const missing = missingInjections(this.#results);
+    // What takes longest begins first, and what many processes wait for is shared among them.
+    const all = missing.reduce((sum, { planned }) => sum + planned.length, 0);
+    const most = Math.max(SHARED, Math.ceil(all / this.#processes.length));
+    const batches = missing.flatMap(({ unit, planned }) =>
+      Array.from({ length: Math.ceil(planned.length / most) }, (_, i) => ({
+        unit,
+        planned: planned.slice(i * most, (i + 1) * most),
+      })),
+    );
+    batches.sort((a, b) => timeOf(b) - timeOf(a));
+    await this.#share(batches, (batch, watched) => this.#strike(batch, watched));
+    return missing.length > 0 && !this.#isOver();
   }
 
-  /** Injections that are not in the store, by unit, in the order of their numbers. */
-  #missing(): Map<UnitRecord, Planned[]> {
-    const { settings, shard } = this.#options;
-    const missing = new Map<UnitRecord, Planned[]>();
-    for (const cell of this.#results.cells()) {
-      for (const stratum of cell.progress.state === "open" ? cell.strata : []) {
-        const name = stratumName({ ...stratum, ...stratum.unit });
-        const done = this.#results.numbersOf(name);
-        const planned = missing.get(stratum.unit) ?? [];
-        missing.set(stratum.unit, planned);
-        for (let number = shard.index; number < cell.progress.quota; number += shard.count) {
-          if (!done.has(number)) planned.push(plan(stratum, name, number, settings.seed));
-        }
-      }
-    }
-    for (const [unit, planned] of missing) {
-      if (planned.length === 0) missing.delete(unit);
-      else planned.sort((a, b) => a.number - b.number);
-    }
-    return missing;
-  }
-
-  async #strike(unit: UnitRecord, planned: readonly Planned[]): Promise<void> {
+  async #strike({ unit, planned }: Batch, watched: WatchedProcess): Promise<void> {
     const { settings, openLimit = 120_000 } = this.#options;
     const { program } = unit;
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
     const open = async () => {
-      await this.#watched.ask("start", {}, START_LIMIT);
-      await this.#watched.ask("reopen", { program, configuration }, openLimit);
+      await watched.ask("start", {}, START_LIMIT);
+      await watched.ask("reopen", { program, configuration }, openLimit);
     };
     const milliseconds = this.#limitOf(unit);
     const doing = `${program}, ${configuration.name}`;
-    this.#tell(doing);
-    let start = performance.now();
-    for await (const [item, injected] of inject(this.#watched, planned, { open, milliseconds })) {
+    for await (const [item, injected] of inject(watched, planned, { open, milliseconds })) {
       this.#add(recordOf(item, injected));
       this.#now++;
-      const now = performance.now();
-      this.#injecting += now - start;
-      start = now;
       this.#tell(doing);
-      if (this.#isLate()) break;
+      if (this.#isOver()) break;
     }
   }
 
+  /** Has the processes do all items, each one at a time. When one fails, the others end what they have begun. */
+  async #share<Item>(
+    items: readonly Item[],
+    work: (item: Item, watched: WatchedProcess) => Promise<void>,
+  ): Promise<void> {
+    const queue = [...items];
+    const serve = async (watched: WatchedProcess) => {
+      for (let item = queue.shift(); item !== undefined && !this.#isOver(); item = queue.shift()) {
+        await work(item, watched).catch((error: unknown) => {
+          this.#failed = true;
+          throw error;
+        });
+      }
+    };
+    const ends = await Promise.allSettled(this.#processes.map(serve));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
   close(): void {
-    this.#watched.kill();
+    for (const watched of this.#processes) watched.kill();
   }
 
   #add(record: Exclude<StoreRecord, { kind: "header" }>): void {
@@ -201,9 +195,9 @@ class CampaignRun {
     return (this.#options.hangLimit ?? 2000) + 50 * milliseconds.protected;
   }
 
-  #isLate(): boolean {
+  #isOver(): boolean {
     const { timeLimit = Number.POSITIVE_INFINITY } = this.#options;
-    return performance.now() - this.#start > timeLimit;
+    return this.#failed || performance.now() - this.#start > timeLimit;
   }
 
   #tell(doing: string): void {
@@ -211,37 +205,12 @@ class CampaignRun {
     const time = performance.now();
     if (!progress || time - this.#told < TELL_EVERY) return;
     this.#told = time;
-    const rate = this.#injecting === 0 ? 0 : (1000 * this.#now) / this.#injecting;
-    const { done, planned } = this.#results.amount();
-    progress({ doing, now: this.#now, done, planned, rate });
+    const rate = this.#now === 0 ? 0 : (1000 * this.#now) / (time - this.#injectingSince);
+    progress({ doing, now: this.#now, rate, ...this.#results.amount() });
   }
 }
 
-function plan(stratum: Stratum, name: string, number: number, seed: number): Planned {
-  const { unit, kernel, structure, models } = stratum;
-  const injection = injectionName(seed, name, number);
-  const replicas = unit.configuration === unprotected.name ? 1 : 2;
-  const struck = () => unit.kernels.find((each) => each.kernel === kernel)!;
-  const drawn =
-    structure === "memory"
-      ? { model: "at-rest" as const, fault: drawRestingFault(injection, unit.buffers) }
-      : drawFault(injection, struck(), structure, models, replicas);
-  return { ...stratum, ...drawn, number, id: digest(injection) };
-}
-
-function recordOf(
-  { unit, id, kernel, structure, model, number, fault }: Planned,
-  injected: Injected,
-): InjectionRecord {
-  const detail = "lost" in injected ? injected.detail : injected.error;
-  return {
-    kind: "injection",
-    id,
-    ...{ program: unit.program, configuration: unit.configuration, kernel, structure, model, number, fault },
-    outcome: "lost" in injected ? injected.lost : classify(injected),
-    ...(detail !== undefined && { detail }),
-  };
-}
+const timeOf = ({ unit, planned }: Batch) => planned.length * unit.milliseconds.protected;
 
 function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;

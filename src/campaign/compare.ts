@@ -1,43 +1,49 @@
+import type { Redundancy } from "../compiler/contract.ts";
 import type { StruckStructure } from "./faultModel.ts";
 import { type Difference, differenceOf, type Rate } from "./statistics.ts";
 import type { CellSummary, Summary } from "./summary.ts";
 
-/** How a rate of one campaign differs from that of another. */
+/** How a rate of one cell differs from that of another. */
 export interface Compared {
-  readonly configuration: string;
-  /** In the second campaign, where it is not the same. */
-  readonly against: string;
-  readonly structure: StruckStructure;
   readonly rates: readonly [Rate, Rate];
   readonly difference: Difference;
-  /** Whether the interval leaves no difference out. */
+  /** Whether the interval of the difference has zero in it. */
   readonly same: boolean;
 }
 
-/** The two rates that are compared: silent corruption among all faults, and faults noticed among those with an effect. */
+/** Two cells of the same structure. */
 export interface CellComparison {
+  readonly configurations: readonly [string, string];
+  readonly structure: StruckStructure;
+  /** Silent corruption, among all faults that struck. */
   readonly sdc: Compared;
+  /** Faults that were noticed, among those that were not masked. */
   readonly noticed: Compared;
 }
 
-/** Compares the cells that two campaigns have in common. */
-export function compareCampaigns(a: Summary, b: Summary): CellComparison[] {
+type Cells = Pick<Summary, "cells">;
+
+/** Compares the cells of two campaigns: of the same configuration where both have it, else of the same flavor. */
+export function compareCampaigns(a: Cells, b: Cells): CellComparison[] {
   return a.cells.flatMap((cell) => {
-    const other = b.cells.find(
-      ({ configuration, structure }) => configuration === cell.configuration && structure === cell.structure,
-    );
+    const others = b.cells.filter(({ structure }) => structure === cell.structure);
+    const other =
+      others.find(({ configuration }) => configuration === cell.configuration) ??
+      others.find(({ flavor }) => flavor === cell.flavor);
     return other ? [compareCells(cell, other)] : [];
   });
 }
 
-/** Compares two configurations of one campaign, such as the two checks, structure by structure. */
-export function compareConfigurations({ cells }: Summary, first: string, second: string): CellComparison[] {
+/** Compares, in one campaign, the configurations of each flavor: the first one with each of the others. */
+export function compareWithinFlavors({ cells }: Cells): CellComparison[] {
+  const first = new Map<string, CellSummary>();
+  const nameOf = (flavor: Redundancy, structure: StruckStructure) => `${flavor}/${structure}`;
   return cells.flatMap((cell) => {
-    if (cell.configuration !== first) return [];
-    const other = cells.find(
-      ({ configuration, structure }) => configuration === second && structure === cell.structure,
-    );
-    return other ? [compareCells(cell, other)] : [];
+    const name = nameOf(cell.flavor, cell.structure);
+    const reference = first.get(name);
+    if (reference) return [compareCells(reference, cell)];
+    first.set(name, cell);
+    return [];
   });
 }
 
@@ -45,13 +51,15 @@ function compareCells(a: CellSummary, b: CellSummary): CellComparison {
   const compared = (which: "sdc" | "noticed"): Compared => {
     const difference = differenceOf(a[which], b[which]);
     return {
-      configuration: a.configuration,
-      against: b.configuration,
-      structure: a.structure,
       rates: [a[which], b[which]],
       difference,
       same: difference.low <= 0 && difference.high >= 0,
     };
   };
-  return { sdc: compared("sdc"), noticed: compared("noticed") };
+  return {
+    configurations: [a.configuration, b.configuration],
+    structure: a.structure,
+    sdc: compared("sdc"),
+    noticed: compared("noticed"),
+  };
 }

@@ -1,7 +1,7 @@
 /** Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the method. */
 
 export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
-export { type CellComparison, type Compared, compareCampaigns, compareConfigurations } from "./compare.ts";
+export { type CellComparison, type Compared, compareCampaigns, compareWithinFlavors } from "./compare.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
 export { CampaignError, type CampaignFailureCode } from "./failure.ts";
 export {

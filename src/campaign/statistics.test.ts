@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { differenceOf, normalQuantile, trialsForBound, trialsForMargin, wilson } from "./statistics.ts";
+import {
+  chanceOfAtLeast,
+  differenceOf,
+  normalQuantile,
+  trialsForBound,
+  trialsForMargin,
+  wilson,
+} from "./statistics.ts";
 
 describe("the Wilson interval", () => {
   // Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table I, method 3.
@@ -88,6 +95,13 @@ it.each([
     expect(found.high).toBeCloseTo(high, 4);
   },
 );
+
+it("the chance of rare events is Poisson's", () => {
+  expect(chanceOfAtLeast(0, 3)).toBe(1);
+  expect(chanceOfAtLeast(1, 0.14)).toBeCloseTo(1 - Math.exp(-0.14), 12);
+  expect(chanceOfAtLeast(3, 2)).toBeCloseTo(1 - 5 * Math.exp(-2), 12);
+  expect(chanceOfAtLeast(30, 2)).toBeLessThan(1e-12);
+});
 
 it("quantiles of the normal distribution are the tabulated ones", () => {
   expect(normalQuantile(0.5)).toBe(0);

@@ -56,6 +56,16 @@ function fewest(holds: (count: number) => boolean): number {
   return high;
 }
 
+/** The probability of at least `events` when `expected` are expected of many rare and independent ones (Poisson). */
+export function chanceOfAtLeast(events: number, expected: number): number {
+  let [term, below] = [Math.exp(-expected), 0];
+  for (let count = 0; count < events; count++) {
+    below += term;
+    term *= expected / (count + 1);
+  }
+  return Math.max(0, 1 - below);
+}
+
 /** The difference of two rates, `b` less `a`, with its interval. */
 export interface Difference {
   readonly difference: number;

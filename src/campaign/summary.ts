@@ -1,4 +1,5 @@
 /** What a campaign has found, as a value: every rate with its interval. */
+import type { Redundancy } from "../compiler/contract.ts";
 import type { FaultModel, StruckStructure } from "./faultModel.ts";
 import { struckBits } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
@@ -19,6 +20,7 @@ export interface Tally {
 
 export interface CellSummary extends Tally {
   readonly configuration: string;
+  readonly flavor: Redundancy;
   readonly structure: StruckStructure;
   readonly inside: boolean;
   readonly state: Progress["state"];
@@ -94,7 +96,8 @@ export function summarize(results: Results): Summary {
     const { configuration, structure, inside, injections, progress } = cell;
     const all = tally(injections, confidence);
     return {
-      ...{ configuration: configuration.name, structure, inside, state: progress.state },
+      ...{ configuration: configuration.name, flavor: configuration.policy.redundancy },
+      ...{ structure, inside, state: progress.state },
       ...all,
       ...(inside && { holds: all.sdc.high <= bound }),
       models: Object.fromEntries(

@@ -34,6 +34,7 @@ interface Flags {
   readonly confidence: number;
   readonly seed: number;
   readonly shard: Shard;
+  readonly jobs: number;
   readonly timeLimit?: number;
   readonly resume: boolean;
   readonly out: string;
@@ -70,6 +71,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .option("--confidence <percent>", "of the intervals", confidence, 0.95)
     .option("--seed <number>", "decides every fault", whole, 1)
     .option("--shard <i/n>", "inject only the i-th of n parts", shard, { index: 0, count: 1 })
+    .option("--jobs <count>", "processes that inject at the same time", count, 1)
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
     .option("--resume", "go on with the campaign in the output directory", false)
     .option("--out <directory>", "where the results are kept and the report goes", "belay-campaign")
@@ -80,6 +82,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           directory: flags.out,
           settings: await settingsOf(workload, flags),
           shard: flags.shard,
+          jobs: flags.jobs,
           resume: flags.resume,
           programs: programsModule(),
           ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),

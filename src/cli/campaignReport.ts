@@ -1,10 +1,12 @@
 import { join, resolve } from "node:path";
 import Table from "cli-table3";
+import { compareWithinFlavors } from "../campaign/compare.ts";
 import type { Outcome } from "../campaign/outcome.ts";
 import type { Results } from "../campaign/results.ts";
 import type { CellSummary, Summary, Tally } from "../campaign/summary.ts";
 import { renderPage } from "../report/page.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
+import { comparisonTable } from "./campaignComparison.ts";
 import { campaignFigures } from "./campaignFigures.ts";
 import { atMost, percents, proportion } from "./campaignRates.ts";
 import { colorsFor, type Io } from "./io.ts";
@@ -34,6 +36,7 @@ function describeCampaign(summary: Summary, results: Results): Report {
       ...problemsSection(summary),
       coverageTable(summary),
       outcomesTable(summary),
+      ...comparisonSection(summary),
       ...campaignFigures(summary, results),
       modelsTable(summary),
       kernelsTable(summary),
@@ -87,6 +90,15 @@ function coverageTable({ cells, settings }: Summary): TableSection {
       ...structures.map((structure) => cellOf(configuration, structure)),
     ]),
   };
+}
+
+/** Where a flavor was measured in several ways, such as with both checks. */
+function comparisonSection(summary: Summary): Section[] {
+  const compared = compareWithinFlavors(summary);
+  if (compared.length === 0) return [];
+  const lead =
+    "Differences with their intervals. A check mark: the interval has zero in it, so the two are not told apart.";
+  return [{ ...comparisonTable("Ways to compare the replicas", compared), lead }];
 }
 
 const shownOutcomes: readonly (readonly [label: string, of: readonly Outcome[]])[] = [

@@ -2,7 +2,8 @@ import { Command } from "commander";
 import { type CellComparison, compareCampaigns } from "../campaign/compare.ts";
 import { mergeShards, readResults } from "../campaign/merge.ts";
 import { summarize } from "../campaign/summary.ts";
-import { percents } from "./campaignRates.ts";
+import type { Cell } from "../report/report.ts";
+import { comparisonTable } from "./campaignComparison.ts";
 import { printCampaign } from "./campaignReport.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -45,25 +46,7 @@ export function campaignCompareCommand(io: Io, finish: (status: number) => void)
 
 function render(compared: readonly CellComparison[]): string {
   if (compared.length === 0) return "The campaigns have no configuration and structure in common.";
-  const points = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(2)}`;
-  return alignColumns([
-    [
-      "configuration",
-      "structure",
-      "silent, first",
-      "second",
-      "difference in points",
-      "noticed",
-      "second",
-      "",
-    ],
-    ...compared.map(({ sdc, noticed }) => [
-      sdc.configuration,
-      sdc.structure,
-      ...sdc.rates.map(percents),
-      `${points(sdc.difference.difference)} (${points(sdc.difference.low)} to ${points(sdc.difference.high)})`,
-      ...noticed.rates.map(percents),
-      sdc.same && noticed.same ? "same" : "differs",
-    ]),
-  ]);
+  const { columns, rows } = comparisonTable("", compared);
+  const text = ({ text, ok }: Cell) => (ok === false ? `${text} differs` : text);
+  return alignColumns([columns.map(({ label }) => label), ...rows.map((row) => row.map(text))]);
 }

@@ -34,6 +34,8 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
   const program = new Command("belay")
     .description("Checked execution for WebGPU compute.")
     .version(readVersion())
+    // Flags belong to the command before them, as a command and its subcommands may have the same.
+    .enablePositionalOptions()
     .showHelpAfterError("(belay --help lists commands and flags)");
   for (const make of commands) program.addCommand(make(io, finish));
   for (const command of withSubcommands(program)) {

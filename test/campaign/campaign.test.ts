@@ -80,10 +80,10 @@ describe("a campaign", () => {
       ...summary,
       cells: summary.cells
         .filter(({ configuration }) => configuration === from)
-        .map((cell) => ({ ...cell, configuration: "either" })),
+        .map((cell) => ({ ...cell, flavor: "inter" as const })),
     });
     const different = compareCampaigns(named("none"), named("intra+lds signature"));
-    const alu = different.find(({ sdc }) => sdc.structure === "ALU")!;
+    const alu = different.find(({ structure }) => structure === "ALU")!;
     expect([alu.sdc.same, alu.noticed.same]).toEqual([false, false]);
     expect(alu.sdc.difference.high).toBeLessThan(0);
   });

@@ -1,0 +1,140 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { Store } from "../../src/campaign/store.ts";
+import { belay } from "../belay.ts";
+import { campaignSettings } from "./settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "belay-campaign-cli-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name: string) => join(folder, name);
+const settings = campaignSettings(["sum"], { structures: ["ALU"], minimum: 4, margin: 0.4, bound: 0.4 });
+
+/** A store of a shard, with `silent` of four injections silent in each configuration. */
+function stored(name: string, { silent = 0, index = 0, count = 1, seed = 1 } = {}): string {
+  using store = Store.create(at(name), {
+    ...{ kind: "header", version: 1, settings: { ...settings, seed }, shard: { index, count } },
+  });
+  for (const { name: configuration } of settings.configurations) {
+    const unit = { program: "sum", configuration };
+    const span = { start: 0, end: 3 };
+    const site = {
+      id: 1,
+      kind: "value",
+      span,
+      components: 1,
+      uniform: false,
+      executions: 1,
+      samples: [[0, 0, 0, 0, 0, 0, 0]],
+    };
+    const kernel = { kernel: "sum", entryPoint: "sum", source: "sum = a + b;", iterations: 1, sites: [site] };
+    const counts = { gaps: [], buffers: [], milliseconds: { plain: 1, protected: 2 } };
+    store.append({ kind: "unit", ...unit, adapter: "none", kernels: [kernel as never], ...counts });
+    store.append({ kind: "control", ...unit, runs: 3, detections: 0, different: 0 });
+    for (let number = index; number < 8; number += count) {
+      const outcome = number < silent ? "sdc" : "recovered";
+      const fault = { kernel: "sum", site: 1, effect: { xor: 2 ** number } } as never;
+      const where = { kernel: "sum", structure: "ALU", model: "single-bit" } as const;
+      store.append({
+        kind: "injection",
+        id: `${configuration}${number}`,
+        ...unit,
+        ...where,
+        number,
+        fault,
+        outcome,
+      });
+    }
+  }
+  return at(name);
+}
+
+describe("belay campaign refuses", () => {
+  it.each([
+    [["all", "--margin", "60%"], "BELAY400", "Expected a rate such as 1%.", 2],
+    [["all", "--confidence", "100"], "BELAY400", "Expected percents such as 95.", 2],
+    [["all", "--shard", "3/2"], "BELAY400", "Expected a form such as 1/4.", 2],
+    [["all", "--structures", "ALU,FPU"], "BELAY400", '"FPU" is none of ALU, VRF, LDS', 2],
+    [["all", "--flavors", "none"], "BELAY400", '"none" is none of intra+lds', 2],
+    [["nothing.ts"], "BELAY401", "cannot read nothing.ts: no such file", 1],
+    [["compare", "nothing", "nothing"], "BELAY608", "nothing holds no campaign", 1],
+    [["merge", "nothing"], "BELAY608", "nothing holds no campaign", 1],
+    [["replay", "nothing", "1"], "BELAY608", "nothing holds no campaign", 1],
+  ])("%j", async (args, code, message, expected) => {
+    const { status, stderr } = await belay([
+      "campaign",
+      ...args,
+      ...(args.length === 1 ? ["--out", at("new")] : []),
+    ]);
+    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain(message);
+    expect(status).toBe(expected);
+  });
+
+  it("a directory that holds a campaign, and to resume one that differs", async () => {
+    const out = stored("present");
+    const begun = await belay(["campaign", "reduction", "--out", out]);
+    expect(begun).toMatchObject({ status: 1 });
+    expect(begun.stderr).toContain("error[BELAY608]");
+    expect(begun.stderr).toContain("help: go on with it by --resume");
+    const resumed = await belay(["campaign", "reduction", "--out", out, "--resume"]);
+    expect(resumed.stderr).toContain("error[BELAY607]");
+    expect(resumed.stderr).toContain("the programs sum instead of reduction");
+  });
+
+  it("a store that is damaged, and keeps it as it is", async () => {
+    const out = stored("damaged");
+    const path = join(out, "campaign.jsonl");
+    const damaged = readFileSync(path, "utf8").replace('"number":2', '"number":3');
+    writeFileSync(path, damaged);
+    const { status, stderr } = await belay(["campaign", "compare", out, out]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 6/);
+    expect(readFileSync(path, "utf8")).toBe(damaged);
+  });
+});
+
+describe("belay campaign merge", () => {
+  it("puts shards together, writes the report, and says whether the coverage held", async () => {
+    const shards = [0, 1].map((index) => stored(`shard${index}`, { index, count: 2 }));
+    const { status, stdout } = await belay(["campaign", "merge", ...shards, "--out", at("merged")]);
+    expect(stdout).toContain(
+      "The claimed coverage held: silent corruption is at most 40 % wherever it is claimed",
+    );
+    expect(status).toBe(0);
+    const page = readFileSync(join(at("merged"), "campaign.html"), "utf8");
+    expect(page).toContain("0 of 8, at most 32.4 %");
+    expect(page).toContain("Sensitivity, by position of the flipped bit");
+    expect(JSON.parse(readFileSync(join(at("merged"), "campaign.json"), "utf8"))).toMatchObject({ ok: true });
+  });
+
+  it("fails when more is silent than allowed", async () => {
+    const out = stored("silent", { silent: 7 });
+    const { status, stdout } = await belay(["campaign", "merge", out, "--out", at("bad"), "--json"]);
+    expect(status).toBe(1);
+    const { ok, problems } = JSON.parse(stdout);
+    expect({ ok, problems }).toEqual({
+      ok: false,
+      problems: [
+        "intra+lds signature covers ALU less than claimed: 7 of 8 faults are silent (at most 98 %, allowed 40 %)",
+      ],
+    });
+  });
+
+  it("refuses shards of different campaigns", async () => {
+    const other = stored("other", { index: 1, count: 2, seed: 2 });
+    const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY609]");
+    expect(stderr).toContain("are no shards of one campaign: the first has seed 2 instead of 1");
+  });
+});
+
+it("belay campaign compare tells campaigns apart", async () => {
+  const [bad, good] = [stored("all silent", { silent: 8 }), stored("none silent")];
+  expect((await belay(["campaign", "compare", good, good])).status).toBe(0);
+  const { status, stdout } = await belay(["campaign", "compare", bad, good]);
+  expect(status).toBe(1);
+  expect(stdout).toContain("-100.00 (-100.00 to -");
+});
