@@ -2,17 +2,43 @@ import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
 import { type Kernel, prove } from "./kernels.ts";
+import type { Memory } from "./memory/memory.ts";
 import { makeSilently } from "./nativeObjects.ts";
+import type { AddedPoint } from "./pipelineLayouts.ts";
 import { rangeOf } from "./reportArena.ts";
 import type { BufferRange } from "./resources.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 import { noOffsets } from "./steps.ts";
 
-/** Where a protected kernel binds what the program does not know of: its report, and shadows of the program's buffers. */
-export function addedPoints({ protection, interGroup }: Kernel): readonly BindingPoint[] {
+/** What a protected kernel binds that the program does not know of: its report, shadows of buffers, and check words. */
+export function addedPoints({ protection, interGroup, memory }: Kernel): readonly AddedPoint[] {
   const { group, binding } = protection.layout!;
-  return [{ group, binding }, ...(interGroup?.shadows ?? []).map(({ at }) => at)];
+  const checks = memory?.checks;
+  return [
+    { group, binding, type: "storage" },
+    ...(interGroup?.shadows ?? []).map(({ at }) => ({ ...at, type: "storage" as const })),
+    ...(checks
+      ? [{ ...checks.arena, type: checks.storesChecks ? "storage" : "read-only-storage" } as const]
+      : []),
+    ...(checks ? [{ ...checks.table, type: "uniform" } as const] : []),
+  ];
 }
+
+/** Bindings, by bind group. */
+export type BindingsByGroup = ReadonlyMap<number, ReadonlySet<number>>;
+
+/** The program's bindings that a kernel checks itself. */
+export function checkedBindings({ memory }: Kernel): BindingsByGroup {
+  const groups = new Map<number, Set<number>>();
+  for (const { of, mode } of memory?.bindings ?? []) {
+    if (mode !== "checked") continue;
+    const bindings = groups.get(of.group) ?? new Set();
+    groups.set(of.group, bindings.add(of.binding));
+  }
+  return groups;
+}
+
+const noBindings: ReadonlySet<number> = new Set();
 
 export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
@@ -32,16 +58,25 @@ export interface Bound {
   readonly groups: SetGroups;
   /** The parts of the program's buffers that the kernel changes in place. */
   readonly shadowed: readonly BufferRange[];
+  /** The check words that are bound, if any. */
+  readonly arena: GPUBuffer | undefined;
+}
+
+interface BoundPoint {
+  readonly at: BindingPoint;
+  readonly range: BufferRange;
 }
 
 /** What Belay binds for a protected pipeline. */
 export class AddedBindings {
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
+  readonly #memory: Memory | undefined;
   readonly #descriptor: AddedBindingsDescriptor;
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
   /** Which of the program's buffers have shadows, and where those are bound. */
   readonly #pairs: InterGroup["shadows"];
+  readonly #checked: BindingsByGroup;
   readonly #made = new BindGroupCache();
   /** What is set whatever the program sets. */
   #fixed: Bound | undefined;
@@ -50,13 +85,16 @@ export class AddedBindings {
     device: GPUDevice,
     bindGroups: BindGroups,
     shadows: ShadowBuffers,
+    memory: Memory | undefined,
     descriptor: AddedBindingsDescriptor,
   ) {
+    this.#memory = memory;
     this.#bindGroups = bindGroups;
     this.#shadows = shadows;
     this.#descriptor = descriptor;
     this.#pairs = descriptor.kernel.interGroup?.shadows ?? [];
     const { pipeline, kernel, replaced } = descriptor;
+    this.#checked = checkedBindings(kernel);
     const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
     // An invalid pipeline is reported to the program; what follows from it is not its concern.
     const { made } = makeSilently(device, () =>
@@ -69,12 +107,14 @@ export class AddedBindings {
   bindFor(own: SetGroups): Bound {
     if (this.#fixed) return this.#fixed;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
+    const checks = this.#checks(own);
     const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
-      const group = this.#groupAt(index, layout, own, ranges);
+      const group = this.#groupAt(index, layout, own, ranges, checks);
       if (group) groups.set(index, group);
     }
-    const bound = { groups, shadowed: ranges.filter((range) => range !== undefined) };
+    const arena = checks[0]?.range.buffer;
+    const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
     if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0) this.#fixed = bound;
     return bound;
   }
@@ -85,6 +125,7 @@ export class AddedBindings {
     layout: GPUBindGroupLayout,
     own: SetGroups,
     known: readonly (BufferRange | undefined)[],
+    checks: readonly BoundPoint[],
   ): SetGroup | undefined {
     const { replaced, accepts } = this.#descriptor;
     const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
@@ -99,17 +140,43 @@ export class AddedBindings {
       if (!range) return undefined;
       shadows.push({ binding: at.binding, range });
     }
+    const bound = checks.filter(({ at }) => at.group === index);
+    const ranges = [...shadows, ...bound].map(({ range }) => range);
     const group = this.#made.get(
-      [...(program?.group ? [program.group] : []), ...shadows.map(({ range }) => range.buffer)],
-      shadows.flatMap(({ range: { offset, size } }) => [offset, size]),
+      [...(program?.group ? [program.group] : []), ...ranges.map(({ buffer }) => buffer)],
+      ranges.flatMap(({ offset, size }) => [offset, size]),
       () => {
-        const entries = shadows.map(({ binding, range }) => {
-          return { binding, resource: { ...range, buffer: this.#shadowOf(range.buffer) } };
-        });
-        return this.#bindGroups.extend(program?.group ?? null, layout, [...this.#report(index), ...entries]);
+        const entries = [
+          ...this.#report(index),
+          ...shadows.map(({ binding, range }) => {
+            return { binding, resource: { ...range, buffer: this.#shadowOf(range.buffer) } };
+          }),
+          ...bound.map(({ at: { binding }, range }) => ({ binding, resource: range })),
+        ];
+        return this.#bindGroups.extend(
+          program?.group ?? null,
+          layout,
+          entries,
+          this.#checked.get(index) ?? noBindings,
+        );
       },
     );
     return { group, offsets: program?.offsets ?? noOffsets };
+  }
+
+  /** The arena, and the table that says where the check words of the kernel's bindings are. */
+  #checks(own: SetGroups): readonly BoundPoint[] {
+    const { memory } = this.#descriptor.kernel;
+    if (!memory?.checks || !this.#memory) return [];
+    const rows = memory.bindings.flatMap(({ of, index, mode }) => {
+      const range = mode === "checked" ? this.#rangeAt(of, own) : undefined;
+      return range ? [{ index, range }] : [];
+    });
+    const { arena, table, tableBytes } = memory.checks;
+    return [
+      { at: arena, range: this.#memory.arena },
+      { at: table, range: this.#memory.table(rows, tableBytes) },
+    ];
   }
 
   #report(index: number): GPUBindGroupEntry[] {

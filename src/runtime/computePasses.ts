@@ -152,7 +152,7 @@ class ComputePass {
     const { kernel } = pipeline;
     if (kernel) dispatches.set(kernel, (dispatches.get(kernel) ?? 0) + 1);
     const variant = pipeline.variant(doubling);
-    if (this.#prepared?.variant === variant) return this.#prepared;
+    if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
     for (const [index, { group }] of this.#groups) {
       const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
       if (access) this.#record.add(access);
@@ -165,12 +165,20 @@ class ComputePass {
     return this.#prepared;
   }
 
+  /** Whether there are more check words now than it has bound. */
+  #isOutdated({ bound }: Prepared): boolean {
+    return bound?.arena !== undefined && bound.arena !== this.#parts.memory?.arena.buffer;
+  }
+
   /** What the pipeline may use of the buffers that are set. */
   #uses(): Use[] {
+    const bindings = this.#pipeline?.kernel?.memory?.bindings ?? [];
+    const checked = bindings.filter(({ mode }) => mode === "checked").map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
-      this.#parts.bindGroups
-        .ranges(set, this.#pipeline?.accessOf(group))
-        .map(({ range, mode }) => ({ range, stores: mode !== "read", isChecked: false })),
+      this.#parts.bindGroups.ranges(set, this.#pipeline?.accessOf(group)).map(({ binding, range, mode }) => ({
+        ...{ range, stores: mode !== "read" },
+        isChecked: checked.some((of) => of.group === group && of.binding === binding),
+      })),
     );
   }
 

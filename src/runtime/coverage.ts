@@ -53,6 +53,12 @@ export const leftAlone = {
       `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
       "request a device with a higher maxStorageBuffersPerShaderStage",
     ),
+  noRoomForChecks: () =>
+    warning(
+      "BELAY336",
+      "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
+      "request a device with a higher maxStorageBuffersPerShaderStage",
+    ),
   refusedByDriver: (message: string) =>
     warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>

@@ -1,7 +1,9 @@
 import type {
   BindingAccess,
+  EntryPointSummary,
   InterGroup,
   KernelLimits,
+  MemorySummary,
   Protect,
   ProtectOptions,
   ProtectResult,
@@ -27,6 +29,8 @@ export interface Kernel {
   readonly slot: ReportSlot;
   /** What it takes to dispatch it, where a replica is a workgroup. */
   readonly interGroup: InterGroup | undefined;
+  /** What it does about the memory that it uses. */
+  readonly memory: MemorySummary | undefined;
   /** Dispatches submitted. */
   dispatches: number;
   /** Disagreements read so far, and findings that are none. */
@@ -131,22 +135,18 @@ export class Kernels {
   #make(request: KernelRequest): KernelChoice {
     const { source } = request;
     const policy = policyFor(this.#policy, this.#named(request));
-    const protection = this.#protectOnce(request, policy);
+    const [protection, ...gaps] = this.#protectWithin(request, policy);
     const { result } = protection;
-    const summary = request.entryPoint
-      ? result.entryPoints.find(({ name }) => name === request.entryPoint)
-      : result.entryPoints.length === 1
-        ? result.entryPoints[0]
-        : undefined;
+    const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
-    // Without redundancy, injecting faults is what a report buffer is for.
+    // Without redundancy, a report buffer is for injecting faults, and for what a kernel finds in memory.
     const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
-    const added = 1 + (summary?.interGroup?.shadows.length ?? 0);
+    const added = summary ? addedBuffers(summary) : 0;
     const free = request.room?.storageBuffers ?? added;
     const isPlanned = !failed && result.layout && isWanted && summary.usesReport;
     const usable = isPlanned && added <= free;
     const name = this.#name(request, summary?.name);
-    const reasons = [...result.diagnostics];
+    const reasons = [...result.diagnostics, ...gaps];
     if (reasons.length === 0 && !summary) reasons.push(leftAlone.unknownEntryPoint());
     if (!failed && policy.redundancy === "none") reasons.push(leftAlone.notRequested());
     else if (isPlanned && !usable) reasons.push(leftAlone.layoutIsFull(added, free));
@@ -171,6 +171,7 @@ export class Kernels {
       module: protection.module,
       slot: this.#arena.allocate(result.layout),
       interGroup: summary.interGroup,
+      memory: summary.memory,
       dispatches: 0,
       detections: 0,
       unverified: 0,
@@ -186,21 +187,33 @@ export class Kernels {
     return { ...request, entryPoint: entryPoints.length === 1 ? entryPoints[0]!.name : undefined };
   }
 
+  /** The protection for a kernel; without room for check words in its layout, its memory is verified around it instead. */
+  #protectWithin(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
+    const { room } = request;
+    const protection = this.#protectOnce(request, policy, this.#policy.memory);
+    const summary = summaryOf(protection.result, request);
+    if (!room || !summary?.memory?.checks) return [protection];
+    const fits = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
+    return fits ? [protection] : [this.#protectOnce(request, policy, "none"), leftAlone.noRoomForChecks()];
+  }
+
   #protectOnce(
     { source, constants, room, entryPoint }: KernelRequest,
     { redundancy, cover, check, channel, pairing, strict }: Required<KernelPolicy>,
+    memory: ResolvedPolicy["memory"],
   ): Protection {
     const reportBinding = room?.reportBinding;
     // Which way is the cheapest depends on the kernel, and any other way on the module only.
     const chosenFor = redundancy === "auto" && entryPoint ? { entryPoint } : {};
-    const policy = [redundancy, cover, check, channel, pairing, strict, chosenFor];
+    const policy = [redundancy, cover, check, channel, pairing, memory, strict, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#protections.get(key);
     if (!protection) {
       const { injectFaults } = this.#policy;
       const options: ProtectOptions = {
-        ...{ redundancy, cover, check, channel, pairing, injectFaults, strict, constants, ...chosenFor },
-        ...(reportBinding && { reportBinding }),
+        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, strict, constants },
+        ...chosenFor,
+        ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
         features: this.#device.features,
         limits: this.#limits,
       };
@@ -227,6 +240,20 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
     const diagnostics = [leftAlone.compilerFailed(error instanceof Error ? error.message : String(error))];
     return { code: source, diagnostics, layout: null, entryPoints: [], checks: [], faultSites: [] };
   }
+}
+
+/** The entry point that is asked for, if it is clear which. */
+function summaryOf(
+  { entryPoints }: ProtectResult,
+  { entryPoint }: KernelRequest,
+): EntryPointSummary | undefined {
+  if (entryPoint) return entryPoints.find(({ name }) => name === entryPoint);
+  return entryPoints.length === 1 ? entryPoints[0] : undefined;
+}
+
+/** How many storage buffers protection adds: the report, shadows, check words. */
+function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
+  return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
 }
 
 function keyOf({ source, entryPoint, label, constants, room }: KernelRequest): string {

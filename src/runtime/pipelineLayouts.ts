@@ -1,5 +1,7 @@
-import type { BindingPoint } from "../compiler/contract.ts";
+import type { BindingPoint, MemoryBindings } from "../compiler/contract.ts";
+import type { BindingsByGroup } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
+import { wholeVectors } from "./memory/protectedBuffers.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 
 /** The program's explicit pipeline layout. */
@@ -12,8 +14,16 @@ export interface LayoutRecord {
 export interface LayoutRoom {
   /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
   readonly reportBinding: BindingPoint;
-  /** How many storage buffers more the device allows. */
+  /** Where check words are added: behind the report. */
+  readonly memoryBindings: MemoryBindings;
+  /** How many storage and uniform buffers more the device allows. */
   readonly storageBuffers: number;
+  readonly uniformBuffers: number;
+}
+
+/** A buffer that is added to a pipeline layout. */
+export interface AddedPoint extends BindingPoint {
+  readonly type: GPUBufferBindingType;
 }
 
 /** The program's explicit pipeline layouts, and how they take in what Belay adds. */
@@ -39,16 +49,21 @@ export class PipelineLayouts {
   roomIn(record: LayoutRecord): LayoutRoom | undefined {
     const { groups } = record;
     if (groups.some((group) => group && !this.#bindGroups.entriesOf(group))) return undefined;
-    const { maxBindGroups, maxStorageBuffersPerShaderStage } = this.#device.limits;
-    const taken = groups.flatMap((_, index) => this.entriesAt(record, index).filter(isStorageBuffer));
-    const storageBuffers = maxStorageBuffersPerShaderStage - taken.length;
-    const alone = (group: number) => ({ reportBinding: { group, binding: 0 }, storageBuffers });
-    if (groups.length < maxBindGroups) return alone(groups.length);
+    const { limits } = this.#device;
+    const all = groups.flatMap((_, index) => this.entriesAt(record, index).filter(isVisible));
+    const uniforms = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") === "uniform");
+    const storages = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") !== "uniform");
+    const behind = (group: number, binding: number): LayoutRoom => ({
+      reportBinding: { group, binding },
+      memoryBindings: { arena: { group, binding: binding + 1 }, table: { group, binding: binding + 2 } },
+      storageBuffers: limits.maxStorageBuffersPerShaderStage - storages.length,
+      uniformBuffers: limits.maxUniformBuffersPerShaderStage - uniforms.length,
+    });
+    if (groups.length < limits.maxBindGroups) return behind(groups.length, 0);
     const empty = groups.findIndex((_, index) => this.entriesAt(record, index).length === 0);
-    if (empty >= 0) return alone(empty);
+    if (empty >= 0) return behind(empty, 0);
     const group = groups.length - 1;
-    const binding = Math.max(...this.entriesAt(record, group).map((entry) => entry.binding)) + 1;
-    return { reportBinding: { group, binding }, storageBuffers };
+    return behind(group, Math.max(...this.entriesAt(record, group).map((entry) => entry.binding)) + 1);
   }
 
   entriesAt({ groups }: LayoutRecord, index: number): readonly GPUBindGroupLayoutEntry[] {
@@ -56,13 +71,19 @@ export class PipelineLayouts {
     return (group && this.#bindGroups.entriesOf(group)) ?? [];
   }
 
-  /** The program's pipeline layout with storage buffers added. */
-  extend(record: LayoutRecord, points: readonly BindingPoint[]): GPUPipelineLayout {
+  /**
+   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole vectors: a kernel that checks
+   * them has more in view than the program's own.
+   */
+  extend(record: LayoutRecord, points: readonly AddedPoint[], checked: BindingsByGroup): GPUPipelineLayout {
     const { made } = makeSilently(this.#device, () => {
       const bindGroupLayouts = [...record.groups];
-      for (const group of new Set(points.map((point) => point.group))) {
-        const added = points.filter((point) => point.group === group);
-        const entries = [...this.entriesAt(record, group), ...added.map(storageBufferAt)];
+      for (const group of new Set([...points.map((point) => point.group), ...checked.keys()])) {
+        const own = this.entriesAt(record, group);
+        const entries = [
+          ...own.map((entry) => (checked.get(group)?.has(entry.binding) ? inVectors(entry) : entry)),
+          ...points.filter((point) => point.group === group).map(entryFor),
+        ];
         bindGroupLayouts[group] = this.#device.createBindGroupLayout({ label: "belay", entries });
       }
       return this.#device.createPipelineLayout({
@@ -74,11 +95,16 @@ export class PipelineLayouts {
   }
 }
 
-function storageBufferAt({ binding }: BindingPoint): GPUBindGroupLayoutEntry {
-  return { binding, visibility: flags.shaderStageCompute, buffer: { type: "storage" } };
+function entryFor({ binding, type }: AddedPoint): GPUBindGroupLayoutEntry {
+  return { binding, visibility: flags.shaderStageCompute, buffer: { type } };
 }
 
-function isStorageBuffer({ buffer, visibility }: GPUBindGroupLayoutEntry): boolean {
-  const isVisible = (visibility & flags.shaderStageCompute) !== 0;
-  return isVisible && buffer !== undefined && (buffer.type ?? "uniform") !== "uniform";
+function inVectors(entry: GPUBindGroupLayoutEntry): GPUBindGroupLayoutEntry {
+  const { buffer } = entry;
+  if (!buffer?.minBindingSize) return entry;
+  return { ...entry, buffer: { ...buffer, minBindingSize: wholeVectors(buffer.minBindingSize) } };
+}
+
+function isVisible({ visibility }: GPUBindGroupLayoutEntry): boolean {
+  return (visibility & flags.shaderStageCompute) !== 0;
 }

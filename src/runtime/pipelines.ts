@@ -1,9 +1,10 @@
-import { AddedBindings, addedPoints } from "./addedBindings.ts";
+import { AddedBindings, addedPoints, checkedBindings } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import { type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
+import type { Memory } from "./memory/memory.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
 import { type LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import { type Guarded, PipelineRecord, type Variant } from "./pipelineRecord.ts";
@@ -26,6 +27,7 @@ export class Pipelines {
   readonly #kernels: Kernels;
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
+  readonly #memory: Memory | undefined;
   readonly #sources = new WeakMap<GPUShaderModule, string>();
   readonly #pipelines = new Layer<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
     getBindGroupLayout(index) {
@@ -33,7 +35,14 @@ export class Pipelines {
     },
   }));
 
-  constructor(device: GPUDevice, kernels: Kernels, bindGroups: BindGroups, shadows: ShadowBuffers) {
+  constructor(
+    device: GPUDevice,
+    kernels: Kernels,
+    bindGroups: BindGroups,
+    shadows: ShadowBuffers,
+    memory: Memory | undefined,
+  ) {
+    this.#memory = memory;
     this.#device = device;
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
@@ -121,9 +130,10 @@ export class Pipelines {
       explicit
         ? this.layouts.entriesAt(explicit, group).length > 0
         : bindings.some((each) => each.group === group);
-    const shared = new Set(points.filter(isShared).map(({ group }) => group));
+    const checked = checkedBindings(kernel);
+    const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...checked.keys()]);
     const guarded = {
-      descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points) } : own,
+      descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points, checked) } : own,
       ...{ kernel, shared },
     };
     return { choice, request, explicit, guarded };
@@ -140,7 +150,7 @@ export class Pipelines {
     const { kernel, shared } = guarded;
     const variantOf = (pipeline: GPUComputePipeline, replaced: ReadonlySet<number>): Variant => ({
       pipeline,
-      added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, {
+      added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, this.#memory, {
         ...{ pipeline, kernel, replaced },
         accepts: (layout) => record.accepts(layout),
       }),

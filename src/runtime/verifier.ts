@@ -3,8 +3,9 @@ import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "
 import { observedIn } from "./injector.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
-import type { Damage, Memory } from "./memory/memory.ts";
+import type { Damage, Damaged, KernelDamaged, Memory } from "./memory/memory.ts";
 import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
+import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { OnFault } from "./policy.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
@@ -66,6 +67,8 @@ interface Found {
   /** Granules that are damaged: how many, and the first ones. */
   readonly damaged: number;
   readonly damage: readonly Damage[];
+  /** Buffers in which kernels found errors. */
+  readonly suspects: ReadonlySet<ProtectedBuffer>;
 }
 
 /** All that was seen of a fault while work was run again. */
@@ -170,7 +173,7 @@ export class Verifier {
       if (lost) return { lost };
       const noMemory = await this.#memory?.buffers.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
-      const found = this.#read([epoch], snapshot);
+      const found = await this.#scrubbed(this.#read([epoch], snapshot));
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
@@ -229,7 +232,7 @@ export class Verifier {
         const failure = this.#journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };
       }
-      last = this.#read(epochs, snapshot);
+      last = await this.#scrubbed(this.#read(epochs, snapshot));
       note(seen, last);
     }
     return { epochs, last, attempts, failure: undefined };
@@ -281,9 +284,11 @@ export class Verifier {
   #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
     if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
-    const { count = 0, damage = [] } = this.#memory?.read(snapshot(this.#memory.slot)) ?? {};
+    const own = this.#memory?.read(snapshot(this.#memory.slot));
+    const reports: KernelDamaged[] = [];
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
+      if (this.#memory && kernel.memory?.checks) reports.push(this.#memory.readKernel(words, kernel.name));
       kernel.observed = observedIn(words);
       const findings = readReport(kernel, words);
       if (findings.count === 0) continue;
@@ -294,7 +299,24 @@ export class Verifier {
       for (const each of findings.unverified) this.#hooks.onUnverified(each);
       found.set(kernel, findings);
     }
-    return { kernels: found, damaged: count, damage };
+    const all: readonly Damaged[] = own ? [own, ...reports] : reports;
+    return {
+      kernels: found,
+      damaged: all.reduce((sum, { count }) => sum + count, 0),
+      damage: all.flatMap(({ damage }) => damage),
+      suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
+    };
+  }
+
+  /** Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it. */
+  async #scrubbed(found: Found): Promise<Found> {
+    if (!this.#memory || found.suspects.size === 0) return found;
+    this.#memory.scrub(found.suspects);
+    const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
+    const { count, damage } = this.#memory.read(snapshot(this.#memory.slot));
+    const isNew = ({ owner, error }: Damage) =>
+      !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
+    return { ...found, damaged: found.damaged + count, damage: [...found.damage, ...damage.filter(isNew)] };
   }
 
   /** Running again failed halfway: nothing these epochs wrote can be relied on. */
@@ -318,7 +340,7 @@ export class Verifier {
   }
 }
 
-const nothing: Found = { kernels: new Map(), damaged: 0, damage: [] };
+const nothing: Found = { kernels: new Map(), damaged: 0, damage: [], suspects: new Set() };
 
 function isClean({ kernels, damaged }: Found): boolean {
   return kernels.size === 0 && damaged === 0;

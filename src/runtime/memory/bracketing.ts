@@ -40,6 +40,7 @@ export class Bracketing {
   }
 
   before(site: Site, uses: readonly GuardedUse[]): void {
+    if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
     for (const { granules, range, isChecked } of uses) {
       if (isChecked) this.#words.encodeRaw(site, granules);
       else if (!site.state.raw.has(range)) this.#words.ensureVerified(site, granules);

@@ -1,5 +1,5 @@
 import { type MemoryScheme, schemes } from "../../codes/scheme.ts";
-import { reportWords, type SchemeName } from "../../compiler/contract.ts";
+import { reportWords, type SchemeName, tableRow } from "../../compiler/contract.ts";
 import type { CommandRecord } from "../commandRecord.ts";
 import type { ReportArena, ReportSlot } from "../reportArena.ts";
 import type { BufferRange } from "../resources.ts";
@@ -10,7 +10,7 @@ import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { Mappings } from "./mappings.ts";
 import { BelayMemoryError, type Correction, type MemoryError, type MemoryFault } from "./memoryFault.ts";
-import { type MemoryRecord, memoryFindings } from "./memoryFindings.ts";
+import { type MemoryFindings, memoryFindings } from "./memoryFindings.ts";
 import { MemoryState } from "./memoryState.ts";
 import { type Granules, type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, type UnprotectedBuffer, UnprotectedBufferError } from "./unprotectedBuffer.ts";
@@ -34,6 +34,17 @@ export interface Damage {
   readonly owner: ProtectedBuffer | undefined;
 }
 
+/** Damaged granules that a report tells of: how many, and the first ones. */
+export interface Damaged {
+  readonly count: number;
+  readonly damage: readonly Damage[];
+}
+
+/** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
+export interface KernelDamaged extends Damaged {
+  readonly owners: ReadonlySet<ProtectedBuffer>;
+}
+
 /** What protected memory takes, and what was found in it. */
 export interface MemoryReport {
   readonly scheme: SchemeName;
@@ -42,6 +53,8 @@ export interface MemoryReport {
   /** Corrected errors, and granules with more than the code corrects each time that one was found. */
   readonly corrected: number;
   readonly uncorrectable: number;
+  /** Loads that kernels corrected; the granules count as corrected when they are put right in memory. */
+  readonly correctedLoads: number;
   /** How often memory was scrubbed. */
   readonly scrubs: number;
   /** The buffers that exist. */
@@ -76,6 +89,7 @@ export class Memory {
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
   #corrected = 0;
   #uncorrectable = 0;
+  #correctedLoads = 0;
   #scrubs = 0;
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
@@ -118,7 +132,8 @@ export class Memory {
     return {
       scheme: this.#scheme.name,
       held: this.buffers.held,
-      ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable, scrubs: this.#scrubs },
+      ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
+      ...{ correctedLoads: this.#correctedLoads, scrubs: this.#scrubs },
       buffers: [...this.buffers].map(({ buffer: { label, size }, counts }) => ({ label, size, ...counts })),
       unprotected: [...this.#unprotected],
     };
@@ -164,6 +179,27 @@ export class Memory {
     if (owner) this.words.wroteRaw(state, allOf(owner));
   }
 
+  /** All check words, as kernels bind them. */
+  get arena(): BufferRange {
+    const { buffer } = this.buffers.arena;
+    return { buffer, offset: 0, size: buffer.size };
+  }
+
+  /** The table that tells a kernel where the check words of its bindings are. Throws for a buffer that has none. */
+  table(
+    rows: readonly { readonly index: number; readonly range: BufferRange }[],
+    bytes: number,
+  ): BufferRange {
+    const words = new Array<number>(bytes / 4).fill(0);
+    for (const { index, range } of rows) {
+      const granules = this.buffers.granulesIn(range);
+      if (!granules) throw new UnprotectedBufferError(describeUnprotected(range.buffer, "arenaIsFull"));
+      words[index * tableRow.stride + tableRow.base] = granules.owner.first + granules.first;
+      words[index * tableRow.stride + tableRow.bytes] = range.size;
+    }
+    return this.words.constants.of(words);
+  }
+
   /** Submits commands of Belay's own. */
   submit(encode: (site: EncoderSite) => void): void {
     this.#device.queue.submit([this.#encode(encode)]);
@@ -204,20 +240,33 @@ export class Memory {
     });
   }
 
-  /** Tells what a report says of corrected granules, and returns the damaged ones. `kernel`: whose report it is, if not Belay's. */
-  read(
-    words: Uint32Array,
-    kernel: string | null = null,
-  ): { readonly count: number; readonly damage: readonly Damage[] } {
+  /** Tells what Belay's own kernels say of corrected granules, and returns the damaged ones. */
+  read(words: Uint32Array): Damaged {
     const corrected = memoryFindings(words, "corrected");
-    this.#noteCorrected(
-      corrected.count,
-      corrected.records.map((record) => this.#damageAt(record, kernel)),
-    );
-    const { count, records } = memoryFindings(words, "uncorrectable");
-    const damage = records.map((record) => this.#damageAt(record, kernel));
-    this.#noteDamaged(count, damage);
-    return { count, damage };
+    this.#noteCorrected(corrected.count, this.#damageIn(corrected, null));
+    const uncorrectable = memoryFindings(words, "uncorrectable");
+    const damage = this.#damageIn(uncorrectable, null);
+    this.#noteDamaged(uncorrectable.count, damage);
+    return { count: uncorrectable.count, damage };
+  }
+
+  /** As `read`, for the report of a kernel that checks its memory: it leaves memory itself as it is. */
+  readKernel(words: Uint32Array, kernel: string): KernelDamaged {
+    const corrected = memoryFindings(words, "corrected");
+    const uncorrectable = memoryFindings(words, "uncorrectable");
+    const suspect = memoryFindings(words, "suspect");
+    const loads = this.#damageIn(corrected, kernel);
+    const damage = this.#damageIn(uncorrectable, kernel);
+    if (corrected.count > 0) {
+      this.#correctedLoads += corrected.count;
+      this.#options.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
+    }
+    const all = [corrected, uncorrectable, suspect];
+    const found = [...loads, ...damage, ...this.#damageIn(suspect, kernel)];
+    const isComplete = all.every(({ count, records }) => count === records.length);
+    const named = found.flatMap(({ owner }) => owner ?? []);
+    const owners = isComplete && named.length === found.length ? named : [...this.buffers];
+    return { count: uncorrectable.count, damage, owners: new Set(found.length > 0 ? owners : []) };
   }
 
   #encode(encode: (site: EncoderSite) => void): GPUCommandBuffer {
@@ -226,11 +275,13 @@ export class Memory {
     return encoder.finish();
   }
 
-  #damageAt({ check, syndrome }: MemoryRecord, kernel: string | null): Damage {
-    const owner = this.buffers.ownerOf(check);
-    const error = owner && this.#errorIn(owner, check - owner.first);
-    const unknown = { buffer: "", byteOffset: null, granuleBytes: this.#scheme.granuleBytes };
-    return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
+  #damageIn({ records }: MemoryFindings, kernel: string | null): Damage[] {
+    return records.map(({ check, syndrome }) => {
+      const owner = this.buffers.ownerOf(check);
+      const error = owner && this.#errorIn(owner, check - owner.first);
+      const unknown = { buffer: "", byteOffset: null, granuleBytes: this.#scheme.granuleBytes };
+      return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
+    });
   }
 
   #errorIn({ buffer }: ProtectedBuffer, granule?: number): MemoryError {

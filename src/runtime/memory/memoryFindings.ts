@@ -20,7 +20,7 @@ export function memoryFindings(words: Uint32Array, status: keyof typeof memorySt
   const count = words[corrected + list]!;
   const records = Array.from({ length: Math.min(count, memoryRecordCapacity) }, (_, i) => {
     const start = memoryRecords + (list * memoryRecordCapacity + i) * memoryRecordStride;
-    return { check: words[start + 1]!, syndrome: words[start + 2]! };
+    return { check: words[start + 1]! + words[start + 3]!, syndrome: words[start + 2]! };
   });
   return { count, records };
 }

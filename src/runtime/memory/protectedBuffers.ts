@@ -47,6 +47,12 @@ interface Belongings {
 const MAP = flags.bufferMapRead | flags.bufferMapWrite;
 /** Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole granules. */
 const VECTOR_BYTES = 16;
+
+/** Bytes of a binding in whole vectors. What a binding of a protected buffer ends with is always allocated. */
+export function wholeVectors(size: number): number {
+  return Math.ceil(size / VECTOR_BYTES) * VECTOR_BYTES;
+}
+
 const COPY = flags.bufferCopySrc | flags.bufferCopyDst;
 
 /** The program's buffers that have check words, and how both are allocated. */
