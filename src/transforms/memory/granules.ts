@@ -4,7 +4,9 @@ import type { MemoryScheme } from "../../codes/scheme.ts";
 import type { Declaration, GlobalVariable } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
-import { memoryStatus, reportWords } from "../reportBuffer.ts";
+import { memoryStatus } from "../reportBuffer.ts";
+import { Findings } from "./findings.ts";
+import { Library } from "./library.ts";
 
 /** A variable whose granules are checked. */
 export interface CheckedVariable {
@@ -19,10 +21,11 @@ export interface CheckedVariable {
 export type ArenaAccess = "read" | "read_write" | "atomic";
 
 /**
- * How a granule is loaded: checked and corrected; with its syndrome added to `bad`, for whoever looks there later; or, where
- * WGSL demands a value that is uniform, as it is, so that an error counts as one that can't be corrected.
+ * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its syndrome added to `bad` for
+ * whoever looks there later; `"repaired"` then, for whoever tells of all that was together; or `"uniform"`, where WGSL
+ * demands such a value: as it is, so that an error counts as one that can't be corrected.
  */
-export type LoadKind = "corrected" | "peeked" | "uniform";
+export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
 
 /** The variable of granules that stands for a buffer. */
 export interface GranuleWords {
@@ -41,21 +44,24 @@ export interface GranulesOptions {
 export class Granules {
   readonly #names: Names;
   readonly #options: GranulesOptions;
-  readonly #made = new Map<string, readonly Declaration[]>();
+  readonly #library: Library;
+  readonly findings: Findings;
 
   constructor(names: Names, options: GranulesOptions) {
     this.#names = names;
     this.#options = options;
+    this.#library = new Library();
+    this.findings = new Findings(names, this.#library, () => this.#table());
   }
 
   get declarations(): Declaration[] {
-    return [...this.#made.values()].flat();
+    return this.#library.declarations;
   }
 
   /** The variable of granules that stands for a variable of `bytes`, if that is known. */
   words(variable: GlobalVariable, scheme: MemoryScheme, bytes: number): string {
     const name = this.#names.the(`granules_${variable.name}`);
-    return this.#make(name, () => {
+    return this.#library.make(name, () => {
       const isUniform = spaceOf(variable) === "uniform";
       const type = isUniform
         ? `array<vec4<u32>, ${Math.ceil(bytes / 16)}>`
@@ -75,19 +81,12 @@ export class Granules {
   load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
     const { index, scheme } = variable;
     const load = this.#names.the(`${kind}_${variable.name}_${arena}`);
-    return this.#make(load, () => {
+    return this.#library.make(load, () => {
       const type = wordsType(scheme.granuleBytes);
       return quote().declarations`fn ${load}(granule: u32) -> ${type} {
         let data = ${this.asIs(variable, words, "granule")};
         let syndrome = ${this.#code(scheme)}syndrome(data, ${this.check(variable, arena, "granule")});
-        ${
-          {
-            corrected: `if (syndrome != 0u) { return ${this.#repaired(scheme)}(data, syndrome, ${index}u, granule); }`,
-            peeked: `${this.#bad()} |= syndrome;`,
-            uniform: `if (syndrome != 0u) { ${this.#found()}(${memoryStatus.uncorrectable - 1}u, ${index}u, granule, syndrome); }`,
-          }[kind]
-        }
-        return data;
+        ${this.#reaction(kind, `${index}u, granule, syndrome`, scheme)}
       }`;
     });
   }
@@ -99,7 +98,7 @@ export class Granules {
 
   /** The private variable of a granule that is loaded once. */
   kept({ name, scheme }: CheckedVariable, granule: string): string {
-    return this.#make(
+    return this.#library.make(
       this.#names.the(`kept_${name}_${granule.slice(0, -1)}`),
       (kept) => quote().declarations`var<private> ${kept}: ${wordsType(scheme.granuleBytes)};`,
     );
@@ -109,7 +108,7 @@ export class Granules {
   store(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
     const { name, scheme } = variable;
     const store = this.#names.the(`store_${name}_${arena}`);
-    return this.#make(store, () => {
+    return this.#library.make(store, () => {
       const check = `${this.#code(scheme)}encode(data)`;
       const at = this.#place(variable, arena, "granule");
       return quote().declarations`fn ${store}(granule: u32, data: ${wordsType(scheme.granuleBytes)}) {
@@ -128,7 +127,7 @@ export class Granules {
   #place({ index }: CheckedVariable, access: ArenaAccess, granule: string): string {
     const { group, binding } = this.#options.arena;
     const arena = this.#names.the(`check_words_${access}`);
-    this.#make(arena, () => {
+    this.#library.make(arena, () => {
       const [qualifier, element] = access === "atomic" ? ["read_write", "atomic<u32>"] : [access, "u32"];
       return quote().declarations`
         @group(${group}) @binding(${binding}) var<storage, ${qualifier}> ${arena}: array<${element}>;`;
@@ -138,7 +137,7 @@ export class Granules {
 
   #table(): string {
     const { table, rows } = this.#options;
-    return this.#make(
+    return this.#library.make(
       this.#names.the("check_table"),
       (name) => quote().declarations`
         @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
@@ -147,55 +146,40 @@ export class Granules {
 
   /** The prefix of a code's functions. */
   #code(scheme: MemoryScheme): string {
-    return this.#make(
+    return this.#library.make(
       this.#names.the(`${scheme.name}_`),
       (prefix) => quote().declarations`${scheme.wgsl(prefix)}`,
     );
   }
 
-  /** The syndromes so far of what was peeked at, together. */
-  #bad(): string {
-    return this.#make(this.#names.the("bad"), (name) => quote().declarations`var<private> ${name}: u32;`);
+  /** What a load does about its syndrome, and returns. */
+  #reaction(kind: LoadKind, found: string, scheme: MemoryScheme): string {
+    const repaired = () => `${this.#repaired(scheme)}(data, ${found})`;
+    switch (kind) {
+      case "peeked":
+        return `${this.findings.bad()} |= syndrome; return data;`;
+      case "repaired":
+        return `return ${repaired()};`;
+      case "corrected":
+        return `if (syndrome == 0u) { return data; } let right = ${repaired()}; ${this.findings.tell()}(); return right;`;
+      case "uniform":
+        return `if (syndrome != 0u) { ${this.findings.note()}(${memoryStatus.uncorrectable}u, ${found}); ${this.findings.tell()}(); } return data;`;
+    }
   }
 
-  /** The function for the rare case, which is not part of each load. */
+  /** The function that corrects a granule, without a branch, and notes what it found. */
   #repaired(scheme: MemoryScheme): string {
     const code = this.#code(scheme);
     const type = wordsType(scheme.granuleBytes);
-    return this.#make(
+    return this.#library.make(
       this.#names.the(`repaired_${scheme.name}`),
       (name) => quote().declarations`
-        fn ${name}(data: ${type}, syndrome: u32, binding: u32, granule: u32) -> ${type} {
+        fn ${name}(data: ${type}, binding: u32, granule: u32, syndrome: u32) -> ${type} {
           let result = ${code}correct(data, syndrome);
-          ${this.#found()}(result.status - 1u, binding, granule, syndrome);
+          ${this.findings.note()}(result.status, binding, granule, syndrome);
           return result.data;
         }`,
     );
-  }
-
-  /** The function that counts and records a finding. */
-  #found(): string {
-    const report = this.#names.the("report");
-    return this.#make(
-      this.#names.the("found"),
-      (name) => quote().declarations`
-        fn ${name}(status: u32, binding: u32, granule: u32, syndrome: u32) {
-          if (${this.#names.the("replica")} == 0u) {
-            let at = atomicAdd(&${report}.findings[status], 1u);
-            if (at < ${reportWords.memoryRecordCapacity}u) {
-              ${report}.memory_records[status][at] = array<u32, 4>(binding, granule, syndrome, ${this.#table()}[binding].x);
-            }
-          }
-        }`,
-    );
-  }
-
-  #make(name: string, make: (name: string) => readonly Declaration[]): string {
-    if (!this.#made.has(name)) {
-      this.#made.set(name, []);
-      this.#made.set(name, make(name));
-    }
-    return name;
   }
 }
 

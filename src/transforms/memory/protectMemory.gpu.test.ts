@@ -12,7 +12,7 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-describe.each(["secded32", "secded64", "secded128"] as const)("%s", (memory) => {
+describe.each(["secded32", "secded128"] as const)("%s", (memory) => {
   it.each(featureKernels)("$name: same bits, check words fit, nothing found", async (kernel) => {
     const result = protect(kernel.code, {
       ...{ redundancy: "none", memory, features: ["subgroups"] },

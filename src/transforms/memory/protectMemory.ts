@@ -3,7 +3,7 @@
  *
  * Before:  x = a[i];
  * After:   fn load(g) -> W { let data = granules_a[g]; let s = syndrome(data, arena[table[0].x + g]);
- *            if (s != 0) { return repaired(data, s, 0, g); } return data; }
+ *            if (s != 0) { let right = repaired(data, 0, g, s); tell(); return right; } return data; }
  *          x = load_1(i);
  *
  * What is found is corrected in registers, counted and recorded in the report. Memory is left to the host: a kernel that
@@ -54,7 +54,12 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
     const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made });
-    const buffers = new WordBuffers(program, names, { access, uniform, hasEffects });
+    const buffers = new WordBuffers(program, names, {
+      access,
+      findings: granules.findings,
+      uniform,
+      hasEffects,
+    });
     for (const fn of functions) rewritten.set(fn, buffers.function(fn));
     for (const fn of functions)
       if (fn.name === entryPoint) rewritten.set(fn, keeping(rewritten.get(fn)!, names, uniforms));

@@ -3,7 +3,7 @@
  *
  * Before:  let x = a[i] + a[j];   b[i] = x;
  * After:   var v = peek_1(i); var w = peek_1(j);
- *          if (bad != 0) { bad = 0; v = load_1(i); w = load_1(j); }
+ *          if (bad != 0) { bad = 0; v = load_1(i); w = load_1(j); tell(); }
  *          let x = v + w;   store_1(i, x);
  *
  * Loads run ahead of the statements that use them, as many as do not depend on each other, with one look at their syndromes
@@ -22,10 +22,12 @@ import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
+import type { Findings } from "./findings.ts";
 import type { LoadKind } from "./granules.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
+  readonly findings: Findings;
   /** The expressions whose values WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Expression>;
   /** Whether a call may store to memory, or wait for others. */
@@ -79,10 +81,15 @@ export class WordBuffers {
 
   #closed({ names, statements }: Group): Statement[] {
     if (names.length === 0) return statements;
-    const bad = this.#names.the("bad");
+    const { findings } = this.#options;
+    const bad = findings.bad();
     const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
     const loads = names.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
-    return [...peeks, ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} }`, ...statements];
+    return [
+      ...peeks,
+      ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${findings.tell()}(); }`,
+      ...statements,
+    ];
   }
 
   /** Whether the loads of a statement do not depend on what the group declares or assigns. */
@@ -213,7 +220,7 @@ export class WordBuffers {
       return make`${name}(${args})`;
     }
     const peek = call("peeked");
-    const load = call("corrected", peek.args);
+    const load = call("repaired", peek.args);
     const name = this.#names.fresh("loaded");
     group.names.push({
       name,

@@ -1,0 +1,81 @@
+/** What kernels find wrong in memory, and how they tell the host. */
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../names.ts";
+import { memoryStatus, reportWords } from "../reportBuffer.ts";
+import type { Library } from "./library.ts";
+
+/** Each method gives the name of what it declares. */
+export class Findings {
+  readonly #names: Names;
+  readonly #library: Library;
+
+  /** Declares the table of bindings. */
+  readonly #table: () => string;
+
+  constructor(names: Names, library: Library, table: () => string) {
+    this.#names = names;
+    this.#library = library;
+    this.#table = table;
+  }
+
+  /** The syndromes so far of what was peeked at, together. */
+  bad(): string {
+    return this.#library.make(
+      this.#names.the("bad"),
+      (name) => quote().declarations`var<private> ${name}: u32;`,
+    );
+  }
+
+  /** The function that notes a finding, unless the status is 0; of several, the last one stands for all in the records. */
+  note(): string {
+    const { corrected, uncorrectable } = memoryStatus;
+    return this.#library.make(
+      this.#names.the("note"),
+      (name) => quote().declarations`
+        fn ${name}(status: u32, binding: u32, granule: u32, syndrome: u32) {
+          let found = status != 0u;
+          ${this.#counts()} += vec2<u32>(u32(status == ${corrected}u), u32(status == ${uncorrectable}u));
+          ${this.#finding()} = select(${this.#finding()}, vec3<u32>(binding, granule, syndrome), found);
+        }`,
+    );
+  }
+
+  /** The function that tells the host what was noted. */
+  tell(): string {
+    const report = this.#names.the("report");
+    const [counts, finding] = [this.#counts(), this.#finding()];
+    return this.#library.make(
+      this.#names.the("tell"),
+      (name) => quote().declarations`
+        fn ${name}() {
+          if (${this.#names.the("replica")} == 0u) {
+            let first = vec2<u32>(
+              atomicAdd(&${report}.findings[0], ${counts}.x), atomicAdd(&${report}.findings[1], ${counts}.y));
+            for (var list = 0u; list < 2u; list++) {
+              for (var at = first[list]; at < min(first[list] + ${counts}[list], ${reportWords.memoryRecordCapacity}u); at++) {
+                ${report}.memory_records[list][at] = array<u32, 4>(
+                  ${finding}.x, ${finding}.y, ${finding}.z, ${this.#table()}[${finding}.x].x);
+              }
+            }
+          }
+          ${counts} = vec2<u32>();
+        }`,
+    );
+  }
+
+  /** How many loads found errors, corrected and not, since the host was told. */
+  #counts(): string {
+    return this.#library.make(
+      this.#names.the("found"),
+      (name) => quote().declarations`var<private> ${name}: vec2<u32>;`,
+    );
+  }
+
+  /** The last of them. */
+  #finding(): string {
+    return this.#library.make(
+      this.#names.the("finding"),
+      (name) => quote().declarations`var<private> ${name}: vec3<u32>;`,
+    );
+  }
+}
