@@ -1,7 +1,7 @@
 import type { Loop } from "../loops/ir.ts";
 import type { CallArrays } from "./callArrays.ts";
 import { type Costs, costsOf } from "./costs.ts";
-import { Pace } from "./pace.ts";
+import { MeasuredPace, type Pace } from "./pace.ts";
 import { runInSlices } from "./slices.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -89,7 +89,7 @@ export class Choice {
 
   /** What tells, while the GPU executes the loop, whether it should have been the CPU. */
   pace(): Pace {
-    return new Pace(this.#handOver, this.#history.cpu);
+    return new MeasuredPace(this.#handOver, this.#history.cpu);
   }
 
   /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */

@@ -1,8 +1,11 @@
+import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
 import { CallArrays } from "./callArrays.ts";
 import { Choice } from "./choice.ts";
+import { CountedPace } from "./countedPace.ts";
 import { runDefault } from "./defaultEngine.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Engine, EngineOutcome, Execution } from "./execution.ts";
+import { isSmall } from "./isSmall.ts";
 import type { Pace } from "./pace.ts";
 import { runPublished } from "./published.ts";
 import { runInSlices } from "./slices.ts";
@@ -47,7 +50,15 @@ export class DeviceCall {
     const arrays = this.#arrays;
     await arrays.leaveOthers(this.#workspace);
     let done = 0;
-    if ((this.#options.engine ?? "default") === "default" && this.#options.fallback !== "never") {
+    const mayFallBack =
+      (this.#options.engine ?? "default") === "default" && this.#options.fallback !== "never";
+    if (mayFallBack && hasOpenRounding(loop)) {
+      this.#pace = new CountedPace();
+      if (arrays.areOnHost && isSmall(loop, count, arrays.lengths)) {
+        const { next, ended } = this.#onHost(0, count);
+        return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the loop is small");
+      }
+    } else if (mayFallBack) {
       this.#choice = await Choice.of(this.#workspace, loop, count, arrays);
       this.#pace = this.#choice.pace();
       if (arrays.areOnHost && arrays.bytesToMove(this.#workspace).uploaded > 0) {
@@ -62,7 +73,11 @@ export class DeviceCall {
       const outcome = await this.#onDevice(done);
       return this.#result(
         outcome,
-        this.#choice ? "the GPU promised to be faster" : "the program asked for it",
+        this.#choice
+          ? "the GPU promised to be faster"
+          : this.#pace
+            ? "the loop is large"
+            : "the program asked for it",
       );
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;

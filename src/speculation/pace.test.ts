@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { Pace } from "./pace.ts";
+import { CountedPace } from "./countedPace.ts";
+import { MeasuredPace } from "./pace.ts";
 import { runInSlices } from "./slices.ts";
 
 describe("the pace", () => {
   it("is too slow when the CPU promises to be faster, moving of data included", () => {
-    const pace = new Pace(10, 0.001);
+    const pace = new MeasuredPace(10, 0.001);
     pace.observe(1000, 1000, 2); // 0.002 ms for each
     expect(pace.isSlow(100_000)).toBe(true);
     pace.observe(1000, 1000, 2);
@@ -14,7 +15,7 @@ describe("the pace", () => {
   });
 
   it("is not judged by too little", () => {
-    const pace = new Pace(0, 1e-6);
+    const pace = new MeasuredPace(0, 1e-6);
     pace.observe(10, 1, 0.4);
     expect(pace.isSlow(1e6)).toBe(false);
     pace.observe(10, 1, 0.4);
@@ -23,7 +24,7 @@ describe("the pace", () => {
   });
 
   it("is judged by the waste when it is not known how fast the CPU is", () => {
-    const pace = new Pace(1, null);
+    const pace = new MeasuredPace(1, null);
     pace.observe(4000, 1000, 5);
     expect(pace.isSlow(1e6)).toBe(false);
     pace.observe(65_536, 1, 5);
@@ -34,7 +35,7 @@ describe("the pace", () => {
   });
 
   it("lets the CPU work longer each time", () => {
-    const pace = new Pace(5, null);
+    const pace = new MeasuredPace(5, null);
     const turns = [pace.nextTurn(), pace.nextTurn(), pace.nextTurn()];
     expect(turns[0]).toBeGreaterThan(5);
     expect(turns[2]! - turns[1]!).toBeGreaterThan(0);
@@ -44,12 +45,23 @@ describe("the pace", () => {
 
 it("lets the CPU work longer the slower the GPU was", () => {
   const [slower, slow] = [100, 2].map((times) => {
-    const pace = new Pace(5, 0.001);
+    const pace = new MeasuredPace(5, 0.001);
     pace.observe(1000, 1000, times);
     expect(pace.isSlow(1e6)).toBe(true);
     return pace.nextTurn();
   });
   expect(slower! / slow!).toBeCloseTo(50);
+});
+
+it("is counted where the result depends on it: after enough, and by the waste", () => {
+  const pace = new CountedPace();
+  pace.observe(60_000, 1);
+  expect(pace.isSlow()).toBe(false);
+  pace.observe(60_000, 1);
+  expect(pace.isSlow()).toBe(true);
+  pace.observe(120_000, 2000);
+  expect(pace.isSlow()).toBe(false);
+  expect(pace.nextTurn()).toBe(Infinity);
 });
 
 describe("slices", () => {

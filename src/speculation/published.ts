@@ -1,4 +1,4 @@
-import type { Loop } from "../loops/ir.ts";
+import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
 import { controlWords } from "../loops/kernels/control.ts";
 
 import { wgslName } from "../loops/kernels/names.ts";
@@ -16,7 +16,6 @@ import {
   tableWords,
 } from "../loops/kernels/published/layout.ts";
 import { mostUndone } from "../loops/kernels/published/recovery.ts";
-import { everyExpression } from "../loops/kernels/walk.ts";
 import { bind } from "./bind.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import type { EngineOutcome, Execution } from "./execution.ts";
@@ -71,7 +70,7 @@ export async function runPublished(
     const { next, ended } = await execution.onCpu(0, count);
     return { executed: next, ended, rounds: 0, misspeculated: 0, onCpu: next, plans: [], phases: null };
   }
-  const mayFallBack = options.fallback !== "never" && isInteger(execution.loop);
+  const mayFallBack = options.fallback !== "never" && !hasOpenRounding(execution.loop);
   const kernels = emitPublished(execution.loop);
   const compiled = await workspace.compile(execution.loop, Object.values(kernels));
   const names = Object.keys(kernels) as (keyof PublishedKernels)[];
@@ -121,12 +120,6 @@ function tablesFit({ limits }: GPUDevice, { loop, lengths, count }: Execution): 
   const { tracked } = keysOf(loop, (name) => lengths[name]!);
   const most = Math.min(limits.maxStorageBufferBindingSize, limits.maxBufferSize);
   return 4 * tableWords(tracked, count).all <= most;
-}
-
-/** Whether the CPU computes the loop to the bits that the GPU does, which may round floats in another way. */
-function isInteger(loop: Loop): boolean {
-  const variables = [...loop.carried, ...loop.reductions];
-  return ![...everyExpression(loop), ...variables].some(({ type }) => type === "f32");
 }
 
 type Pipelines = Readonly<Record<keyof PublishedKernels, LoopPipeline>>;

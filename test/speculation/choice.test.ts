@@ -10,6 +10,7 @@ const order = numbers(n, (i) => (i * 77 + 5) % n);
 
 afterEach(() => {
   vi.doUnmock("../../src/speculation/costs.ts");
+  vi.doUnmock("../../src/speculation/isSmall.ts");
   vi.resetModules();
 });
 
@@ -55,4 +56,43 @@ it("does not bring arrays home for a trial", async () => {
   const { first, second } = await execute({ ...free, launch: 0.001 }, n, true);
   expect(first.bytes.downloaded).toBe(0);
   expect(second.bytes).toEqual({ uploaded: 0, downloaded: 0 });
+});
+
+it.each([
+  [0, true],
+  [1000, false],
+])("asks no clock where the CPU rounds in another way, launches of %d ms", async (launch, small) => {
+  vi.resetModules();
+  vi.doMock("../../src/speculation/costs.ts", () => ({ costsOf: async () => ({ ...free, launch }) }));
+  vi.doMock("../../src/speculation/isSmall.ts", () => ({ isSmall: () => small }));
+  const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
+  const loop = loopFrom(
+    "a: Float32Array, p: Int32Array",
+    "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
+    "speculate(a)",
+  );
+  const device = await devices.newDevice();
+  const given = { arrays: { a: new Float32Array(n), p: order }, count: n };
+  const { statistics } = await expectSequential(loop, given, { device, fallback: "measured" });
+  expect(statistics.reason).toBe(small ? "the loop is small" : "the loop is large");
+  expect(statistics.onCpu).toBe(small ? n : 0);
+});
+
+it("takes a loop for large by its iterations, or by the elements that inner loops may go over", async () => {
+  const { isSmall } = await import("../../src/speculation/isSmall.ts");
+  const { loopFrom } = await import("./sourceLoops.ts");
+  const flat = loopFrom(
+    "a: Float32Array",
+    "for (let i = 0; i < 9; i++) { a[i] = a[i]! + 1; }",
+    "speculate(a)",
+  );
+  const nested = loopFrom(
+    "a: Float32Array",
+    "for (let i = 0; i < 9; i++) { for (let k = 0; k < 3; k++) { a[i] = a[i]! + 1; } }",
+    "speculate(a)",
+  );
+  expect(isSmall(flat, 1000, { a: 2 ** 24 })).toBe(true);
+  expect(isSmall(flat, 2 ** 22, { a: 10 })).toBe(false);
+  expect(isSmall(nested, 1000, { a: 10 })).toBe(true);
+  expect(isSmall(nested, 1000, { a: 2 ** 24 })).toBe(false);
 });

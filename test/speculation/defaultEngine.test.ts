@@ -5,7 +5,7 @@ import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
 import type * as Logged from "../../src/loops/kernels/logged.ts";
 import { runDefault } from "../../src/speculation/defaultEngine.ts";
 import type { Engine } from "../../src/speculation/execution.ts";
-import { Pace } from "../../src/speculation/pace.ts";
+import { MeasuredPace } from "../../src/speculation/pace.ts";
 import { resident } from "../../src/speculation/resident.ts";
 import type { SpeculateOptions } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
@@ -328,7 +328,7 @@ describe("a rule left out", () => {
 
 describe("the CPU, when it is faster", () => {
   /** Thinks so every other time it is asked. */
-  class Impatient extends Pace {
+  class Impatient extends MeasuredPace {
     #asked = 0;
     override isSlow = () => this.#asked++ % 2 === 1;
     override nextTurn = () => 0;

@@ -41,14 +41,16 @@ describe.each<[string, SpeculateOptions]>([
 
     let strikes = 0;
     for (const { kernel, sites } of device.belay.faultSites()) {
-      const site = sites[Math.floor(sites.length / 2)]!.id;
+      const values = sites.filter(({ kind }) => kind === "value");
+      const site = values[Math.floor(values.length / 2)]!.id;
       device.belay.arm({
         kernel,
         site,
         replica: 1,
         effect: { xor: 1 << 3 },
         workgroup: [0, 0, 0],
-        localIndex: 0,
+        // An iteration that accesses something.
+        localIndex: 17,
       });
       expect(await run(device, options)).toEqual(expected);
       strikes += await device.belay.strikes();
