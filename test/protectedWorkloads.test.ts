@@ -57,7 +57,7 @@ const programs: Record<string, fc.Arbitrary<Program>> = {
   reductionFloat: fc
     .record({ length: size(6000), seed })
     .map((options) => reduction.create({ ...options, type: "f32" })),
-  bitonicSort: fc.record({ length: size(1100), seed }).map(bitonicSort.create),
+  bitonicSort: fc.record({ length: size(2200), seed }).map(bitonicSort.create),
   histogram: fc.record({ samples: size(20_000), seed }).map(histogram.create),
   sobelFilter: fc.record({ width: size(40), height: size(20), seed }).map(sobelFilter.create),
   dct: fc.record({ blocksAcross: size(5), blocksDown: size(4), seed }).map(dct.create),
@@ -140,9 +140,9 @@ const struck: Record<string, Struck> = {
     program: bitonicSort.create({ length: 300 }),
     kernel: "sortBlocks",
     value: "max(low, high)",
-    store: { "intra+lds": "keys[group * BLOCK + i] = block[i]", "intra-lds": "block[at.y] = max(low, high)" },
+    store: { "intra+lds": "keys[at] = vec4u(block[first]", "intra-lds": "block[at.y] = max(low, high)" },
     signature: {
-      "intra+lds": "keys[group * BLOCK + i] = block[i]",
+      "intra+lds": "keys[at] = vec4u(block[first]",
       "intra-lds": "block[at.x] = min(low, high)",
     },
   },
