@@ -1,7 +1,7 @@
 /**
  * Measures what the hardened device costs the host: a hot loop of small dispatches on a plain and on a hardened device.
  *
- *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 5] [--json FILE]
+ *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 5] [--memory none] [--json FILE]
  *
  * Only the calls are timed, not the GPU's work. Both devices run the same loop in turn, and the fastest round counts:
  * what other programs do on the machine can only add to it.
@@ -9,13 +9,14 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
-import { harden } from "../src/index.ts";
+import { harden, type Policy } from "../src/index.ts";
 import { openGpu } from "../src/runtime/adapter.ts";
 
 const { values: flags } = parseArgs({
   options: {
     dispatches: { type: "string", default: "10000" },
     rounds: { type: "string", default: "10" },
+    memory: { type: "string", default: "none" },
     json: { type: "string" },
   },
 });
@@ -97,7 +98,8 @@ async function time(setup: Setup, loop: (setup: Setup, count: number) => void): 
 const opened = await openGpu();
 const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
 const plain = prepare(await newDevice());
-const hardened = prepare(await harden(await newDevice()));
+const memory = flags.memory as NonNullable<Policy["memory"]>;
+const hardened = prepare(await harden(await newDevice(), { memory }));
 const table = new Table({ head: ["loop", "plain us", "hardened us", "added us", "ratio"] });
 const results = [];
 for (const [name, loop] of Object.entries(loops)) {
@@ -111,5 +113,6 @@ for (const [name, loop] of Object.entries(loops)) {
   table.push([name, ...[before, after, after - before, after / before].map((value) => value.toFixed(2))]);
 }
 console.log(table.toString());
-if (flags.json) writeFileSync(flags.json, JSON.stringify({ adapter: opened.choice, results }, null, 2));
+if (flags.json)
+  writeFileSync(flags.json, JSON.stringify({ adapter: opened.choice, memory, results }, null, 2));
 opened.close();

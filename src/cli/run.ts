@@ -3,14 +3,15 @@ import { nameOf } from "../compiler/configurations.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import { describeFault, type Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
-import type { KernelReport } from "../runtime/hardenedDevice.ts";
+import type { KernelReport, Report } from "../runtime/hardenedDevice.ts";
+import { describeMemoryError } from "../runtime/memory/memoryFault.ts";
 import type { Policy } from "../runtime/policy.ts";
 import type { Workload } from "../runtime/workload.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io } from "./io.ts";
 import { loadWorkload } from "./loadWorkload.ts";
 import { newDevice } from "./newDevice.ts";
-import { addPolicyOptions, type PolicyFlags, policyOf } from "./options.ts";
+import { addPolicyOptions, memoryOption, type PolicyFlags, policyOf } from "./options.ts";
 import { findDifference, runUnlessRefused, runWorkload } from "./runWorkload.ts";
 import { alignColumns } from "./table.ts";
 
@@ -27,10 +28,13 @@ export interface RunResult {
   /** Results were not released, because a detected fault may have reached them. */
   readonly refused: boolean;
   readonly faults: readonly Fault[];
+  /** What was found in protected memory; absent without. */
+  readonly memory?: Report["memory"];
+  readonly memoryFaults: Report["memoryFaults"];
   readonly kernels: readonly KernelReport[];
 }
 
-interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "strict">> {
+interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" | "strict">> {
   readonly json: boolean;
 }
 
@@ -43,6 +47,7 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
     )
     .argument("<module>", "TypeScript or JavaScript module");
   return addPolicyOptions(command)
+    .addOption(memoryOption())
     .addOption(
       new Option("--on-fault <reaction>", "run again, hold results back, or report only")
         .choices(["recover", "throw", "report"])
@@ -51,8 +56,9 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
     .option("--strict", "refuse kernels that would not be covered in full", false)
     .option("--json", "print the verdict as JSON", false)
     .action(async (path: string, flags: Flags) => {
-      const { onFault, strict, json } = flags;
-      const result = await runTwice(await loadWorkload(path), { ...policyOf(flags), onFault, strict });
+      const { onFault, memory, strict, json } = flags;
+      const policy = { ...policyOf(flags), onFault, memory, strict };
+      const result = await runTwice(await loadWorkload(path), policy);
       io.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : render(result, io));
       finish(result.ok ? exitStatus.ok : exitStatus.failed);
     });
@@ -67,18 +73,20 @@ async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> 
   const native = await newDevice(opened);
   const device = await harden(native, policy);
   const actual = await runUnlessRefused(workload, device);
-  const { kernels, faults } = await device.belay.report();
+  const { kernels, faults, memory, memoryFaults } = await device.belay.report();
   native.destroy();
 
   const difference = actual && findDifference(expected, actual);
   return {
-    ok: actual !== undefined && difference === undefined && faults.length === 0,
+    ok: actual !== undefined && difference === undefined && faults.length + memoryFaults.length === 0,
     adapter: opened.choice,
     policy,
     outputs: Object.fromEntries(Object.entries(expected).map(([name, view]) => [name, view.byteLength])),
     ...(difference !== undefined && { difference }),
     refused: actual === undefined,
     faults,
+    ...(memory && { memory }),
+    memoryFaults,
     kernels,
   };
 }
@@ -94,10 +102,12 @@ function render(result: RunResult, io: Io): string {
   return [
     verdictOf(result, color),
     ...result.faults.map((fault) => `  ${describeFault(fault)} (${fault.outcome})`),
+    ...result.memoryFaults.map((fault) => `  ${describeMemoryError(fault)} (${fault.outcome})`),
     "",
     alignColumns([
       ["results", sizes.join(", ")],
       ["adapter", result.adapter.description],
+      ...(result.memory ? [["memory", describeMemory(result.memory)]] : []),
     ]),
     "",
     "Kernels",
@@ -106,9 +116,15 @@ function render(result: RunResult, io: Io): string {
   ].join("\n");
 }
 
+function describeMemory({ scheme, buffers, corrected, correctedLoads, held }: NonNullable<Report["memory"]>) {
+  const count = buffers.length === 1 ? "1 buffer" : `${buffers.length} buffers`;
+  return `${scheme}, ${count} left, ${corrected + correctedLoads} corrections, ${held} bytes for check words`;
+}
+
 function verdictOf(result: RunResult, color: ReturnType<typeof colorsFor>): string {
   if (result.refused) return color.red("A fault was detected, and the results were held back.");
   if (result.difference) return color.red(`The protected run differs: ${result.difference}.`);
-  if (result.faults.length > 0) return color.red("The runs agree, but faults were detected.");
+  if (result.faults.length + result.memoryFaults.length > 0)
+    return color.red("The runs agree, but faults were detected.");
   return color.green("The runs agree byte for byte, and no fault was detected.");
 }

@@ -1,4 +1,5 @@
 import { BelayFaultError } from "../runtime/fault.ts";
+import { BelayMemoryError } from "../runtime/memory/memoryFault.ts";
 import type { Workload } from "../runtime/workload.ts";
 import { CommandFailure, messageOf } from "./failure.ts";
 
@@ -36,7 +37,8 @@ export async function runUnlessRefused(workload: Workload, device: GPUDevice): P
   try {
     return await runWorkload(workload, device);
   } catch (error) {
-    if (error instanceof CommandFailure && error.cause instanceof BelayFaultError) return undefined;
+    const cause = error instanceof CommandFailure ? error.cause : undefined;
+    if (cause instanceof BelayFaultError || cause instanceof BelayMemoryError) return undefined;
     throw error;
   }
 }
