@@ -1,10 +1,14 @@
+import type { SchemeName } from "../codes/scheme.ts";
 import { type Configuration, nameOf } from "../compiler/configurations.ts";
 import type { Check, Pairing, Redundancy } from "../compiler/contract.ts";
 
 /** How programs are protected in a part of a campaign. */
 export interface CampaignConfiguration {
   readonly name: string;
-  readonly policy: Omit<Configuration, "redundancy"> & { readonly redundancy: Redundancy };
+  readonly policy: Omit<Configuration, "redundancy"> & {
+    readonly redundancy: Redundancy;
+    readonly memory?: SchemeName;
+  };
 }
 
 /** Nothing is protected. Belongs to every campaign: without it nobody knows what the faults would have done. */
@@ -13,13 +17,14 @@ export const unprotected: CampaignConfiguration = {
   policy: { redundancy: "none", check: "signature", channel: "auto", pairing: "adjacent" },
 };
 
-/** The configurations of a campaign, the unprotected one first. */
+/** The configurations of a campaign, the unprotected one first; codes for memory stand alone, without redundancy. */
 export function campaignConfigurations(options: {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
+  readonly memory?: readonly SchemeName[];
 }): CampaignConfiguration[] {
-  const { flavors, checks, pairing } = options;
+  const { flavors, checks, pairing, memory = [] } = options;
   const named = flavors.flatMap((redundancy) =>
     checks.map((check) => {
       const place = redundancy === "inter" ? "adjacent" : pairing;
@@ -27,5 +32,9 @@ export function campaignConfigurations(options: {
       return { name: nameOf(policy), policy };
     }),
   );
-  return [unprotected, ...named];
+  const coded = memory.map((scheme) => ({
+    name: scheme,
+    policy: { ...unprotected.policy, memory: scheme },
+  }));
+  return [unprotected, ...named, ...coded];
 }

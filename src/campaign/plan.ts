@@ -54,7 +54,8 @@ export function strataOf(
 
 /** Whether a configuration claims to detect faults in a structure. */
 export function isInside(configuration: CampaignConfiguration, structure: StruckStructure): boolean {
-  const { redundancy, pairing } = configuration.policy;
+  const { redundancy, pairing, memory } = configuration.policy;
+  if (structure === "memory") return memory !== undefined;
   if (redundancy === "none") return false;
   return coveredBy({ redundancy, pairing }).has(structure as never);
 }

@@ -1,10 +1,9 @@
-import { unprotected } from "./configurations.ts";
 import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./faultModel.ts";
 import type { Injected } from "./injections.ts";
 import { classify } from "./outcome.ts";
 import { injectionName, type Stratum, stratumName } from "./plan.ts";
 import { digest } from "./random.ts";
-import type { InjectionRecord, UnitRecord } from "./records.ts";
+import type { InjectionRecord, Settings, UnitRecord } from "./records.ts";
 import type { Results } from "./results.ts";
 
 /** One injection to be done. */
@@ -33,7 +32,7 @@ export function missingInjections(results: Results): Batch[] {
       const planned = missing.get(stratum.unit) ?? [];
       missing.set(stratum.unit, planned);
       for (let number = shard.index; number < progress.quota; number += shard.count) {
-        if (!done.has(number)) planned.push(plan(stratum, name, number, settings.seed));
+        if (!done.has(number)) planned.push(plan(stratum, name, number, settings));
       }
     }
   }
@@ -42,10 +41,11 @@ export function missingInjections(results: Results): Batch[] {
     .map(([unit, planned]) => ({ unit, planned: planned.sort((a, b) => a.number - b.number) }));
 }
 
-function plan(stratum: Stratum, name: string, number: number, seed: number): Planned {
+function plan(stratum: Stratum, name: string, number: number, { seed, configurations }: Settings): Planned {
   const { unit, kernel, structure, models } = stratum;
   const injection = injectionName(seed, name, number);
-  const replicas = unit.configuration === unprotected.name ? 1 : 2;
+  const { policy } = configurations.find(({ name }) => name === unit.configuration)!;
+  const replicas = policy.redundancy === "none" ? 1 : 2;
   const struck = () => unit.kernels.find((each) => each.kernel === kernel)!;
   const drawn =
     structure === "memory"

@@ -19,16 +19,12 @@ export interface ReadyProgram {
 }
 
 /** `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it could be struck. */
-export async function makeReady(
-  { runs }: CampaignProgram,
-  device: GPUDevice,
-  strike?: Strike,
-): Promise<ReadyProgram> {
+export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?: Strike): ReadyProgram {
   if (typeof runs === "function") return { run: () => runs(device), buffers: [] };
   const made: GPUBuffer[] = [];
   const prepared = runs.prepare(remembering(device, made));
   const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
-  const initial = await copiesOf(device, buffers);
+  const initial = copiesOf(device, buffers);
   const submit = (encode: (encoder: GPUCommandEncoder) => void) => {
     const encoder = device.createCommandEncoder();
     encode(encoder);
@@ -37,7 +33,7 @@ export async function makeReady(
   // What an earlier run left would stand where a fault keeps this one from storing, and be right.
   const restore = (encoder: GPUCommandEncoder) => {
     for (const [i, buffer] of buffers.entries()) {
-      encoder.copyBufferToBuffer(initial[i]!.copy, 0, buffer, 0, wholeWords(buffer));
+      encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
     }
   };
   return {
@@ -47,7 +43,7 @@ export async function makeReady(
       if (resting && strike) {
         const { buffer, byteOffset, mask } = resting;
         submit(restore);
-        await strike(buffers[buffer]!, byteOffset, initial[buffer]!.words[byteOffset / 4]!, mask);
+        await strike(buffers[buffer]!, byteOffset, mask);
         submit((encoder) => prepared.encode(encoder));
       } else {
         submit((encoder) => {
@@ -61,7 +57,7 @@ export async function makeReady(
 }
 
 /** Flips bits of one word of a buffer, once all work before is done and verified. */
-export type Strike = (buffer: GPUBuffer, byteOffset: number, word: number, mask: number) => Promise<void>;
+export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
 
 /** The device, for a program whose buffers shall be kept in `made`, ready to be copied from and to. */
 function remembering(device: GPUDevice, made: GPUBuffer[]): GPUDevice {
@@ -78,24 +74,15 @@ function remembering(device: GPUDevice, made: GPUBuffer[]): GPUDevice {
 
 const wholeWords = ({ size }: GPUBuffer) => size - (size % 4);
 
-/** What buffers hold: copies on the device, and on the host. */
-async function copiesOf(device: GPUDevice, buffers: readonly GPUBuffer[]) {
+/** Copies of what buffers hold. */
+function copiesOf(device: GPUDevice, buffers: readonly GPUBuffer[]): GPUBuffer[] {
   const encoder = device.createCommandEncoder();
   const copies = buffers.map((buffer) => {
     const size = wholeWords(buffer);
     const copy = device.createBuffer({ size, usage: flags.bufferCopySrc | flags.bufferCopyDst });
-    const staging = device.createBuffer({ size, usage: flags.bufferMapRead | flags.bufferCopyDst });
     encoder.copyBufferToBuffer(buffer, 0, copy, 0, size);
-    encoder.copyBufferToBuffer(buffer, 0, staging, 0, size);
-    return { copy, staging };
+    return copy;
   });
   device.queue.submit([encoder.finish()]);
-  return Promise.all(
-    copies.map(async ({ copy, staging }) => {
-      await staging.mapAsync(flags.mapRead);
-      const words = new Uint32Array(staging.getMappedRange().slice(0));
-      staging.destroy();
-      return { copy, words };
-    }),
-  );
+  return copies;
 }

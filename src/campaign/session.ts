@@ -4,6 +4,7 @@ import { requestFullDevice } from "../runtime/adapterDevice.ts";
 import { BelayFaultError, describeFault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice, Report } from "../runtime/hardenedDevice.ts";
+import { BelayMemoryError, describeMemoryError } from "../runtime/memory/memoryFault.ts";
 import { UnverifiedError } from "../runtime/unverified.ts";
 import type { Outputs } from "../runtime/workload.ts";
 import type { CampaignConfiguration } from "./configurations.ts";
@@ -16,6 +17,9 @@ import type { ControlRecord, UnitRecord } from "./records.ts";
 
 /** Something that the replicas share (see `outsideSphere`). */
 const outsideSphereCode = "BELAY210";
+
+/** What keeps results from being released. */
+const refusals = [BelayFaultError, BelayMemoryError, UnverifiedError];
 
 /** Where a struck run's outputs differ from those of a clean one. */
 export interface OutputDifference {
@@ -58,6 +62,10 @@ export class Session {
       this.#lost = `the device is lost: ${message}`;
     });
     device.belay.on("detection", (detection) => this.#disagreements.push(describeFault(detection)));
+    device.belay.on("memoryFault", (error) => this.#disagreements.push(describeMemoryError(error)));
+    device.belay.on("corrected", ({ count }) => {
+      this.#corrections += count;
+    });
     device.belay.on("unverified", ({ kernel, cause }) => this.#disagreements.push(`${kernel}: ${cause}`));
   }
 
@@ -111,11 +119,12 @@ export class Session {
     configuration: CampaignConfiguration,
     opened: OpenedGpu,
   ): Promise<Session> {
-    const native = await newDevice(opened);
-    const device = await harden(native, { ...configuration.policy, onFault: "recover", injectFaults: true });
-    const ready = await makeReady(program, device, async (buffer, byteOffset, word, mask) => {
+    const device = await harden(await newDevice(opened), {
+      ...{ ...configuration.policy, onFault: "recover", injectFaults: true },
+    });
+    const ready = makeReady(program, device, async (buffer, byteOffset, mask) => {
       await device.belay.verify();
-      native.queue.writeBuffer(buffer, byteOffset, Uint32Array.of((word ^ mask) >>> 0));
+      device.belay.flip(buffer, byteOffset, mask);
     });
     return new Session(device, ready, await ready.run());
   }
@@ -162,8 +171,7 @@ export class Session {
       difference = findDifference(this.#expected, outputs);
       results = difference ? "wrong" : "right";
     } catch (thrown) {
-      if (!(thrown instanceof BelayFaultError || thrown instanceof UnverifiedError))
-        error = messageOf(thrown);
+      if (!refusals.some((Refusal) => thrown instanceof Refusal)) error = messageOf(thrown);
     }
     const { strikes, hung } = fault && !resting ? await belay.observed() : { strikes: 1, hung: false };
     belay.disarm();
@@ -183,7 +191,7 @@ async function count(
   opened: OpenedGpu,
 ): Promise<StruckKernel[]> {
   const device = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
-  const ready = await makeReady(program, device);
+  const ready = makeReady(program, device);
   try {
     return await profileOf(device, () => ready.run());
   } finally {
@@ -202,7 +210,7 @@ async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu
     gpuError ??= event.error.message;
   });
   try {
-    const ready = await makeReady({ name, ...program }, device);
+    const ready = makeReady({ name, ...program }, device);
     const [expected] = await timed(() => ready.run());
     const [again, milliseconds] = await timed(() => ready.run());
     await device.queue.onSubmittedWorkDone();

@@ -10,6 +10,7 @@ import {
 } from "../campaign/faultModel.ts";
 import type { Settings, Shard } from "../campaign/records.ts";
 import { summarize } from "../campaign/summary.ts";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { Configuration } from "../compiler/configurations.ts";
 import type { Check, Pairing } from "../compiler/contract.ts";
 import { count, namesFrom } from "./benchOptions.ts";
@@ -26,6 +27,7 @@ interface Flags {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
+  readonly memory: readonly SchemeName[];
   readonly models: readonly FaultModel[];
   readonly structures: readonly StruckStructure[];
   readonly margin: number;
@@ -43,6 +45,7 @@ interface Flags {
 
 const flavors = ["intra+lds", "intra-lds", "inter"] as const;
 const checks = ["signature", "store"] as const;
+const memorySchemes = Object.keys(schemes) as SchemeName[];
 
 /** `belay campaign`: injects faults, and measures which are detected. */
 export function campaignCommand(io: Io, finish: (status: number) => void): Command {
@@ -59,6 +62,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addOption(list("--flavors <flavors>", "protections to measure beside none", flavors, flavors))
     .addOption(list("--checks <checks>", "when replicas are compared", checks, ["signature"]))
     .addOption(pairingOption())
+    .addOption(list("--memory <schemes>", "codes that protect memory, without redundancy", memorySchemes, []))
     .addOption(list("--models <models>", "how faults change what they strike", faultModels, faultModels))
     .addOption(list("--structures <structures>", "what faults strike", struckStructures, struckStructures))
     .option("--margin <rate>", "how far an interval may reach to each side, such as 1%", rate, 0.01)
@@ -106,11 +110,11 @@ export function programsModule(): URL {
 }
 
 async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
-  const { flavors, checks, pairing, structures, models, margin, minimum, confidence, seed } = flags;
+  const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
   const programs = await Promise.all(namesOf(workload).map(programNamed));
   return {
     programs: programs.map(({ name, digest }) => ({ name, digest })),
-    configurations: campaignConfigurations({ flavors, checks, pairing }),
+    configurations: campaignConfigurations({ flavors, checks, pairing, memory }),
     ...{ structures, models, margin, bound: flags.bound ?? margin, minimum, confidence, seed },
   };
 }
@@ -159,7 +163,7 @@ const list = <Name extends string>(
 ) =>
   new Option(flags, `${what}: some of ${known.join(", ")}`)
     .argParser((text) => namesFrom(text, known))
-    .default(standard, standard.length === known.length ? "all" : standard.join(","));
+    .default(standard, standard.length === known.length ? "all" : standard.join(",") || "none");
 
 /** A rate such as `1%` or `0.01`. */
 function rate(text: string): number {
