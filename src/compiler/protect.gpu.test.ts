@@ -26,6 +26,15 @@ describe.each(featureKernels.map((kernel, row) => ({ ...kernel, row })))("$name"
       await expectSameBits(kernel, result);
     },
   );
+
+  const unprotected = { redundancy: "none" } as const;
+  it.each(sample([unprotected, ...exchanging], row, 1))(
+    "$redundancy, $check, $pairing: same bits where faults can strike, or are counted",
+    async (configuration) => {
+      for (const injectFaults of [true, "profile"] as const)
+        await expectSameBits(kernel, guarded(kernel, { ...configuration, injectFaults }));
+    },
+  );
 });
 
 /** Their replicas would have to wait for each other before the end, wherever they are not lanes of one subgroup. */
