@@ -5,7 +5,7 @@ import { Workspace } from "../speculation/workspace.ts";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";
 import { type LoopProgram, ProgramRuns } from "./programRuns.ts";
-import type { Argument, Executor, SpeculatedFunction } from "./speculatedFunction.ts";
+import type { Executor, SpeculatedFunction } from "./speculatedFunction.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 
 /** What executes the loops on the GPU. */
@@ -55,32 +55,24 @@ export async function measureVariant(
   /** One call; `keep` leaves the arrays on the GPU, where they are before. */
   const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {
     const parameters = programRuns.next();
-    const arrays = new Map(
-      parameters.flatMap((each) => (typeof each === "number" ? [] : [[each, resident(each)] as const])),
-    );
+    const arrays = parameters.flatMap((each) => (keep && typeof each !== "number" ? [resident(each)] : []));
     statistics = [];
     const execute: Executor = async (call) => {
-      const kept = Object.entries(call.arrays).map(([name, array]) => [
-        name,
-        (keep && arrays.get(array as Exclude<Argument, number>)) || array,
-      ]);
-      const result = await speculate({ ...call, arrays: Object.fromEntries(kept) }, { ...options, ...more });
+      const result = await speculate(call, { ...options, ...more });
       statistics.push(result.statistics);
       attempt.signal.throwIfAborted();
       return result;
     };
     if (keep) {
       const moved = { uploaded: 0, downloaded: 0 };
-      for (const array of arrays.values()) array.upload(Workspace.of(device), moved);
+      for (const array of arrays) array.upload(Workspace.of(device), moved);
       await device.queue.onSubmittedWorkDone();
     }
     const start = performance.now();
     await run(execute, parameters);
     const milliseconds = performance.now() - start;
-    if (keep) {
-      for (const array of arrays.values()) await array.read();
-      for (const array of arrays.values()) array.giveBack();
-    }
+    for (const array of arrays) await array.read();
+    for (const array of arrays) array.release();
     programRuns.check();
     return milliseconds;
   };

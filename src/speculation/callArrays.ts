@@ -96,7 +96,7 @@ export class CallArrays {
 
   /** Takes what the host has as the truth: the device is lost. */
   forgetDevice(): void {
-    for (const { resident } of this.#arrays) resident.release();
+    for (const { resident } of this.#arrays) resident.drop();
   }
 
   /** The error that says what was lost with the device. */

@@ -16,6 +16,13 @@ interface Range {
   readonly end: number;
 }
 
+const kept = new WeakMap<LoopData, Resident>();
+
+/** The array as one that stays on the GPU, if the program has asked for that. */
+export function residentOf(array: LoopData | Resident): LoopData | Resident {
+  return array instanceof Resident ? array : (kept.get(array) ?? array);
+}
+
 /**
  * An array that stays on the GPU from one loop to the next, and moves only when the other side has changed it. Between loops the
  * program reads it with {@link read} and changes it with {@link write}.
@@ -53,8 +60,14 @@ export class Resident<Data extends LoopData = LoopData> {
     this.hostChanged({ start: start * bytes, end: (start + values.length) * bytes });
   }
 
-  /** Frees the memory on the device. What loops changed since the last {@link read} is lost. */
+  /** Frees the memory on the device, where the array stays no longer. What loops changed since the last {@link read} is lost. */
   release(): void {
+    kept.delete(this.#host);
+    this.drop();
+  }
+
+  /** Frees the memory on the device, and takes the array itself as the truth. */
+  drop(): void {
     this.#buffer?.destroy();
     this.#forget();
   }
@@ -149,9 +162,15 @@ interface PendingDownload {
   take(bytes: Uint8Array): number;
 }
 
-/** Keeps an array on the GPU between loops; see {@link Resident}. */
+/**
+ * Keeps an array on the GPU between loops, also those of translated functions that are given the array itself, until it is released; see
+ * {@link Resident}.
+ */
 export function resident<Data extends LoopData>(array: Data): Resident<Data> {
-  return new Resident(array);
+  const known = kept.get(array) as Resident<Data> | undefined;
+  const result = known ?? new Resident(array);
+  kept.set(array, result);
+  return result;
 }
 
 /** As {@link download}, for arrays that nobody can compute again. */

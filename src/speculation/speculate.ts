@@ -5,7 +5,7 @@ import { whyNot } from "./eligibility.ts";
 import type { Engine } from "./execution.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
 import type { PublishedOptions } from "./published.ts";
-import { Resident, rescue } from "./resident.ts";
+import { Resident, rescue, residentOf } from "./resident.ts";
 import { Workspace } from "./workspace.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -89,8 +89,10 @@ export function useDevice(device: GPUDevice | null): void {
  * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when the device fails with data that
  * only it had, or an array got another length meanwhile.
  */
-export async function speculate(call: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
+export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
   const device = options.device ?? usedDevice;
+  const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
+  const call = { ...given, arrays: Object.fromEntries(arrays) };
   const hosts = Object.fromEntries(
     Object.entries(call.arrays).map(([name, array]) => [
       name,

@@ -253,13 +253,34 @@ describe("iterations that only the CPU can execute", () => {
 describe("resident arrays", () => {
   it("move only when one side has changed them", async () => {
     const device = await devices.newDevice();
-    const arrays = { a: resident(values()), p: resident(order), q: resident(order) };
+    const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
     const first = await expectSequential(update, { arrays, count: n }, { device });
     expect(first.statistics.bytes).toEqual({ uploaded: 12 * n, downloaded: 0 });
     await arrays.a.write([1, 2, 3], 10);
     const second = await expectSequential(update, { arrays, count: n }, { device });
     expect(second.statistics.bytes).toEqual({ uploaded: 12, downloaded: 0 });
     for (const array of Object.values(arrays)) array.release();
+  });
+
+  it("are known by the array itself, as translated functions have it, until they are released", async () => {
+    const device = await devices.newDevice();
+    const [a, q] = [values(), order.slice()];
+    const kept = [resident(a), resident(q)] as const;
+    const arrays = { a: kept[0], p: order, q };
+    const expected = { uploaded: 12 * n, downloaded: 0 };
+    expect((await expectSequential(update, { arrays, count: n }, { device })).statistics.bytes).toEqual(
+      expected,
+    );
+    // `a` and `q` are there.
+    const second = await expectSequential(
+      update,
+      { arrays: { ...arrays, a: resident(a) }, count: n },
+      { device },
+    );
+    expect(second.statistics.bytes).toEqual({ uploaded: 4 * n, downloaded: 0 });
+    for (const array of kept) array.release();
+    const third = await expectSequential(update, { arrays: { a, p: order, q }, count: n }, { device });
+    expect(third.statistics.bytes).toEqual({ uploaded: 12 * n, downloaded: 4 * n });
   });
 });
 
