@@ -88,6 +88,14 @@ export class AccessFunctions {
     return this.#granules.words(variable, scheme, sizeOf(this.#program.declaredTypeOf(variable)));
   }
 
+  /** Whether a place is in granules that the kernel has loaded at its start. */
+  isKept(expression: Expression): boolean {
+    const { variable, type, address } = this.#open(expression);
+    const { granuleBytes } = this.#kernel.checked.get(variable.name)!.scheme;
+    const end = (address.at + sizeOf(type)) / granuleBytes;
+    return addressSpaceOf(variable) === "uniform" && address.terms.length === 0 && end <= mostKeptGranules;
+  }
+
   load(expression: Expression, kind: LoadKind): AccessFunction {
     const place = this.#open(expression);
     const reader = new ValueReader(this.#codeOf(place, kind));

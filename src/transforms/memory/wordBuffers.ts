@@ -208,7 +208,7 @@ export class WordBuffers {
   #load(expression: Expression, isUniform: boolean): Expression {
     const { access } = this.#options;
     const { expression: make } = quote(expression.span);
-    const group = isUniform ? undefined : this.#group;
+    const group = isUniform || access.isKept(expression) ? undefined : this.#group;
     const call = (kind: LoadKind, args?: readonly Expression[]) => {
       const { name, indices } = access.load(expression, kind);
       const own =
