@@ -13,12 +13,15 @@ export interface FlipOutcome {
 }
 
 export interface FlipCounts {
-  /** Code words that were struck: half of them while nobody used them, half of them before the program ran. */
+  /** Code words that were struck. */
   readonly struck: number;
   /** Of these, those that were found and corrected, or found uncorrectable; a kernel may find one more than once. */
   readonly corrected: number;
   readonly uncorrectable: number;
-  /** Runs of the program on struck memory, and those of them with other outputs. */
+  /**
+   * Runs of the program on struck memory, and those of them with other outputs. Half of what can be corrected is struck before
+   * a run; what can't might be an index, and the program might never end.
+   */
   readonly runs: number;
   readonly different: number;
   /** Errors that were found after all had been put right. */
@@ -101,7 +104,7 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
     const strikes = strikesIn(granules, granuleBytes / 4, most, bits, random);
     flips.flip(buffer, strikes);
     const found = await finds(async () => {
-      if (turn % 2 === 1) {
+      if (turn % 2 === 1 && bits === 1 && corrects) {
         total.runs++;
         if (!(await run())) total.different++;
       }

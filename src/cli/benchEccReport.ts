@@ -146,7 +146,7 @@ function flipSection({ programs }: EccRun): Section[] {
     {
       kind: "table",
       title: "Bits flipped at rest",
-      lead: "Code words struck by one bit flip, or two; half of them were found by a pass over memory, half of them after the program had run on them. What a kernel loads twice it finds twice.",
+      lead: "Code words struck by one bit flip, or two. Half of what can be corrected was struck before the program ran; a pass over all memory found the rest. What a kernel loads twice it finds twice.",
       columns: [
         { label: "Program" },
         { label: "Code" },
