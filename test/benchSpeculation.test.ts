@@ -37,6 +37,7 @@ describe("belay bench speculation", () => {
   it("refuses loops and sizes that do not exist", async () => {
     for (const option of [
       ["--only", "nothing"],
+      ["--variants", "everything"],
       ["--growth", "31"],
       ["--threads", "0"],
       ["--size", "huge"],

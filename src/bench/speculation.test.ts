@@ -11,6 +11,18 @@ const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
 });
 
 describe("measurements of loops", () => {
+  it("leave out what is not asked for", async () => {
+    const { programs, ok } = await measureSpeculation({
+      newDevice: () => new Promise(() => {}),
+      programs: [program("short", async () => {})],
+      growth: [],
+      ...{ runs: 1, threads: 1, seconds: 5, variants: ["threads"] },
+      progress: () => {},
+    });
+    expect(programs[0]).toMatchObject({ threads: { right: true }, variants: {} });
+    expect(ok).toBe(true);
+  });
+
   it("go on after a loop that never ends, and tell of each as it is done", async () => {
     const told: SpeculationProgram[] = [];
     const { ok, programs } = await measureSpeculation({

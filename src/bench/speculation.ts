@@ -28,6 +28,8 @@ export interface SpeculationOptions {
   readonly growth: readonly MeasuredProgram[];
   readonly runs: number;
   readonly threads: number;
+  /** What is measured besides C and JavaScript; everything unless given. */
+  readonly variants?: readonly (Variant | "threads")[] | undefined;
   /** What one variant of one program may take; it is given up, and counts as failed, when it takes longer. */
   readonly seconds: number;
   readonly progress: (doing: string) => void;
@@ -41,7 +43,8 @@ export interface SpeculationProgram {
   readonly iterations: number;
   readonly javascript: TimedRuns | Failed;
   readonly c: Times | Failed;
-  readonly threads: (TimedRuns & { readonly misspeculation: number; readonly right: boolean }) | Failed;
+  /** Missing where it was not to be measured, as the other variants. */
+  readonly threads?: (TimedRuns & { readonly misspeculation: number; readonly right: boolean }) | Failed;
   readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
 }
 
@@ -74,16 +77,18 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
 /** Whether all results were right; that of a loop without checks, which nothing promises, does not count. */
 export function isRight({ javascript, threads, variants }: SpeculationProgram): boolean {
   const promised = Object.entries(variants).filter(([variant]) => variant !== "unchecked");
-  const isMeasured = (measured: object) => !("failed" in measured);
-  return [threads, ...promised.map(([, measured]) => measured)].every(
-    (measured) => isMeasured(javascript) && "right" in measured && measured.right,
+  return (
+    !("failed" in javascript) &&
+    [...(threads ? [threads] : []), ...promised.map(([, measured]) => measured)].every(
+      (measured) => "right" in measured && measured.right,
+    )
   );
 }
 
 async function measureProgram(
   { name, size, create, run, load, compiled }: MeasuredProgram,
   chosen: readonly Variant[],
-  { newDevice, runs, threads, seconds, progress }: SpeculationOptions,
+  { newDevice, runs, threads, seconds, progress, variants: wanted }: SpeculationOptions,
 ): Promise<SpeculationProgram> {
   const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
   const measure = <T>(what: string, work: (attempt: Attempt) => Promise<T>): Promise<T | Failed> => {
@@ -104,11 +109,14 @@ async function measureProgram(
     summarize(compiled(program.inputs(), runs).map((seconds) => 1000 * seconds)),
   );
   const loaded = load();
-  const onThreads = await measure("threads", async (attempt) =>
-    measureThreads(program, await loaded, threads, runs, attempt),
-  );
+  const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? true;
+  const onThreads = isWanted("threads")
+    ? await measure("threads", async (attempt) =>
+        measureThreads(program, await loaded, threads, runs, attempt),
+      )
+    : undefined;
   const measured: Partial<Record<Variant, Measured | Failed>> = {};
-  for (const variant of chosen) {
+  for (const variant of chosen.filter(isWanted)) {
     measured[variant] = await measure(variant, async (attempt) => {
       const device = await newDevice();
       attempt.signal.addEventListener("abort", () => device.destroy());
@@ -120,7 +128,8 @@ async function measureProgram(
     });
   }
   const { iterations } = program;
-  return { name, size, iterations, javascript, c, threads: onThreads, variants: measured };
+  const besides = onThreads ? { threads: onThreads } : {};
+  return { name, size, iterations, javascript, c, ...besides, variants: measured };
 }
 
 async function measureThreads(

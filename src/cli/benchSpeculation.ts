@@ -9,6 +9,7 @@ import * as gatherScatter from "../../workloads/loops/gatherScatter.ts";
 import { type LoopEntry, loops } from "../../workloads/loops/index.ts";
 import { loadSpeculated } from "../bench/speculatedFunction.ts";
 import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
+import { type Variant, variants } from "../bench/speculationVariant.ts";
 import { renderPage } from "../report/page.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
@@ -38,6 +39,7 @@ interface Flags {
   readonly threads: number;
   readonly seconds: number;
   readonly only?: readonly string[];
+  readonly variants?: readonly (Variant | "threads")[];
   readonly growth: readonly number[] | undefined;
   readonly out: string;
   readonly json?: string | true;
@@ -59,6 +61,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
     .option("--seconds <count>", "seconds after which one variant of one loop is given up", count, 60)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
+    .option("--variants <names>", "some of what is measured besides C and JavaScript", variantsFrom)
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
     .option("--out <directory>", "where the report and the result go", "belay-report")
     .option("--json [file]", "print the result as JSON, or write it there")
@@ -81,7 +84,7 @@ async function writeRun(run: SpeculationRun, { out, json }: Flags): Promise<stri
 }
 
 async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
-  const { size, runs, threads, seconds, only, growth } = flags;
+  const { size, runs, threads, seconds, only, variants, growth } = flags;
   using opened = await openGpu();
   const progress = ora({
     stream: io.stderr as NodeJS.WriteStream,
@@ -110,7 +113,7 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           chosen.map((entry) => programOf(entry, each, entry[each], directory)),
         ),
         growth: bits.map((bit) => growingProgram(bit, directory)),
-        ...{ runs, threads, seconds },
+        ...{ runs, threads, seconds, variants },
         progress: (doing) => {
           progress.text = doing;
         },
@@ -157,6 +160,9 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
     gatherScatter.create({ length: 2 ** bits, rate: 0.001 }) as ReturnType<LoopEntry["small"]>;
   return programOf(entry, `2^${bits}`, create, directory);
 }
+
+const variantsFrom = (text: string) =>
+  namesFrom(text, [...(Object.keys(variants) as (keyof typeof variants)[]), "unchecked", "threads"]);
 
 const programsFrom = (text: string) =>
   namesFrom(

@@ -214,7 +214,7 @@ function misspeculationTable(programs: readonly SpeculationProgram[]): TableSect
           if (!isMeasured(measured)) return [{ text: "" }, { text: "" }];
           return [{ text: percent(measured.misspeculation) }, { text: String(measured.rounds) }];
         }),
-        { text: "misspeculation" in threads ? percent(threads.misspeculation) : "" },
+        { text: threads && "misspeculation" in threads ? percent(threads.misspeculation) : "" },
         { text: isMeasured(variants.default) ? percent(variants.default.onCpu) : "" },
       ];
     }),
@@ -356,7 +356,7 @@ function problemsOf(program: SpeculationProgram): Cell[][] {
   const { javascript, threads, variants } = program;
   const all: [string, object][] = [
     ["JavaScript", javascript],
-    ["threads", threads],
+    ...(threads ? [["threads", threads] as [string, object]] : []),
     ...Object.entries(variants),
   ];
   return all.flatMap(([name, measured]): Cell[][] => {
