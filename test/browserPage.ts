@@ -42,7 +42,9 @@ export async function strike(policy: Policy) {
   await program.workload(device);
   const [kernel] = device.belay.faultSites();
   const source = program.kernelSources.sobel!;
-  const site = kernel!.sites.find(({ span }) => source.startsWith("packed(0.5", span.start))!;
+  const site = kernel!.sites.find(
+    ({ kind, span }) => kind === "value" && source.startsWith("packed(0.5", span.start),
+  )!;
   const fault: ArmedFault = {
     ...{ kernel: kernel!.kernel, site: site.id, effect: { xor: 1 << 22 } },
     ...{ replica: 0, workgroup: [0, 0, 0], localIndex: 1 },

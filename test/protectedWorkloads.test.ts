@@ -219,7 +219,7 @@ function arm(
 ): void {
   const [source] = Object.values(program.kernelSources);
   const { sites } = device.belay.faultSites().find((each) => each.kernel === kernel)!;
-  const { id } = sites.find(({ span }) => source!.startsWith(value, span.start))!;
+  const { id } = sites.find(({ kind, span }) => kind === "value" && source!.startsWith(value, span.start))!;
   device.belay.arm({
     kernel,
     site: id,

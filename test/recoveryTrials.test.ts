@@ -32,7 +32,13 @@ it("a fault that strikes every time ends in the right error, and the device goes
   const gaveUp = vi.fn();
   device.belay.on("giveUp", gaveUp);
   device.belay.arm({
-    ...{ kernel, site: sites.at(-1)!.id, replica: 1, effect: { xor: 4 }, permanent: true },
+    ...{
+      kernel,
+      site: sites.findLast(({ kind }) => kind === "value")!.id,
+      replica: 1,
+      effect: { xor: 4 },
+      permanent: true,
+    },
     ...{ workgroup: [0, 0, 0], localIndex: 3 },
   });
   const failure = await workload(device).catch((error: unknown) => error);

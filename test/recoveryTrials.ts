@@ -142,7 +142,9 @@ export async function runTrials(
   let start = performance.now();
   const expected = await workload(device);
   trials.milliseconds.clean.push(performance.now() - start);
-  const kernels = device.belay.faultSites();
+  const kernels = device.belay
+    .faultSites()
+    .map(({ kernel, sites }) => ({ kernel, sites: sites.filter(({ kind }) => kind === "value") }));
   let drawn = 0;
   const draw = (below: number) => randomWord(seed, drawn++) % below;
   for (let attempt = 0; attempt < 20 * count && trials.detected < count; attempt++) {

@@ -148,8 +148,8 @@ function candidates({ belay }: HardenedDevice) {
   return belay
     .faultSites()
     .flatMap(({ kernel, entryPoint, sites }) =>
-      sites.toReversed().flatMap(({ id, span }) =>
-        places.map((place) => {
+      sites.toReversed().flatMap(({ id, kind, span }) =>
+        (kind === "value" ? places : []).map((place) => {
           const armed: ArmedFault = { kernel, site: id, replica: 1, effect: { xor: 1 << 20 }, ...place };
           return { armed, entryPoint, span };
         }),

@@ -55,7 +55,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
         .argParser(parseConstant)
         .default({}, "none"),
     )
-    .option("--inject-faults", "instrument every value so that a fault can be armed at it", false)
+    .option("--inject-faults", "instrument the source so that faults can be armed in it", false)
     .option("--strict", "make every gap in the coverage an error", false)
     .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error")
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)

@@ -24,7 +24,7 @@ export interface ArmedFault extends Execution {
   readonly replica: 0 | 1;
   /** What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the word 0 or 1. */
   readonly effect: { readonly xor: number } | { readonly set: number };
-  /** Component of a vector value. Default 0. */
+  /** Component of a vector value, the last one where there are not so many. Default 0. */
   readonly component?: number;
   /**
    * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its subgroup. `"line"`: all who load
@@ -68,13 +68,14 @@ export class Injector {
     for (const { kernel } of kernels.choices) if (kernel) this.kernelMade(kernel);
   }
 
-  /** Nothing strikes from now on, and invocations may hang. */
+  /** Nothing strikes from now on, and no loop is limited. */
   disarm(kernels: Kernels): void {
     const struck = this.#armed?.kernel;
     this.#disarmed = this.#armed ?? this.#disarmed;
     this.#armed = undefined;
     for (const { kernel } of kernels.choices) {
-      if (kernel?.name === struck && kernel) this.#arena.write(kernel.slot, reportWords.armedSite, [0]);
+      if (kernel?.name !== struck || !kernel) continue;
+      this.#arena.write(kernel.slot, reportWords.armedSite, new Uint32Array(armedWords));
     }
   }
 
@@ -114,6 +115,9 @@ export function observedIn(report: Uint32Array): ObservedWords {
   return { strikes, struck, hung: report[reportWords.hangs] !== 0 };
 }
 
+/** The words that arm a fault. */
+const armedWords = reportWords.fuel + 1 - reportWords.armedSite;
+
 /** The bits of a word that are cleared, and those that flip then. */
 const effectOf = ({ effect }: ArmedFault) =>
   "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
@@ -130,7 +134,8 @@ function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
   const first = dispatch + 1;
   return [
     ...Object.values(found),
-    ...[fault.site, site?.isShared ? 2 : replica, faultExtent[extent], clear, mask, component],
+    ...[fault.site, site?.isShared ? 2 : replica, faultExtent[extent], clear, mask],
+    Math.min(component, Math.max(0, (site?.components ?? 1) - 1)),
     ...[...workgroup, localIndex, occurrence, duration === "once" ? 0 : all - occurrence],
     ...[first, permanent ? all - first : 0, line, fuel],
   ];

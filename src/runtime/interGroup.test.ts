@@ -49,7 +49,9 @@ async function number(device: GPUDevice, grid: Grid): Promise<number[]> {
 /** Flips a bit of the value that an invocation stores. */
 function arm(device: HardenedDevice, replica: 0 | 1, permanent = false): void {
   const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
-  const site = sites.find(({ span }) => CODE.startsWith("1000000 * groups.z +", span.start))!;
+  const site = sites.find(
+    ({ kind, span }) => kind === "value" && CODE.startsWith("1000000 * groups.z +", span.start),
+  )!;
   const where = { workgroup: [2, 1, 0], localIndex: 1 } as const;
   device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 1 << 20 }, permanent, ...where });
 }

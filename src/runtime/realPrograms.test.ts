@@ -166,7 +166,7 @@ describe.each(["intra+lds", "inter"] as const)("under %s, a program with", (redu
       const { kernel } = sites;
       device.belay.arm({
         kernel,
-        site: sites.sites.at(-1)!.id,
+        site: sites.sites.findLast(({ kind }) => kind === "value")!.id,
         replica: 1,
         effect: { xor: 8 },
         workgroup: [1, 0, 0],
@@ -368,7 +368,7 @@ describe("memory", () => {
     const expected = await run();
     const [kernels] = device.belay.faultSites();
     device.belay.arm({
-      ...{ kernel: kernels!.kernel, site: kernels!.sites.at(-1)!.id },
+      ...{ kernel: kernels!.kernel, site: kernels!.sites.findLast(({ kind }) => kind === "value")!.id },
       ...{ replica: 1, effect: { xor: 8 }, workgroup: [1, 0, 0], localIndex: 2 },
     });
     expect(await run()).toEqual(expected);

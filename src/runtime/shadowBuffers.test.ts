@@ -107,10 +107,12 @@ async function hardened(policy?: Policy): Promise<{ device: HardenedDevice; done
   return { device, done: () => native.destroy() };
 }
 
-/** Flips a bit of what one invocation of `advance` stores, in each dispatch. */
+/** Flips a bit of what one invocation of `advance` stores, in its first dispatch. */
 function arm(device: HardenedDevice, replica: 0 | 1): void {
   const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
-  const site = sites.find(({ span }) => CODE.startsWith("data[id.x] * 3 + 1", span.start))!;
+  const site = sites.find(
+    ({ kind, span }) => kind === "value" && CODE.startsWith("data[id.x] * 3 + 1", span.start),
+  )!;
   const where = { workgroup: [1, 0, 0], localIndex: 1 } as const;
   device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 4 }, ...where });
 }
