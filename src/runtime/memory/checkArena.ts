@@ -40,9 +40,14 @@ export class CheckArena {
     return this.#failed;
   }
 
-  /** Reserves zeroed words and returns the index of the first; undefined when the device allows no more. */
-  allocate(words: number): number | undefined {
-    const hole = this.#free.findIndex((extent) => extent.words >= words);
+  /** Whether the device allows for so many more words. */
+  hasRoom(words: number): boolean {
+    return this.#holeFor(words) >= 0 || 4 * (this.#used + words) <= this.#limit;
+  }
+
+  /** Reserves zeroed words, for which there is room, and returns the index of the first. */
+  allocate(words: number): number {
+    const hole = this.#holeFor(words);
     if (hole < 0) return this.#extend(words);
     const { first, words: all } = this.#free[hole]!;
     const rest = all > words ? [{ first: first + words, words: all - words }] : [];
@@ -71,9 +76,12 @@ export class CheckArena {
     encoder.copyBufferToBuffer(from, 0, to, 0, Math.min(from.size, to.size));
   }
 
-  #extend(words: number): number | undefined {
+  #holeFor(words: number): number {
+    return this.#free.findIndex((extent) => extent.words >= words);
+  }
+
+  #extend(words: number): number {
     const needed = 4 * (this.#used + words);
-    if (needed > this.#limit) return undefined;
     if (needed > this.#buffer.size) this.#grow(needed);
     const first = this.#used;
     this.#used += words;

@@ -86,6 +86,7 @@ export class Memory {
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
   readonly #unprotected: UnprotectedBuffer[] = [];
+  readonly #reasons = new WeakMap<GPUBuffer, UnprotectedBuffer>();
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
   #corrected = 0;
   #uncorrectable = 0;
@@ -146,6 +147,7 @@ export class Memory {
       const unprotected = describeUnprotected(buffer, owner);
       if (this.#options.strict) throw new UnprotectedBufferError(unprotected);
       this.#unprotected.push(unprotected);
+      this.#reasons.set(buffer, unprotected);
     } else if (owner && (owner.mapped || mappedAtCreation)) {
       this.#arrivals.set(buffer, this.#mappings.cover(owner, mappedAtCreation));
     }
@@ -193,7 +195,7 @@ export class Memory {
     const words = new Array<number>(bytes / 4).fill(0);
     for (const { index, range } of rows) {
       const granules = this.buffers.granulesIn(range);
-      if (!granules) throw new UnprotectedBufferError(describeUnprotected(range.buffer, "arenaIsFull"));
+      if (!granules) throw new UnprotectedBufferError(this.#reasons.get(range.buffer)!);
       words[index * tableRow.stride + tableRow.base] = granules.owner.first + granules.first;
       words[index * tableRow.stride + tableRow.bytes] = range.size;
     }
@@ -261,6 +263,7 @@ export class Memory {
       this.#correctedLoads += corrected.count;
       this.#options.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
     }
+    this.#noteDamaged(uncorrectable.count, damage);
     const all = [corrected, uncorrectable, suspect];
     const found = [...loads, ...damage, ...this.#damageIn(suspect, kernel)];
     const isComplete = all.every(({ count, records }) => count === records.length);

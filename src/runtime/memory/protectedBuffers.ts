@@ -149,7 +149,8 @@ export class ProtectedBuffers {
     if (!isPlausible || (mappedAtCreation && size % 4 !== 0) || isMappedAndBound(usage)) return undefined;
     const granules = this.#granulesOf(size);
     const bytes = granules * (this.granuleBytes + (usage & MAP ? 4 : 0));
-    return bytes <= this.#device.limits.maxBufferSize ? bytes : undefined;
+    const fits = bytes <= this.#device.limits.maxBufferSize && this.arena.hasRoom(granules);
+    return fits ? bytes : undefined;
   }
 
   /** Where the check words stand in a buffer that can be mapped. */
@@ -161,10 +162,12 @@ export class ProtectedBuffers {
   protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
     const { size, usage } = buffer;
     if (size === 0 || usage === 0) return undefined;
-    if (!isAllocated) return isMappedAndBound(usage) ? "mappedAndBound" : "tooLarge";
     const granules = this.#granulesOf(size);
+    if (!isAllocated) {
+      const reason = this.arena.hasRoom(granules) ? "tooLarge" : "arenaIsFull";
+      return isMappedAndBound(usage) ? "mappedAndBound" : reason;
+    }
     const first = this.arena.allocate(granules);
-    if (first === undefined) return "arenaIsFull";
     const mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
     const mirror = mapped && this.#makeMirror(buffer.label, granules * this.granuleBytes);
     const counts = { corrected: 0, uncorrectable: 0, verifiedBytes: 0 };

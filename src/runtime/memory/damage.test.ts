@@ -1,0 +1,175 @@
+/** What becomes of memory that is damaged beyond what its code corrects, and of memory that cannot be protected. */
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { testDevices } from "../../../test/testDevices.ts";
+import { harden } from "../harden.ts";
+import type { HardenedDevice } from "../hardenedDevice.ts";
+import type { Policy } from "../policy.ts";
+import { CheckArena } from "./checkArena.ts";
+import { BelayMemoryError } from "./memoryFault.ts";
+import { UnprotectedBufferError } from "./unprotectedBuffer.ts";
+
+const { newDevice } = testDevices();
+
+const WORDS = 16;
+const STEP = `
+@group(0) @binding(0) var<storage, read> input: array<vec4u>;
+@group(0) @binding(1) var<storage, read_write> output: array<vec4u>;
+@compute @workgroup_size(4) fn main(@builtin(global_invocation_id) id: vec3u) {
+  output[id.x] = output[id.x] * 3 + input[id.x];
+}`;
+
+/** A kernel that changes a buffer in place, run after run. */
+class Program {
+  readonly device: HardenedDevice;
+  readonly input: GPUBuffer;
+  readonly output: GPUBuffer;
+  readonly staging: GPUBuffer;
+  readonly #pipeline: GPUComputePipeline;
+  readonly #group: GPUBindGroup;
+
+  constructor(device: HardenedDevice) {
+    this.device = device;
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const make = (label: string, usage: number) => device.createBuffer({ label, size: 4 * WORDS, usage });
+    this.input = make("input", STORAGE | COPY_DST);
+    this.output = make("output", STORAGE | COPY_SRC | COPY_DST);
+    this.staging = make("staging", MAP_READ | COPY_DST);
+    const compute = { module: device.createShaderModule({ code: STEP }) };
+    this.#pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const entries = [this.input, this.output].map((buffer, binding) => ({ binding, resource: { buffer } }));
+    this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
+    device.queue.writeBuffer(this.input, 0, new Uint32Array(WORDS).fill(1));
+  }
+
+  step(): void {
+    const encoder = this.device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, this.#group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    this.device.queue.submit([encoder.finish()]);
+  }
+
+  async read(): Promise<number[]> {
+    const encoder = this.device.createCommandEncoder();
+    encoder.copyBufferToBuffer(this.output, this.staging);
+    this.device.queue.submit([encoder.finish()]);
+    await this.staging.mapAsync(GPUMapMode.READ);
+    const words = [...new Uint32Array(this.staging.getMappedRange())];
+    this.staging.unmap();
+    return words;
+  }
+}
+
+async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> {
+  const device = await harden(native ?? (await newDevice()), { injectFaults: true, ...policy });
+  return new Program(device);
+}
+
+const stepsTo = (steps: number) => new Array(WORDS).fill((3 ** steps - 1) / 2);
+
+describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (redundancy) => {
+  it.each(["secded128", "secded32", "detect"] as const)("two flips are never silent, %s", async (memory) => {
+    const program = await newProgram({ redundancy, memory });
+    const { device } = program;
+    let steps = 0;
+    const bit = fc.nat(31);
+    const strike = fc.record({
+      where: fc.constantFrom("input", "output", "staging"),
+      word: fc.nat(WORDS - 1),
+      bits: fc.tuple(bit, bit),
+    });
+    for (const { where, word, bits } of fc.sample(strike, 3)) {
+      program.step();
+      const mask = ((1 << bits[0]) | (1 << bits[1])) >>> 0;
+      device.belay.flip(program[where as "input"], 4 * word, mask);
+      program.step();
+      steps += 2;
+      try {
+        expect(await program.read()).toEqual(stepsTo(steps));
+      } catch (error) {
+        if (!(error instanceof BelayMemoryError)) throw error;
+        // Inputs are not made again: the program has to bring them anew.
+        expect(where).toBe("input");
+        device.queue.writeBuffer(program.input, 0, new Uint32Array(WORDS).fill(1));
+        device.queue.writeBuffer(program.output, 0, new Uint32Array(WORDS));
+        steps = 0;
+      }
+    }
+    device.destroy();
+  });
+});
+
+it("is put back with its check words", async () => {
+  const program = await newProgram({ redundancy: "none", memory: "secded128" });
+  program.step();
+  await program.read();
+  program.step();
+  program.device.belay.flip(program.output, 0, 3);
+  program.step();
+  expect(await program.read()).toEqual(stepsTo(3));
+  const { recoveries, memory } = await program.device.belay.report();
+  expect([recoveries, memory!.uncorrectable > 0]).toEqual([1, true]);
+  program.device.destroy();
+});
+
+it("is found at rest by scrubbing, on demand and at intervals", async () => {
+  const program = await newProgram({ redundancy: "none", memory: "secded64", scrubInterval: 5 });
+  const { device, input } = program;
+  device.belay.flip(input, 4, 1 << 8);
+  await device.belay.scrub();
+  const corrected = async () => (await device.belay.report()).memory!.corrected;
+  expect(await corrected()).toBe(1);
+  device.belay.flip(input, 4, 1 << 9);
+  await vi.waitFor(async () => expect(await corrected()).toBe(2), { timeout: 5000 });
+  device.destroy();
+  const other = await newProgram({ redundancy: "none", memory: "secded64" });
+  other.device.belay.flip(other.input, 4, 3);
+  await expect(other.device.belay.scrub()).rejects.toThrow('buffer "input", bytes 0 to 7');
+  other.device.destroy();
+});
+
+it("is reported, and released all the same, if the policy wants that", async () => {
+  const program = await newProgram({ redundancy: "none", memory: "secded128", onFault: "report" });
+  program.step();
+  program.device.belay.flip(program.output, 0, 3);
+  expect(await program.read()).not.toEqual(stepsTo(1));
+  const { memoryFaults } = await program.device.belay.report();
+  expect(memoryFaults).toMatchObject([
+    { buffer: "output", byteOffset: 0, outcome: "reported" },
+    { buffer: "staging", byteOffset: 0, outcome: "reported" },
+  ]);
+  program.device.destroy();
+});
+
+describe("memory that cannot be protected", () => {
+  const full = () => vi.spyOn(CheckArena.prototype, "hasRoom").mockReturnValue(false);
+
+  it("is named, and used as it is by kernels that it is verified around", async () => {
+    const hasRoom = full();
+    const program = await newProgram({ redundancy: "none", memory: "secded1024" });
+    program.step();
+    expect(await program.read()).toEqual(stepsTo(1));
+    const { memory } = await program.device.belay.report();
+    expect(memory).toMatchObject({
+      buffers: [],
+      unprotected: [{ buffer: "input", code: "BELAY335" }, { buffer: "output" }, { buffer: "staging" }],
+    });
+    program.device.destroy();
+    hasRoom.mockRestore();
+  });
+
+  it("is refused by kernels that check it themselves, and by strict policies", async () => {
+    const hasRoom = full();
+    const program = await newProgram({ redundancy: "none", memory: "secded128" });
+    expect(() => program.step()).toThrow('has no check words');
+    program.device.destroy();
+    const strict = await harden(await newDevice(), { memory: "secded128", strict: true });
+    const make = () => strict.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE });
+    expect(make).toThrow(UnprotectedBufferError);
+    strict.destroy();
+    hasRoom.mockRestore();
+  });
+});
