@@ -24,23 +24,38 @@ struct Extent {
 
 const WORKGROUP = ${WORKGROUP}u;
 const BLOCK = ${BLOCK}u;
-/** Half of a first level, and half of the banks: even and odd averages written by neighbours do not meet in a bank. */
-const ODD = BLOCK / 4u + 16u;
+/**
+ * Half of a first level, or of a second, and half of the banks: even and odd averages written by neighbours do not meet in
+ * a bank.
+ */
+const FIRST = BLOCK / 4u + 16u;
+const SECOND = BLOCK / 8u + 16u;
 
 @group(0) @binding(0) var<uniform> extent: Extent;
 @group(0) @binding(1) var<storage, read> signal: array<vec2f>;
 @group(0) @binding(2) var<storage, read_write> details: array<f32>;
 @group(0) @binding(3) var<storage, read_write> averages: array<f32>;
 
-/** Of each second level: even averages, then odd ones, so that the pairs of 32 invocations are read without conflict. */
-var<workgroup> kept: array<array<f32, 2u * ODD>, 2>;
+/**
+ * The averages of one level, and behind them those of the next: the even ones, then the odd ones, so that the pairs of 32
+ * invocations are read without conflict.
+ */
+var<workgroup> kept: array<f32, 2u * (FIRST + SECOND)>;
+
+fn evens(level: u32) -> u32 {
+  return select(2u * FIRST, 0u, level % 2u == 1u);
+}
+
+fn odds(level: u32) -> u32 {
+  return select(2u * FIRST + SECOND, FIRST, level % 2u == 1u);
+}
 
 fn split(pair: vec2f) -> vec2f {
   return vec2f(pair.x + pair.y, pair.x - pair.y) * ${Math.SQRT1_2};
 }
 
-fn place(average: u32) -> u32 {
-  return average / 2u + average % 2u * ODD;
+fn place(level: u32, average: u32) -> u32 {
+  return average / 2u + select(evens(level), odds(level), average % 2u == 1u);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -56,7 +71,7 @@ fn decompose(
     if (pair < extent.samples / 2u) {
       let both = split(signal[pair]);
       details[extent.samples / 2u + pair] = both.y;
-      kept[1][place(i)] = both.x;
+      kept[place(1u, i)] = both.x;
     }
   }
   workgroupBarrier();
@@ -67,10 +82,9 @@ fn decompose(
     for (var i = local; i < width; i += WORKGROUP) {
       let pair = group * width + i;
       if (pair < pairs) {
-        let above = (level + 1u) % 2u;
-        let both = split(vec2f(kept[above][i], kept[above][i + ODD]));
+        let both = split(vec2f(kept[evens(level - 1u) + i], kept[odds(level - 1u) + i]));
         details[pairs + pair] = both.y;
-        kept[level % 2u][place(i)] = both.x;
+        kept[place(level, i)] = both.x;
       }
     }
     workgroupBarrier();
@@ -79,7 +93,7 @@ fn decompose(
   let width = BLOCK >> extent.levels;
   for (var i = local; i < width; i += WORKGROUP) {
     let average = group * width + i;
-    if (average < (extent.samples >> extent.levels)) { averages[average] = kept[extent.levels % 2u][place(i)]; }
+    if (average < (extent.samples >> extent.levels)) { averages[average] = kept[place(extent.levels, i)]; }
   }
 }`;
 

@@ -67,7 +67,7 @@ export function mailboxDeclarations(names: Names, words: number): string {
   const report = n("report");
   return `
   override ${patienceOf(names)}: u32 = ${patience}u;
-  var<workgroup> ${n("drawn")}: vec2<u32>;
+  var<workgroup> ${n("ticket_drawn")}: vec2<u32>;
   var<workgroup> ${n("given_up")}: atomic<u32>;
   var<private> ${n("place")}: u32;
   var<private> ${n("place_is_free")}: bool;
@@ -84,10 +84,10 @@ export function mailboxDeclarations(names: Names, words: number): string {
         atomicStore(&${report}.tickets, 0u);
         atomicStore(&${report}.epoch, (epoch + 1u) & 0x7fffffffu);
       }
-      ${n("drawn")} = vec2<u32>(ticket, epoch);
+      ${n("ticket_drawn")} = vec2<u32>(ticket, epoch);
       atomicStore(&${n("given_up")}, atomicLoad(&${report}.has_run_out));
     }
-    return workgroupUniformLoad(&${n("drawn")});
+    return workgroupUniformLoad(&${n("ticket_drawn")});
   }
   fn ${n("enter_place")}(epoch: u32, invocations: u32) {
     let places = min(${mostPlaces}u, ${words / wordsPerInvocation}u / invocations);

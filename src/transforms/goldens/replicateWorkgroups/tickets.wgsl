@@ -54,7 +54,7 @@ fn belay_twin_with(ticket: u32, groups: vec3<u32>) -> belay_Twin {
 
 override belay_patience: u32 = 1048576u;
 
-var<workgroup> belay_drawn: vec2<u32>;
+var<workgroup> belay_ticket_drawn: vec2<u32>;
 var<workgroup> belay_given_up: atomic<u32>;
 var<private> belay_place: u32;
 var<private> belay_place_is_free: bool;
@@ -71,10 +71,10 @@ fn belay_draw_ticket(last: u32) -> vec2<u32> {
       atomicStore(&belay_report.tickets, 0u);
       atomicStore(&belay_report.epoch, (epoch + 1u) & 0x7fffffffu);
     }
-    belay_drawn = vec2<u32>(ticket, epoch);
+    belay_ticket_drawn = vec2<u32>(ticket, epoch);
     atomicStore(&belay_given_up, atomicLoad(&belay_report.has_run_out));
   }
-  return workgroupUniformLoad(&belay_drawn);
+  return workgroupUniformLoad(&belay_ticket_drawn);
 }
 
 fn belay_enter_place(epoch: u32, invocations: u32) {
