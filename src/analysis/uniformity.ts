@@ -20,7 +20,7 @@ export interface Uniformity {
   readonly anchored: ReadonlySet<AnyNode>;
 }
 
-/** Source: WGSL specification, section "Uniformity". */
+/** Source: WGSL specification, section "Uniformity". A module that turns a diagnostic off is not held to its rule. */
 export function uniformity(program: Program): Uniformity {
   const analysis = new Analysis(program);
   const functions = functionsOf(program);
@@ -50,9 +50,14 @@ class Analysis implements Uniformity {
   /** Functions whose result is uniform. */
   readonly #results = new Set<FunctionDeclaration>();
   readonly #program: Program;
+  readonly #collective: RegExp;
 
   constructor(program: Program) {
     this.#program = program;
+    const isFree = program.module.directives.some(
+      (each) => each.kind === "diagnostic" && each.severity === "off" && each.rule === "subgroup_uniformity",
+    );
+    this.#collective = isFree ? barriers : collective;
   }
 
   get size(): number {
@@ -89,7 +94,7 @@ class Analysis implements Uniformity {
       case "call": {
         const name = builtinFunction(this.#program, node);
         if (name === "workgroupUniformLoad") for (const arg of node.args) this.#demand(arg);
-        if (name !== undefined) return collective.test(name);
+        if (name !== undefined) return this.#collective.test(name);
         const callee = this.#program.targetOf(node.callee);
         return callee?.kind === "function" && this.#isCallAnchor(node.args, callee);
       }
@@ -133,6 +138,7 @@ class Analysis implements Uniformity {
   }
 }
 
+const barriers = /Barrier$|^workgroupUniformLoad$/;
 const collective = /Barrier$|^workgroupUniformLoad$|^subgroup|^quad/;
 
 function isLoop({ kind }: AnyNode): boolean {

@@ -179,7 +179,7 @@ export function transform(
     const interGroup = redundancy === "inter" &&
       plan && {
         doubling: doublingOf(names),
-        shadows: shadowsOf(program, plan, shadows),
+        shadows: shadowsOf(normal, plan, shadows),
         blocking: plan.blocking,
         ...(plan.blocking && { patience: patienceOf(names) }),
       };
