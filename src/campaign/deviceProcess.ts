@@ -6,6 +6,7 @@
  */
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
 import { messageOf } from "./failure.ts";
+import { guardProcess } from "./guard.ts";
 import type { Answer, Programs, Question } from "./messages.ts";
 import { Session } from "./session.ts";
 
@@ -18,6 +19,7 @@ process.on("message", (question: Question) => {
 });
 // A kernel that never ends would keep the process from ending in good order.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+guardProcess();
 
 async function answer(question: Question): Promise<Answer> {
   try {
@@ -62,5 +64,5 @@ async function answerTo(question: Question) {
 }
 
 function reply(answer: Answer): void {
-  process.send?.(answer);
+  process.send?.({ ...answer, bytes: process.memoryUsage.rss() });
 }

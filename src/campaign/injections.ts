@@ -5,6 +5,8 @@ import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
 
 /** Injections asked for ahead, so that the device does not wait for this process. */
 const AHEAD = 8;
+/** Bytes of memory with which a process is started afresh between two injections. */
+const MOST_BYTES = 2 * 2 ** 30;
 /** Times in a row that the process may be lost before anything is injected. */
 const RETRIES = 3;
 
@@ -46,8 +48,8 @@ export async function* inject<Item extends { readonly fault: Fault }>(
       if (error instanceof ProcessLost) return { lost: error.how, detail: error.message };
       throw error;
     });
-    if ("lost" in injected || injected.error !== undefined) {
-      // What was asked for ahead was not begun, or has met a device that is of no use any more.
+    if ("lost" in injected || injected.error !== undefined || watched.bytes > MOST_BYTES) {
+      // What was asked for ahead was not begun, has met a device that is of no use any more, or is done again.
       watched.kill();
       next -= underWay.splice(0).length;
       isOpen = false;

@@ -34,6 +34,9 @@ export type Answer =
   | { readonly kind: "answer"; readonly value: Exchanges[keyof Exchanges]["answer"] }
   | { readonly kind: "failure"; readonly code?: string; readonly message: string; readonly help?: string };
 
+/** An answer, and how much memory the process takes by now. */
+export type Sent = Answer & { readonly bytes: number };
+
 /** What a module that knows programs by name exports. */
 export interface Programs {
   programNamed(name: string): Promise<import("./readyProgram.ts").CampaignProgram>;

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { CampaignError, type CampaignFailureCode } from "./failure.ts";
-import type { Answer, Exchanges, Question } from "./messages.ts";
+import type { Exchanges, Question, Sent } from "./messages.ts";
 
 /** The process with the device died, or was killed because it did not answer in time. */
 export class ProcessLost extends Error {
@@ -29,6 +29,7 @@ export class WatchedProcess {
   #pending: Pending[] = [];
   #timer: NodeJS.Timeout | undefined;
   #written = "";
+  #bytes = 0;
 
   /** `programs`: the module that knows the programs by name. */
   constructor(programs: URL) {
@@ -47,6 +48,11 @@ export class WatchedProcess {
       if (this.#pending.length === 1) this.#watch();
       child.send({ kind, ...question } as Question);
     });
+  }
+
+  /** Bytes of memory that the process took when it answered last. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Ends the process, whatever it is doing. */
@@ -69,7 +75,7 @@ export class WatchedProcess {
     child.stderr?.on("data", (text) => {
       this.#written = `${this.#written}${text}`.slice(-KEPT);
     });
-    child.on("message", (answer: Answer) => {
+    child.on("message", (answer: Sent) => {
       if (child === this.#child) this.#answered(answer);
     });
     // Sending to a process that has just died is noticed when it exits.
@@ -97,7 +103,8 @@ export class WatchedProcess {
     );
   }
 
-  #answered(answer: Answer): void {
+  #answered(answer: Sent): void {
+    this.#bytes = answer.bytes;
     const head = this.#pending.shift();
     this.#watch();
     if (answer.kind === "answer") {

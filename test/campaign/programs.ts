@@ -1,4 +1,5 @@
 /** Programs for the tests of campaigns: small, and some of them bad. */
+import { writeFileSync } from "node:fs";
 import type { CampaignProgram } from "../../src/campaign/readyProgram.ts";
 import type { Prepared, Program, Workload } from "../../src/runtime/workload.ts";
 import { readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
@@ -86,6 +87,12 @@ const programs: Readonly<Record<string, Workload | Program>> = {
   empty: async () => ({}),
   idle: () => output(1),
   endless: never,
+  // As a driver that compiles for ever: the process has time for nothing else.
+  blocking: async () => {
+    writeFileSync(process.env.BELAY_TEST_PID!, String(process.pid));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    return {};
+  },
 };
 
 export async function programNamed(name: string): Promise<CampaignProgram> {
