@@ -3,8 +3,8 @@
  * for the sums.
  *
  * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014: a workgroup decomposes its part of the signal
- * in workgroup memory, and what remains goes through the same kernel again. Chosen here: eight pairs for each invocation and
- * eleven levels instead of nine, orthonormal coefficients at every level, and no scaling of the signal beforehand.
+ * in workgroup memory, and what remains goes through the same kernel again. Chosen here: four pairs for each invocation and
+ * ten levels instead of nine, orthonormal coefficients at every level, and no scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -12,7 +12,7 @@ import { randomFloats } from "./random.ts";
 
 const WORKGROUP = 128;
 /** How many samples a workgroup decomposes. */
-const BLOCK = 2048;
+const BLOCK = 1024;
 const BLOCK_LEVELS = Math.log2(BLOCK);
 
 /** The details of a level stand at `pairs` and up, where `pairs` is their number; the last average is at zero. */
