@@ -81,6 +81,8 @@ interface Strikes {
 
 async function strikeAll({ device, native, inputs, scheme, run, bits, count }: Strikes): Promise<FlipCounts> {
   const { granuleBytes, corrects } = schemes[scheme];
+  const wordsOfGranule = granuleBytes / 4;
+  const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
   /** What is found while something is done, in code words. */
   const finds = async (act: () => Promise<unknown>) => {
     const before = (await device.belay.report()).memory!;
@@ -101,7 +103,7 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
       ...[mostAtOnce, Math.ceil(count / 2), count - total.struck],
       Math.max(1, Math.floor(granules / sparsity)),
     );
-    const strikes = strikesIn(granules, granuleBytes / 4, most, bits, random);
+    const strikes = strikesIn({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);
     flips.flip(buffer, strikes);
     const found = await finds(async () => {
       if (turn % 2 === 1 && bits === 1 && corrects) {
@@ -121,23 +123,31 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
   return total;
 }
 
-/** Words and masks of random flips of `bits` bits in each of `count` granules, all of them different. */
+/** Words of data in a code word, where a granule has several. */
+const packedWords: Partial<Record<SchemeName, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
+
+interface Struck {
+  readonly granules: number;
+  readonly wordsOfGranule: number;
+  readonly wordsOfCode: number;
+  readonly count: number;
+  readonly bits: number;
+}
+
+/** Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all of them different. */
 function strikesIn(
-  granules: number,
-  wordsOfGranule: number,
-  count: number,
-  bits: number,
+  { granules, wordsOfGranule, wordsOfCode, count, bits }: Struck,
   random: (below: number) => number,
 ): Uint32Array<ArrayBuffer> {
   const strikes = new Uint32Array(2 * bits * count);
   const apart = Math.floor(granules / count);
   for (let i = 0; i < count; i++) {
-    const granule = i * apart + random(apart);
+    const first = (i * apart + random(apart)) * wordsOfGranule;
+    const start = first + random(wordsOfGranule / wordsOfCode) * wordsOfCode;
     const places = new Set<number>();
-    while (places.size < bits) places.add(random(32 * wordsOfGranule));
+    while (places.size < bits) places.add(random(32 * wordsOfCode));
     [...places].forEach((place, bit) => {
-      const word = granule * wordsOfGranule + (place >>> 5);
-      strikes.set([word, 1 << (place & 31)], 2 * (bits * i + bit));
+      strikes.set([start + (place >>> 5), 1 << (place & 31)], 2 * (bits * i + bit));
     });
   }
   return strikes;

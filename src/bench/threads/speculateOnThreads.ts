@@ -7,7 +7,8 @@ import { Worker } from "node:worker_threads";
 import type { Loop } from "../../loops/ir.ts";
 import { identityOf } from "../../loops/kernels/body.ts";
 import type { LoopData } from "../../loops/sequential.ts";
-import { combined, emitTrackedLoop } from "./trackedLoop.ts";
+import { reduceValues } from "../../speculation/variables.ts";
+import { emitTrackedLoop } from "./trackedLoop.ts";
 import type { SharedWords, ThreadArray, ThreadJob, ThreadResult } from "./worker.ts";
 
 export interface LoopArguments {
@@ -79,12 +80,11 @@ export async function speculateOnThreads(
       arrays[name]!.set(shared[name]!);
     for (const name of variables) carried[name] = shared[name]![0]!;
     for (const reduction of loop.reductions) {
-      const combine = new Function("a", "b", `return ${combined(reduction, "a", "b")};`) as (
-        a: number,
-        b: number,
-      ) => number;
       const parts = results.map(({ reduced }) => reduced[reduction.name]!);
-      reductions[reduction.name] = parts.reduce(combine, reductions[reduction.name]!);
+      reductions[reduction.name] = parts.reduce(
+        (a, b) => reduceValues(reduction, a, b),
+        reductions[reduction.name]!,
+      );
     }
     const { rounds, executed, ended, misspeculated } = results[0]!;
     return {
