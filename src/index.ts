@@ -43,13 +43,13 @@ export type {
   Report,
 } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injector.ts";
-export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memory.ts";
 export {
   BelayMemoryError,
   type Correction,
   type MemoryError,
   type MemoryFault,
 } from "./runtime/memory/memoryFault.ts";
+export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memoryLog.ts";
 export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
 export type { KernelProfile, SiteProfile } from "./runtime/profiler.ts";

@@ -12,8 +12,9 @@ import type { Fault } from "./fault.ts";
 import { type ArmedFault, Injector, type Observed } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
-import { Memory, type MemoryReport } from "./memory/memory.ts";
+import { Memory } from "./memory/memory.ts";
 import type { MemoryFault } from "./memory/memoryFault.ts";
+import type { MemoryReport } from "./memory/memoryLog.ts";
 import { scrubAtIntervals } from "./memory/scrubber.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
@@ -196,7 +197,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         ...{ checks, replays, recoveries, giveUps, recoveryMilliseconds },
         snapshots: journal.snapshots,
         shadows: shadows.report,
-        ...(memory && { memory: memory.report }),
+        ...(memory && { memory: memory.log.report }),
         framesShown: framesShown(),
         faults: [...faults],
         memoryFaults: [...memoryFaults],
@@ -211,7 +212,10 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
         throw new TypeError("bits can be flipped only under a policy with injectFaults");
       if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
         throw new TypeError("bits are flipped in a 32-bit word of the buffer");
-      if (!memory?.flipMapped(buffer, byteOffset, mask)) flips.flip(buffer, byteOffset, mask);
+      if (memory?.flipMapped(buffer, byteOffset, mask)) return;
+      if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))
+        throw new TypeError("a buffer that can be mapped is struck only where its memory is protected");
+      flips.flip(buffer, byteOffset, mask);
     },
     faultSites: () =>
       [...kernels.choices].flatMap(({ kernel }) =>

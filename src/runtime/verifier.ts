@@ -3,8 +3,9 @@ import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "
 import { observedIn } from "./injector.ts";
 import type { Epoch, Journal, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
-import type { Damage, Damaged, KernelDamaged, Memory } from "./memory/memory.ts";
+import type { Memory } from "./memory/memory.ts";
 import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
+import type { Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { OnFault } from "./policy.ts";
 import { type Findings, readReport } from "./readReport.ts";
@@ -284,11 +285,12 @@ export class Verifier {
   #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
     if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
-    const own = this.#memory?.read(snapshot(this.#memory.slot));
+    const own = this.#memory?.log.read(snapshot(this.#memory.slot));
     const reports: KernelDamaged[] = [];
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
-      if (this.#memory && kernel.memory?.checks) reports.push(this.#memory.readKernel(words, kernel.name));
+      if (this.#memory && kernel.memory?.checks)
+        reports.push(this.#memory.log.readKernel(words, kernel.name));
       kernel.observed = observedIn(words);
       const findings = readReport(kernel, words);
       if (findings.count === 0) continue;
@@ -313,7 +315,7 @@ export class Verifier {
     if (!this.#memory || found.suspects.size === 0) return found;
     this.#memory.scrub(found.suspects);
     const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
-    const { count, damage } = this.#memory.read(snapshot(this.#memory.slot));
+    const { count, damage } = this.#memory.log.read(snapshot(this.#memory.slot));
     const isNew = ({ owner, error }: Damage) =>
       !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
     return { ...found, damaged: found.damaged + count, damage: [...found.damage, ...damage.filter(isNew)] };

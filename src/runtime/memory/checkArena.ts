@@ -7,6 +7,7 @@ interface Extent {
 }
 
 const INITIAL_BYTES = 256 * 1024;
+const FEW = 1024;
 
 /**
  * The check words of all buffers of a device: one storage buffer, in which each buffer has a range. It grows by copying,
@@ -52,9 +53,7 @@ export class CheckArena {
     const { first, words: all } = this.#free[hole]!;
     const rest = all > words ? [{ first: first + words, words: all - words }] : [];
     this.#free = this.#free.toSpliced(hole, 1, ...rest);
-    const encoder = this.#device.createCommandEncoder({ label: "belay: clear check words" });
-    encoder.clearBuffer(this.#buffer, 4 * first, 4 * words);
-    this.#device.queue.submit([encoder.finish()]);
+    this.#clear(first, words);
     return first;
   }
 
@@ -74,6 +73,17 @@ export class CheckArena {
   /** Copies what two arenas have in common. */
   carryOver(encoder: GPUCommandEncoder, from: GPUBuffer, to: GPUBuffer): void {
     encoder.copyBufferToBuffer(from, 0, to, 0, Math.min(from.size, to.size));
+  }
+
+  #clear(first: number, words: number): void {
+    // For a few words, a write costs the host less than commands.
+    if (words <= FEW) {
+      this.#device.queue.writeBuffer(this.#buffer, 4 * first, new Uint32Array(words));
+      return;
+    }
+    const encoder = this.#device.createCommandEncoder({ label: "belay: clear check words" });
+    encoder.clearBuffer(this.#buffer, 4 * first, 4 * words);
+    this.#device.queue.submit([encoder.finish()]);
   }
 
   #holeFor(words: number): number {

@@ -164,7 +164,7 @@ describe("memory that cannot be protected", () => {
   it("is refused by kernels that check it themselves, and by strict policies", async () => {
     const hasRoom = full();
     const program = await newProgram({ redundancy: "none", memory: "secded128" });
-    expect(() => program.step()).toThrow('has no check words');
+    expect(() => program.step()).toThrow("has no check words");
     program.device.destroy();
     const strict = await harden(await newDevice(), { memory: "secded128", strict: true });
     const make = () => strict.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE });

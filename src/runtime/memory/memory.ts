@@ -1,4 +1,4 @@
-import { type MemoryScheme, schemes } from "../../codes/scheme.ts";
+import { schemes } from "../../codes/scheme.ts";
 import { reportWords, type SchemeName, tableRow } from "../../compiler/contract.ts";
 import type { CommandRecord } from "../commandRecord.ts";
 import type { ReportArena, ReportSlot } from "../reportArena.ts";
@@ -9,14 +9,13 @@ import { EncoderSite } from "./encoderSite.ts";
 import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { Mappings } from "./mappings.ts";
-import { BelayMemoryError, type Correction, type MemoryError, type MemoryFault } from "./memoryFault.ts";
-import { type MemoryFindings, memoryFindings } from "./memoryFindings.ts";
+import { type MemoryListeners, MemoryLog } from "./memoryLog.ts";
 import { MemoryState } from "./memoryState.ts";
 import { type Granules, type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, type UnprotectedBuffer, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 /** How the memory of a device is protected, and who is told of it. */
-export interface MemoryOptions {
+export interface MemoryOptions extends MemoryListeners {
   readonly scheme: SchemeName;
   /** How often data that arrives damaged on the host is sent again. */
   readonly retries: number;
@@ -24,57 +23,12 @@ export interface MemoryOptions {
   readonly refuses: boolean;
   /** Whether every buffer has to have check words. */
   readonly strict: boolean;
-  onCorrected(correction: Correction): void;
-  onFault(fault: MemoryFault): void;
-}
-
-/** A damaged granule, and the buffer that it is in, while that exists. */
-export interface Damage {
-  readonly error: MemoryError;
-  readonly owner: ProtectedBuffer | undefined;
-}
-
-/** Damaged granules that a report tells of: how many, and the first ones. */
-export interface Damaged {
-  readonly count: number;
-  readonly damage: readonly Damage[];
-}
-
-/** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
-export interface KernelDamaged extends Damaged {
-  readonly owners: ReadonlySet<ProtectedBuffer>;
-}
-
-/** What protected memory takes, and what was found in it. */
-export interface MemoryReport {
-  readonly scheme: SchemeName;
-  /** Bytes of GPU memory for check words, and for mirrors of buffers that can be mapped. */
-  readonly held: number;
-  /** Corrected errors, and granules with more than the code corrects each time that one was found. */
-  readonly corrected: number;
-  readonly uncorrectable: number;
-  /** Loads that kernels corrected; the granules count as corrected when they are put right in memory. */
-  readonly correctedLoads: number;
-  /** How often memory was scrubbed. */
-  readonly scrubs: number;
-  /** The buffers that exist. */
-  readonly buffers: readonly ProtectedBufferReport[];
-  /** Buffers that could be given no check words. */
-  readonly unprotected: readonly UnprotectedBuffer[];
-}
-
-export interface ProtectedBufferReport {
-  readonly label: string;
-  readonly size: number;
-  readonly corrected: number;
-  readonly uncorrectable: number;
-  /** Bytes that were verified other than in the program's kernels. */
-  readonly verifiedBytes: number;
 }
 
 /** The protected memory of a device: a check word for every granule of every buffer. */
 export class Memory {
   readonly buffers: ProtectedBuffers;
+  readonly log: MemoryLog;
   readonly words: CodeWords;
   readonly transfers: GuardedTransfers;
   readonly bracketing: Bracketing;
@@ -82,24 +36,18 @@ export class Memory {
   /** The report of Belay's own kernels. */
   readonly slot: ReportSlot;
   readonly #device: GPUDevice;
-  readonly #scheme: MemoryScheme;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
-  readonly #unprotected: UnprotectedBuffer[] = [];
   readonly #reasons = new WeakMap<GPUBuffer, UnprotectedBuffer>();
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
-  #corrected = 0;
-  #uncorrectable = 0;
-  #correctedLoads = 0;
-  #scrubs = 0;
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
     const scheme = schemes[options.scheme];
     this.#device = device;
-    this.#scheme = scheme;
     this.#options = options;
     this.slot = reports.allocate({ bytes: 4 * reportWords.total, cells: 0 });
     const buffers = new ProtectedBuffers(device, scheme.granuleBytes);
+    const log = new MemoryLog(scheme, buffers, options);
     const words = new CodeWords(device, scheme, buffers, this.slot);
     const transfers = new GuardedTransfers(buffers, words);
     const submit = (encode: (site: EncoderSite) => void) => this.submit(encode);
@@ -112,32 +60,14 @@ export class Memory {
           transfers.flush(site, allOf(owner));
         }),
       initialize: (owner, bytes, checks) => this.writes.initialize(owner, bytes, checks),
-      corrected: (owner, count) => this.#noteCorrected(count, [{ owner, error: this.#errorIn(owner) }]),
-      damaged: (owner, granules, outcome) => {
-        const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
-        this.#noteDamaged(
-          granules.length,
-          errors.map((error) => ({ owner, error })),
-        );
-        for (const error of errors) options.onFault({ ...error, outcome });
-        return new BelayMemoryError(errors);
-      },
+      corrected: (owner, count) => log.correctedOnHost(owner, count),
+      damaged: (owner, granules, outcome) => log.damagedOnHost(owner, granules, outcome),
     });
     this.bracketing = new Bracketing(buffers, words);
     this.buffers = buffers;
+    this.log = log;
     this.words = words;
     this.transfers = transfers;
-  }
-
-  get report(): MemoryReport {
-    return {
-      scheme: this.#scheme.name,
-      held: this.buffers.held,
-      ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
-      ...{ correctedLoads: this.#correctedLoads, scrubs: this.#scrubs },
-      buffers: [...this.buffers].map(({ buffer: { label, size }, counts }) => ({ label, size, ...counts })),
-      unprotected: [...this.#unprotected],
-    };
   }
 
   /** Gives a buffer that was just made its check words. Throws in strict mode where it can have none. */
@@ -146,7 +76,7 @@ export class Memory {
     if (typeof owner === "string") {
       const unprotected = describeUnprotected(buffer, owner);
       if (this.#options.strict) throw new UnprotectedBufferError(unprotected);
-      this.#unprotected.push(unprotected);
+      this.log.unprotected.push(unprotected);
       this.#reasons.set(buffer, unprotected);
     } else if (owner && (owner.mapped || mappedAtCreation)) {
       this.#arrivals.set(buffer, this.#mappings.cover(owner, mappedAtCreation));
@@ -236,83 +166,18 @@ export class Memory {
 
   /** Submits the verification of buffers; by default, of all that the device keeps. */
   scrub(owners: Iterable<ProtectedBuffer> = this.buffers): void {
-    this.#scrubs++;
+    const kept = [...owners].filter(({ mapped }) => mapped !== "write");
+    if (kept.length === 0) return;
+    this.log.scrubs++;
     this.submit((site) => {
-      for (const owner of owners) if (owner.mapped !== "write") this.words.verify(site, allOf(owner));
+      for (const owner of kept) this.words.verify(site, allOf(owner));
     });
-  }
-
-  /** Tells what Belay's own kernels say of corrected granules, and returns the damaged ones. */
-  read(words: Uint32Array): Damaged {
-    const corrected = memoryFindings(words, "corrected");
-    this.#noteCorrected(corrected.count, this.#damageIn(corrected, null));
-    const uncorrectable = memoryFindings(words, "uncorrectable");
-    const damage = this.#damageIn(uncorrectable, null);
-    this.#noteDamaged(uncorrectable.count, damage);
-    return { count: uncorrectable.count, damage };
-  }
-
-  /** As `read`, for the report of a kernel that checks its memory: it leaves memory itself as it is. */
-  readKernel(words: Uint32Array, kernel: string): KernelDamaged {
-    const corrected = memoryFindings(words, "corrected");
-    const uncorrectable = memoryFindings(words, "uncorrectable");
-    const suspect = memoryFindings(words, "suspect");
-    const loads = this.#damageIn(corrected, kernel);
-    const damage = this.#damageIn(uncorrectable, kernel);
-    if (corrected.count > 0) {
-      this.#correctedLoads += corrected.count;
-      this.#options.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
-    }
-    this.#noteDamaged(uncorrectable.count, damage);
-    const all = [corrected, uncorrectable, suspect];
-    const found = [...loads, ...damage, ...this.#damageIn(suspect, kernel)];
-    const isComplete = all.every(({ count, records }) => count === records.length);
-    const named = found.flatMap(({ owner }) => owner ?? []);
-    const owners = isComplete && named.length === found.length ? named : [...this.buffers];
-    return { count: uncorrectable.count, damage, owners: new Set(found.length > 0 ? owners : []) };
   }
 
   #encode(encode: (site: EncoderSite) => void): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
     encode(new EncoderSite(encoder, encoder, { memory: new MemoryState(), steps: [] }));
     return encoder.finish();
-  }
-
-  #damageIn({ records }: MemoryFindings, kernel: string | null): Damage[] {
-    return records.map(({ check, syndrome }) => {
-      const owner = this.buffers.ownerOf(check);
-      const error = owner && this.#errorIn(owner, check - owner.first);
-      const unknown = { buffer: "", byteOffset: null, granuleBytes: this.#scheme.granuleBytes };
-      return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
-    });
-  }
-
-  #errorIn({ buffer }: ProtectedBuffer, granule?: number): MemoryError {
-    const { granuleBytes } = this.#scheme;
-    const byteOffset = granule === undefined ? null : granule * granuleBytes;
-    return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
-  }
-
-  #noteCorrected(count: number, found: readonly Damage[]): void {
-    if (count === 0) return;
-    this.#corrected += count;
-    share(count, found, "corrected");
-    this.#options.onCorrected({ count, errors: found.map(({ error }) => error) });
-  }
-
-  #noteDamaged(count: number, found: readonly Damage[]): void {
-    this.#uncorrectable += count;
-    share(count, found, "uncorrectable");
-  }
-}
-
-/** Granules that an error names; there may be more. */
-const NAMED = 8;
-
-/** Counts findings for the buffers they are in; what is not recorded any more counts for that of the last record. */
-function share(count: number, found: readonly Damage[], as: "corrected" | "uncorrectable"): void {
-  for (const [i, { owner }] of found.entries()) {
-    if (owner) owner.counts[as] += i === found.length - 1 ? count - i : 1;
   }
 }
 

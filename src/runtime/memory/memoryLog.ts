@@ -1,0 +1,172 @@
+import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { SchemeName } from "../../compiler/contract.ts";
+import {
+  BelayMemoryError,
+  type Correction,
+  type MemoryError,
+  type MemoryFault,
+  type MemoryOutcome,
+} from "./memoryFault.ts";
+import { type MemoryFindings, memoryFindings } from "./memoryFindings.ts";
+import type { MemoryCounts, ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { UnprotectedBuffer } from "./unprotectedBuffer.ts";
+
+/** A granule with an error, and the buffer that it is in, while that exists. */
+export interface Damage {
+  readonly error: MemoryError;
+  readonly owner: ProtectedBuffer | undefined;
+}
+
+/** Damaged granules that a report tells of: how many, and the first ones. */
+export interface Damaged {
+  readonly count: number;
+  readonly damage: readonly Damage[];
+}
+
+/** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
+export interface KernelDamaged extends Damaged {
+  readonly owners: ReadonlySet<ProtectedBuffer>;
+}
+
+/** What protected memory takes, and what was found in it. */
+export interface MemoryReport {
+  readonly scheme: SchemeName;
+  /** Bytes of GPU memory for check words, and for mirrors of buffers that can be mapped. */
+  readonly held: number;
+  /** Corrected errors, and granules with more than the code corrects each time that one was found. */
+  readonly corrected: number;
+  readonly uncorrectable: number;
+  /** Loads that kernels corrected; the granules count as corrected when they are put right in memory. */
+  readonly correctedLoads: number;
+  /** How often memory was scrubbed. */
+  readonly scrubs: number;
+  /** The buffers that exist. */
+  readonly buffers: readonly ProtectedBufferReport[];
+  /** Buffers that could be given no check words. */
+  readonly unprotected: readonly UnprotectedBuffer[];
+}
+
+/** A protected buffer, and what was found in it. */
+export interface ProtectedBufferReport extends Readonly<MemoryCounts> {
+  readonly label: string;
+  readonly size: number;
+}
+
+/** Who is told of what is found. */
+export interface MemoryListeners {
+  onCorrected(correction: Correction): void;
+  onFault(fault: MemoryFault): void;
+}
+
+/** Granules that an error of the host's side names; there may be more. */
+const NAMED = 8;
+
+/** Reads what kernels report about memory, gives the granules their buffers, tells of them and counts. */
+export class MemoryLog {
+  readonly unprotected: UnprotectedBuffer[] = [];
+  scrubs = 0;
+  readonly #scheme: MemoryScheme;
+  readonly #buffers: ProtectedBuffers;
+  readonly #listeners: MemoryListeners;
+  #corrected = 0;
+  #uncorrectable = 0;
+  #correctedLoads = 0;
+
+  constructor(scheme: MemoryScheme, buffers: ProtectedBuffers, listeners: MemoryListeners) {
+    this.#scheme = scheme;
+    this.#buffers = buffers;
+    this.#listeners = listeners;
+  }
+
+  get report(): MemoryReport {
+    return {
+      scheme: this.#scheme.name,
+      held: this.#buffers.held,
+      ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
+      ...{ correctedLoads: this.#correctedLoads, scrubs: this.scrubs },
+      buffers: [...this.#buffers].map(({ buffer: { label, size }, counts }) => ({ label, size, ...counts })),
+      unprotected: [...this.unprotected],
+    };
+  }
+
+  /** Reads the report of Belay's own kernels: tells of corrected granules, and returns the damaged ones. */
+  read(words: Uint32Array): Damaged {
+    const corrected = memoryFindings(words, "corrected");
+    this.#noteCorrected(corrected.count, this.#damageIn(corrected, null));
+    const uncorrectable = memoryFindings(words, "uncorrectable");
+    const damage = this.#damageIn(uncorrectable, null);
+    this.#noteDamaged(uncorrectable.count, damage);
+    return { count: uncorrectable.count, damage };
+  }
+
+  /** As `read`, for the report of a kernel that checks its memory and leaves memory itself as it is. */
+  readKernel(words: Uint32Array, kernel: string): KernelDamaged {
+    const corrected = memoryFindings(words, "corrected");
+    const uncorrectable = memoryFindings(words, "uncorrectable");
+    const suspect = memoryFindings(words, "suspect");
+    const loads = this.#damageIn(corrected, kernel);
+    const damage = this.#damageIn(uncorrectable, kernel);
+    if (corrected.count > 0) {
+      this.#correctedLoads += corrected.count;
+      this.#listeners.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
+    }
+    this.#noteDamaged(uncorrectable.count, damage);
+    const found = [...loads, ...damage, ...this.#damageIn(suspect, kernel)];
+    const named = found.flatMap(({ owner }) => owner ?? []);
+    // Where not all is recorded, it may be anywhere.
+    const isAll = named.length === corrected.count + uncorrectable.count + suspect.count;
+    return { count: uncorrectable.count, damage, owners: new Set(isAll ? named : this.#buffers) };
+  }
+
+  /** The host corrected bits of a buffer. */
+  correctedOnHost(owner: ProtectedBuffer, count: number): void {
+    this.#noteCorrected(count, [{ owner, error: this.#errorIn(owner) }]);
+  }
+
+  /** The host found damaged granules of a buffer; returns the error that names them. */
+  damagedOnHost(
+    owner: ProtectedBuffer,
+    granules: readonly number[],
+    outcome: MemoryOutcome,
+  ): BelayMemoryError {
+    const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
+    const damage = errors.map((error) => ({ owner, error }));
+    this.#noteDamaged(granules.length, damage);
+    for (const error of errors) this.#listeners.onFault({ ...error, outcome });
+    return new BelayMemoryError(errors);
+  }
+
+  #damageIn({ records }: MemoryFindings, kernel: string | null): Damage[] {
+    return records.map(({ check, syndrome }) => {
+      const owner = this.#buffers.ownerOf(check);
+      const error = owner && this.#errorIn(owner, check - owner.first);
+      const unknown = { buffer: "", byteOffset: null, granuleBytes: this.#scheme.granuleBytes };
+      return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
+    });
+  }
+
+  #errorIn({ buffer }: ProtectedBuffer, granule?: number): MemoryError {
+    const { granuleBytes } = this.#scheme;
+    const byteOffset = granule === undefined ? null : granule * granuleBytes;
+    return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
+  }
+
+  #noteCorrected(count: number, found: readonly Damage[]): void {
+    if (count === 0) return;
+    this.#corrected += count;
+    share(count, found, "corrected");
+    this.#listeners.onCorrected({ count, errors: found.map(({ error }) => error) });
+  }
+
+  #noteDamaged(count: number, found: readonly Damage[]): void {
+    this.#uncorrectable += count;
+    share(count, found, "uncorrectable");
+  }
+}
+
+/** Counts findings for the buffers they are in; what is not recorded any more counts for that of the last record. */
+function share(count: number, found: readonly Damage[], as: "corrected" | "uncorrectable"): void {
+  for (const [i, { owner }] of found.entries()) {
+    if (owner) owner.counts[as] += i === found.length - 1 ? count - i : 1;
+  }
+}
