@@ -18,6 +18,7 @@ const options = (changes: Partial<EccOptions>): EccOptions => ({
   size: "small",
   programs: [{ name: "copy", create: () => copy.create({ elements: 64 }) }],
   schemes: ["secded128"],
+  redundancy: "none",
   runs: 1,
   faultFree: 0,
   flips: 0,

@@ -4,6 +4,7 @@
  * memory, and other codes.
  */
 import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { Redundancy } from "../compiler/contract.ts";
 import { harden } from "../runtime/harden.ts";
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
@@ -19,6 +20,8 @@ export interface EccOptions {
   readonly size: CeilingSize;
   readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
   readonly schemes: readonly SchemeName[];
+  /** What protects the compute path while overheads are measured. */
+  readonly redundancy: Redundancy;
   readonly runs: number;
   /** How often each program runs under each scheme in search of false reports. */
   readonly faultFree: number;
@@ -123,7 +126,7 @@ async function measureEveryTransfer(
 async function measureProgram(
   name: string,
   create: () => Program,
-  { newDevice, schemes: chosen, runs, faultFree, flips, progress }: EccOptions,
+  { newDevice, schemes: chosen, redundancy, runs, faultFree, flips, progress }: EccOptions,
   ceilings: Ceilings,
 ): Promise<EccProgram> {
   const failures: string[] = [];
@@ -151,7 +154,11 @@ async function measureProgram(
     const rates = ratesOf(ceilings);
     for (const scheme of chosen) {
       const overhead = await attempt(scheme, async () =>
-        measureMemoryOverhead(program, await newDevice(), { unprotected, expected }, scheme, { runs, rates }),
+        measureMemoryOverhead(program, await newDevice(), { unprotected, expected }, scheme, {
+          runs,
+          rates,
+          redundancy,
+        }),
       );
       if (overhead) overheads.push(overhead);
       if (faultFree > 0) {

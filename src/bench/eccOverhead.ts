@@ -1,5 +1,6 @@
 /** What protected memory costs: protected to unprotected time, side by side, and what was predicted. */
 import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { Redundancy } from "../compiler/contract.ts";
 import { type RankedKernel, rankSchemes } from "../compiler/memoryChoice.ts";
 import type { Rates } from "../compiler/memoryCost.ts";
 import { harden } from "../runtime/harden.ts";
@@ -28,23 +29,31 @@ export interface MemoryOverhead {
 /** Milliseconds of work before each timed run, all of them at once. */
 const warmUpPerRun = 10;
 
+interface OverheadOptions {
+  readonly runs: number;
+  readonly rates: Rates;
+  /** What protects the compute path meanwhile. */
+  readonly redundancy: Redundancy;
+}
+
 /** What a code costs a program, timed in alternation with the unprotected one. Rejects when the program fails. */
 export async function measureMemoryOverhead(
   program: Program,
   native: GPUDevice,
   { unprotected, expected }: Baseline,
   scheme: SchemeName,
-  { runs, rates }: { readonly runs: number; readonly rates: Rates },
+  { runs, rates, redundancy }: OverheadOptions,
 ): Promise<MemoryOverhead> {
   const { features, limits } = native;
   const choice = { candidates: [scheme], features, limits, rates };
   const [ranked] = rankSchemes(Object.values(program.kernelSources), choice);
-  const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
+  const device = await harden(native, { redundancy, memory: scheme, onFault: "report" });
   using guarded = new TimedProgram(program, device);
   await warmUp(unprotected, warmUpPerRun * runs);
   const [before, after] = await alternate(runs, unprotected, guarded);
   const identical = sameBits(await guarded.read(), expected);
-  const { corrected, uncorrectable } = (await device.belay.report()).memory!;
+  const { kernels, memory } = await device.belay.report();
+  const detections = kernels.reduce((sum, each) => sum + each.detections, 0);
   return {
     scheme,
     unprotected: before,
@@ -53,7 +62,7 @@ export async function measureMemoryOverhead(
     predicted: ranked!.predicted,
     kernels: ranked!.kernels,
     storage: 4 / schemes[scheme].granuleBytes,
-    errors: corrected + uncorrectable,
+    errors: memory!.corrected + memory!.uncorrectable + detections,
     identical,
   };
 }

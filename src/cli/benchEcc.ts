@@ -3,8 +3,10 @@ import Table from "cli-table3";
 import { Command, Option } from "commander";
 import ora from "ora";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
+import { flavors } from "../bench/configurations.ts";
 import { type EccResult, measureEcc } from "../bench/ecc.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { Redundancy } from "../compiler/contract.ts";
 import { renderPage } from "../report/page.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
@@ -23,6 +25,7 @@ export interface EccRun extends EccResult {
   readonly size: "small" | "full";
   readonly runs: number;
   readonly schemes: readonly SchemeName[];
+  readonly redundancy: Redundancy;
 }
 
 interface Flags {
@@ -30,6 +33,7 @@ interface Flags {
   readonly runs: number;
   readonly only?: readonly string[];
   readonly schemes: readonly SchemeName[];
+  readonly redundancy: Redundancy;
   readonly faultFree: number;
   readonly flips: number;
   readonly out: string;
@@ -53,6 +57,11 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
     .option("--runs <count>", "runs of each code, in alternation with the unprotected program", count, 20)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--schemes <codes>", `some of ${Object.keys(schemes).join(", ")}`, schemesFrom, [...usualSchemes])
+    .addOption(
+      new Option("--redundancy <flavor>", "what protects the compute path meanwhile")
+        .choices(["none", ...flavors])
+        .default("none"),
+    )
     .option("--fault-free <count>", "further runs under each code, in search of false reports", count, 0)
     .option("--flips <count>", "code words that are struck by one bit flip, and as many by two", count, 0)
     .option("--out <directory>", "where the report and the result go", "belay-report")
@@ -73,7 +82,7 @@ const toJson = (run: EccRun) => `${JSON.stringify(run, null, 2)}\n`;
 
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
-  const { size, runs, only, schemes, faultFree, flips, out } = flags;
+  const { size, runs, only, schemes, redundancy, faultFree, flips, out } = flags;
   using opened = await openGpu();
   const progress = ora({
     stream: io.stderr as NodeJS.WriteStream,
@@ -86,7 +95,7 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     adapter: opened.choice,
-    ...{ size, runs, schemes },
+    ...{ size, runs, schemes, redundancy },
   });
   const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);
   try {
@@ -94,7 +103,7 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
     const result = await measureEcc({
       newDevice: () => newDevice(opened),
       programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
-      ...{ size, schemes, runs, faultFree, flips },
+      ...{ size, schemes, redundancy, runs, faultFree, flips },
       progress: (doing) => {
         progress.text = doing;
       },

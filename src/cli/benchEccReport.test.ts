@@ -29,6 +29,7 @@ const run: EccRun = {
   size: "full",
   runs: 7,
   schemes: ["secded128", "secded32"],
+  redundancy: "none",
   ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13 },
   host: [{ scheme: "secded128", storage: 0.25, encode: 3e9, verify: 2.5e9 }],
   transfers: [

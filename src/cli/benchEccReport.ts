@@ -13,6 +13,7 @@ export function describeEcc(run: EccRun): Report {
   const bad = programs.filter((program) => !isSound(program));
   const caveat =
     adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
+  const together = run.redundancy === "none" ? "" : `, with kernels under ${run.redundancy}`;
   return {
     title: "belay bench ecc",
     verdict: {
@@ -20,7 +21,7 @@ export function describeEcc(run: EccRun): Report {
       headline: run.ok
         ? `${programs.length} programs measured, every result right, no false report`
         : `${bad.length} of ${programs.length} programs failed`,
-      detail: `Size ${size}, ${runs} runs each, on ${adapter.description}.${caveat}`,
+      detail: `Size ${size}, ${runs} runs each${together}, on ${adapter.description}.${caveat}`,
     },
     sections: [
       {
@@ -53,7 +54,9 @@ export function describeEcc(run: EccRun): Report {
       {
         kind: "commands",
         title: "Reproduce",
-        commands: [`belay bench ecc --size ${size} --runs ${runs} --schemes ${run.schemes.join(",")}`],
+        commands: [
+          `belay bench ecc --size ${size} --runs ${runs} --schemes ${run.schemes.join(",")} --redundancy ${run.redundancy}`,
+        ],
       },
     ],
   };
