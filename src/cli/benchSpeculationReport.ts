@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { geometricMean } from "simple-statistics";
 import type { Failed } from "../bench/attempt.ts";
 import { isRight, type SpeculationProgram } from "../bench/speculation.ts";
 import { type Measured, type Variant, variants } from "../bench/speculationVariant.ts";
@@ -20,7 +21,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${software}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${software}${meansOverC(programs)}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       {
@@ -59,6 +60,21 @@ export function describeSpeculation(run: SpeculationRun): Report {
       },
     ],
   };
+}
+
+/** How many times faster than C the default engine is, on average and at least. */
+function meansOverC(programs: readonly SpeculationProgram[]): string {
+  const of = (kind: "moved" | "resident") => {
+    const times = programs.flatMap(({ c, variants }) => {
+      const after = timesOf(variants.default, kind);
+      return isTimed(c) && isTimed(after) ? [c.median / after.median] : [];
+    });
+    if (times.length === 0) return null;
+    return `${ratio(geometricMean(times))} (from ${ratio(Math.min(...times))})`;
+  };
+  const [moved, resident] = [of("moved"), of("resident")];
+  if (moved === null) return "";
+  return ` Geometric mean over C: ${moved} with arrays moved, ${resident} with resident ones.`;
 }
 
 /** The verdict and the table of loops, for a terminal. */
