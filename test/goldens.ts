@@ -32,7 +32,7 @@ export function applySteps(wgsl: string, steps: readonly Step[]): { before: Prog
 
 /** What generated code calls for; it has golden files of its own. */
 const library =
-  /^belay_(agree|aim|alone|armed|branch|by_line|clear|component|conclude|finals|first|fold|fuel|hash|is_|keep|kept|line|mask|occurrence|others|settle|share|signature|slots|strike|struck|together|turn|whose)/;
+  /^belay_(agree|aim|alone|armed|branch|conclude|finals|fold|fuel|hash|is_|keep|kept|occurrence|settle|share|signature|slots|strike|struck|together|turn|whose)/;
 
 /**
  * Compares what the last of some transforms changes in a module with a golden file of the folder `goldens/`, beside the

@@ -41,9 +41,14 @@ export const countedWords = (sites: number): number => countWords.sites + sites 
 export function countingTrigger(names: Names): Trigger {
   const n = (thing: string) => names.the(thing);
   const { sites, seed, stride, samples, sampleStride, siteStride } = countWords;
-  const [report, executions, drawn, lines] = [n("report"), n("executions"), n("drawn"), n("lines")];
+  const [report, executions, drawn, lines] = [
+    n("report"),
+    n("executions"),
+    n("drawn_executions"),
+    n("drawn_lines"),
+  ];
   const counts = `${report}.counts`;
-  const perSite = `array<u32, ${n("sites")} + 1u>`;
+  const perSite = `array<u32, ${n("site_count")} + 1u>`;
   const sample = [
     `${report}.dispatch`,
     ...["x", "y", "z"].map((axis) => `${n("workgroup")}.${axis}`),
@@ -56,15 +61,15 @@ export function countingTrigger(names: Names): Trigger {
     var<private> ${executions}: ${perSite};
     var<private> ${drawn}: ${perSite};
     var<private> ${lines}: ${perSite};
-    var<private> ${n("iterations")}: u32;
-    var<private> ${n("salt")}: u32;
+    var<private> ${n("loop_iterations")}: u32;
+    var<private> ${n("draw_salt")}: u32;
     ${struckVariables(names)}
     fn ${n("aim")}() {
       ${executions} = ${perSite}();
       ${drawn} = ${perSite}();
-      ${n("iterations")} = 0u;
+      ${n("loop_iterations")} = 0u;
       let invocation = vec4<u32>(${n("workgroup")}, ${n("local")} + 1u) * vec4<u32>(668265263u, 374761393u, 2246822519u, 3266489917u);
-      ${n("salt")} = invocation.x ^ invocation.y ^ invocation.z ^ invocation.w ^ atomicLoad(&${counts}[${sites + seed}]);
+      ${n("draw_salt")} = invocation.x ^ invocation.y ^ invocation.z ^ invocation.w ^ atomicLoad(&${counts}[${sites + seed}]);
     }
     fn ${n("is_hit")}(site: u32) -> bool {
       ${executions}[site] += 1u;
@@ -73,20 +78,20 @@ export function countingTrigger(names: Names): Trigger {
     fn ${n("is_hit_in")}(site: u32, line: u32) -> bool {
       let count = ${executions}[site] + 1u;
       ${executions}[site] = count;
-      let mixed = ((count * 2654435769u) ^ ${n("salt")}) * 747796405u;
+      let mixed = ((count * 2654435769u) ^ ${n("draw_salt")}) * 747796405u;
       let isDrawn = (mixed >> 16u) * count < 65536u;
       ${drawn}[site] = select(${drawn}[site], count, isDrawn);
       ${lines}[site] = select(${lines}[site], line, isDrawn);
       return false;
     }
     fn ${n("is_spent")}() -> bool {
-      ${n("iterations")} += 1u;
+      ${n("loop_iterations")} += 1u;
       return false;
     }
     fn ${n("settle")}() {
       if (${n("replica")} != 0u) { return; }
-      atomicMax(&${counts}[0], ${n("iterations")});
-      for (var site = 1u; site <= ${n("sites")}; site++) {
+      atomicMax(&${counts}[0], ${n("loop_iterations")});
+      for (var site = 1u; site <= ${n("site_count")}; site++) {
         let count = ${executions}[site];
         if (count == 0u) { continue; }
         let block = ${sites}u + (site - 1u) * ${siteStride}u;
@@ -103,5 +108,5 @@ export function countingTrigger(names: Names): Trigger {
         }
       }
     }`;
-  return { declarations, siteCount: (count) => `const ${n("sites")} = ${count}u;` };
+  return { declarations, siteCount: (count) => `const ${n("site_count")} = ${count}u;` };
 }

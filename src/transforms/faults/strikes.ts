@@ -83,8 +83,8 @@ export class Strikes {
     return quote(place.span).statements`
       if (${n("is_hit")}(${`${site}u`})) {
         ${n("struck")} = bitcast<u32>(atomicLoad(${pointer()}));
-        atomicAnd(${pointer()}, ${bits(`~${n("clear")}`)});
-        atomicXor(${pointer()}, ${bits(n("mask"))});
+        atomicAnd(${pointer()}, ${bits(`~${n("struck_clear")}`)});
+        atomicXor(${pointer()}, ${bits(n("struck_mask"))});
       }`;
   }
 
@@ -111,13 +111,13 @@ export class Strikes {
       stem === "strike" ? ["", `${n("is_hit")}(site)`] : ["line: u32, ", `${n("is_hit_in")}(site, line)`];
     const components = componentsOf(type);
     const words = components === 1 ? "u32" : `vec${components}<u32>`;
-    const flipped = `(words & ${words}(~${n("clear")})) ^ ${words}(${n("mask")})`;
+    const flipped = `(words & ${words}(~${n("struck_clear")})) ^ ${words}(${n("struck_mask")})`;
     // A vector is struck in one component.
     const [hits, struck] =
       components === 1
         ? ["hit", "words"]
         : [
-            `(${words}(${numbers.slice(0, components)}) == ${words}(${n("component")})) & vec${components}<bool>(hit)`,
+            `(${words}(${numbers.slice(0, components)}) == ${words}(${n("struck_component")})) & vec${components}<bool>(hit)`,
             axes
               .slice(0, components)
               .map((axis) => `select(0u, words.${axis}, hits.${axis})`)

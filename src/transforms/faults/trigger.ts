@@ -6,8 +6,8 @@ import { faultExtent } from "../reportBuffer.ts";
 export interface Trigger {
   /**
    * WGSL that declares what sites call: `is_hit(site)` and `is_hit_in(site, line)`, and `is_spent()` in loops. An entry point
-   * begins with `aim()` and ends with `settle()`. `clear`, `mask` and `component` say what becomes of a struck value, which
-   * is kept in `struck`.
+   * begins with `aim()` and ends with `settle()`. `struck_clear`, `struck_mask` and `struck_component` say what becomes of a
+   * struck value, which is kept in `struck`.
    */
   readonly declarations: string;
   /** Set when the declarations depend on how many sites there are: what says so. */
@@ -32,10 +32,18 @@ const assumedSubgroup = 32;
 export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigger {
   const n = (thing: string) => names.the(thing);
   const report = n("report");
-  const variables = ["armed", "occurrence", "first", "others", "line", "strikes", "fuel"];
+  const variables = [
+    "armed",
+    "occurrence",
+    "struck_first",
+    "struck_others",
+    "struck_line",
+    "strikes",
+    "fuel",
+  ];
   const declarations = `
     ${variables.map((variable) => `var<private> ${n(variable)}: u32;`).join("\n")}
-    var<private> ${n("by_line")}: bool;
+    var<private> ${n("struck_by_line")}: bool;
     ${struckVariables(names)}
     fn ${n("aim")}() {
       let here = all(${n("workgroup")} == vec3<u32>(
@@ -44,29 +52,29 @@ export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigge
       let me = here & ${isStruckInvocation(names, options)};
       let mates = ${options.subgroups ? "subgroupAny(me)" : `here & ${isAssumedMate(names, options)}`};
       let now = ${report}.dispatch - ${report}.armed_dispatch <= ${report}.armed_dispatches;
-      ${n("by_line")} = ${report}.armed_extent == ${faultExtent.line}u;
-      let aimed = select(me, mates, ${report}.armed_extent == ${faultExtent.subgroup}u) | ${n("by_line")};
+      ${n("struck_by_line")} = ${report}.armed_extent == ${faultExtent.line}u;
+      let aimed = select(me, mates, ${report}.armed_extent == ${faultExtent.subgroup}u) | ${n("struck_by_line")};
       ${n("armed")} = select(0u, ${report}.armed_site, aimed & now);
       ${n("occurrence")} = 0u;
-      ${n("first")} = ${report}.armed_occurrence;
-      ${n("others")} = ${report}.armed_occurrences;
-      ${n("line")} = ${report}.armed_line;
-      ${n("clear")} = ${report}.armed_clear;
-      ${n("mask")} = ${report}.armed_mask;
-      ${n("component")} = ${report}.armed_component;
+      ${n("struck_first")} = ${report}.armed_occurrence;
+      ${n("struck_others")} = ${report}.armed_occurrences;
+      ${n("struck_line")} = ${report}.armed_line;
+      ${n("struck_clear")} = ${report}.armed_clear;
+      ${n("struck_mask")} = ${report}.armed_mask;
+      ${n("struck_component")} = ${report}.armed_component;
       ${n("strikes")} = 0u;
       ${n("fuel")} = ${report}.fuel;
     }
     fn ${n("is_hit")}(site: u32) -> bool {
       let due = ${n("armed")} == site;
-      let hit = due & (${n("occurrence")} - ${n("first")} <= ${n("others")});
+      let hit = due & (${n("occurrence")} - ${n("struck_first")} <= ${n("struck_others")});
       ${n("occurrence")} += u32(due);
       ${n("strikes")} += u32(hit);
       return hit;
     }
     fn ${n("is_hit_in")}(site: u32, line: u32) -> bool {
       let due = ${n("armed")} == site;
-      let hit = due & select(${n("occurrence")} - ${n("first")} <= ${n("others")}, line == ${n("line")}, ${n("by_line")});
+      let hit = due & select(${n("occurrence")} - ${n("struck_first")} <= ${n("struck_others")}, line == ${n("struck_line")}, ${n("struck_by_line")});
       ${n("occurrence")} += u32(due);
       ${n("strikes")} += u32(hit);
       return hit;
@@ -88,7 +96,7 @@ export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigge
 
 /** What a struck value becomes, and what it was. */
 export const struckVariables = (names: Names): string =>
-  ["clear", "mask", "component", "struck"]
+  ["struck_clear", "struck_mask", "struck_component", "struck"]
     .map((variable) => `var<private> ${names.the(variable)}: u32;`)
     .join("\n");
 

@@ -7,13 +7,13 @@ fn f(l: u32, x: vec3f) {
   let old = atomicAdd(&parts[l].hits, 3);
   if (belay_is_hit(4u)) {
     belay_struck = bitcast<u32>(atomicLoad(&parts[l].hits));
-    atomicAnd(&parts[l].hits, bitcast<i32>(~belay_clear));
-    atomicXor(&parts[l].hits, bitcast<i32>(belay_mask));
+    atomicAnd(&parts[l].hits, bitcast<i32>(~belay_struck_clear));
+    atomicXor(&parts[l].hits, bitcast<i32>(belay_struck_mask));
   }
   atomicStore(&parts[0].hits, old);
   if (belay_is_hit(5u)) {
     belay_struck = bitcast<u32>(atomicLoad(&parts[0].hits));
-    atomicAnd(&parts[0].hits, bitcast<i32>(~belay_clear));
-    atomicXor(&parts[0].hits, bitcast<i32>(belay_mask));
+    atomicAnd(&parts[0].hits, bitcast<i32>(~belay_struck_clear));
+    atomicXor(&parts[0].hits, bitcast<i32>(belay_struck_mask));
   }
 }
