@@ -1,6 +1,7 @@
 import { flags, front } from "../runtime/nativeObjects.ts";
 import type { Outputs, Program, Workload } from "../runtime/workload.ts";
 import type { RestingFault } from "./faultModel.ts";
+import { rememberPipelines } from "./rememberPipelines.ts";
 
 /** A program that a campaign strikes. */
 export interface CampaignProgram {
@@ -20,7 +21,10 @@ export interface ReadyProgram {
 
 /** `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it could be struck. */
 export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?: Strike): ReadyProgram {
-  if (typeof runs === "function") return { run: () => runs(device), buffers: [] };
+  if (typeof runs === "function") {
+    const remembering = rememberPipelines(device);
+    return { run: () => runs(remembering), buffers: [] };
+  }
   const made: GPUBuffer[] = [];
   const prepared = runs.prepare(remembering(device, made));
   const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));

@@ -78,7 +78,8 @@ function coverageTable({ cells, settings }: Summary): TableSection {
     const text = cell.inside
       ? `${cell.sdc.events} of ${cell.sdc.trials}, ${atMost(cell.sdc)}`
       : percents(cell.sdc);
-    return cell.holds === undefined ? { text } : { text, ok: cell.holds };
+    const unbroken = text.replaceAll(" %", "\u00a0%");
+    return { text: unbroken, ...(cell.holds !== undefined && { ok: cell.holds }) };
   };
   return {
     kind: "table",

@@ -104,7 +104,7 @@ describe("belay campaign merge", () => {
     );
     expect(status).toBe(0);
     const page = readFileSync(join(at("merged"), "campaign.html"), "utf8");
-    expect(page).toContain("0 of 8, at most 32.4 %");
+    expect(page).toContain("0 of 8, at most 32.4\u00a0%");
     expect(page).toContain("Sensitivity, by position of the flipped bit");
     expect(JSON.parse(readFileSync(join(at("merged"), "campaign.json"), "utf8"))).toMatchObject({ ok: true });
   });
