@@ -21,8 +21,8 @@ import type { Workspace } from "./workspace.ts";
 
 /** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
 const fuel = 1 << 14;
-/** Most rounds that are encoded at once: looking at the result takes about as long as two. */
-const mostRounds = 8;
+/** Most rounds that are encoded at once: looking at the result takes about as long as two of them. */
+const mostRounds = 32;
 /** How many times longer than the window now those of the rounds that are encoded may be. */
 const mostGrowth = 4;
 /** The first window of a plan that depends on how the iterations do. */
@@ -96,6 +96,8 @@ export class Segment {
   #recent = { evaluated: 0, executed: 0 };
   /** Iterations of the window now. */
   #window = 0;
+  /** Whether it would be longer if it could have been when the last rounds were encoded. */
+  #isGrowing = false;
 
   /** The execution is one of at most {@link longestSegment} iterations. */
   constructor(workspace: Workspace, execution: Part, progress: Progress) {
@@ -114,7 +116,7 @@ export class Segment {
     const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
     const isWhole = plan === "claimed" || plan === "in place";
     await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
-    for (let encoded = 1; ; encoded = Math.min(2 * encoded, mostRounds)) {
+    for (let encoded = 1; ; encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, mostRounds)) {
       const state = await this.#run(encoded);
       const { base } = state;
       if (state.state === states.conflicting && (state.conflicts & conflictKinds.unclear) !== 0) {
@@ -196,7 +198,9 @@ export class Segment {
   async #run(rounds: number): Promise<ControlState> {
     const progress = this.#progress;
     const start = performance.now();
-    const state = await this.#rounds.run(rounds, this.#longestNext);
+    const longest = this.#longestNext;
+    const state = await this.#rounds.run(rounds, longest);
+    this.#isGrowing = state.window === longest && longest === mostGrowth * this.#window;
     this.#window = state.window;
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
     const took = performance.now() - start;
