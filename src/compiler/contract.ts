@@ -8,7 +8,7 @@ import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuf
 import type { RankedConfiguration } from "./choice.ts";
 import type { Structure } from "./configurations.ts";
 
-export { countWords, sampleCapacity } from "../transforms/faults/executionCounts.ts";
+export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
 export {
   faultExtent,
   lineBytes,

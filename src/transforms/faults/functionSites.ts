@@ -6,7 +6,7 @@ import type { Type } from "../../wgsl/types.ts";
 import type { Names } from "../names.ts";
 import type { FaultSite } from "../reportBuffer.ts";
 import type { FaultSites } from "./faultSites.ts";
-import type { Loads } from "./strikeLoads.ts";
+import type { Loads } from "./loads.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
 /** What is known of the program, and what its sites share. */
@@ -39,7 +39,7 @@ export class FunctionSites {
     return this.facts.loads.struck(expression, this.#functionName);
   }
 
-  /** `value`, of a type, with a site for what it becomes of: the expression at `original`. */
+  /** `value`, of a type, struck at a site of its own; it stands for `original`, an expression of the program. */
   value(kind: FaultSite["kind"], value: Expression, type: Type, original: Expression): Expression {
     if (!isStrikeable(type)) return value;
     const { isDivergent, strikes } = this.facts;
@@ -48,7 +48,7 @@ export class FunctionSites {
     return strikes.value(site, type, value);
   }
 
-  /** Whether an expression may differ between invocations, as it does once it is struck, and is none that is known before. */
+  /** Whether an expression is computed when the kernel runs, and may differ between invocations, as it does once it is struck. */
   mayDiffer(expression: Expression): boolean {
     const { program, uniform } = this.facts;
     return !uniform.expressions.has(expression) && program.stageOf(expression) === "runtime";

@@ -6,10 +6,10 @@ import { expandSwizzles } from "../expandSwizzles.ts";
 import { Names } from "../names.ts";
 import { normalizeAccesses } from "../normalizeAccesses.ts";
 import { reportWords } from "../reportBuffer.ts";
+import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
 import { injectFaults } from "./injectFaults.ts";
 import { Strikes } from "./strikes.ts";
-import { armedTrigger } from "./trigger.ts";
 
 const golden = goldens("injectFaults");
 const memory = `

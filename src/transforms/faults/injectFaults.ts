@@ -21,7 +21,7 @@ import { wrapEntryPoint } from "../entryPointWrapper.ts";
 import type { Names } from "../names.ts";
 import type { FaultSites } from "./faultSites.ts";
 import { FunctionSites } from "./functionSites.ts";
-import { Loads } from "./strikeLoads.ts";
+import { Loads } from "./loads.ts";
 import type { Strikes } from "./strikes.ts";
 import { struckStatement } from "./struckStatement.ts";
 

@@ -4,10 +4,10 @@ import { functionsOf } from "../../analysis/callGraph.ts";
 import { declareReport } from "../declareReport.ts";
 import { normalizeAccesses } from "../normalizeAccesses.ts";
 import { reportWords } from "../reportBuffer.ts";
+import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
 import { Strikes } from "./strikes.ts";
 import { strikeWorkgroupMemory } from "./strikeWorkgroupMemory.ts";
-import { armedTrigger } from "./trigger.ts";
 
 const golden = goldens("strikeWorkgroupMemory");
 const memory = `

@@ -5,7 +5,7 @@ import { quote } from "../../wgsl/quote.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
 import type { Names } from "../names.ts";
-import type { Trigger } from "./trigger.ts";
+import type { Trigger } from "./armedTrigger.ts";
 
 /** A type whose words can be struck. */
 export type StrikeableType = ScalarType | VectorType;

@@ -1,6 +1,6 @@
 /** Counting executions of sites, in place of striking them. */
 import type { Names } from "../names.ts";
-import { struckVariables, type Trigger } from "./trigger.ts";
+import { struckVariables, type Trigger } from "./armedTrigger.ts";
 
 /** How many executions of each site are kept as samples. */
 export const sampleCapacity = 128;
