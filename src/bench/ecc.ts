@@ -76,7 +76,7 @@ export interface EccResult {
 }
 
 /** Bytes of a transfer, and of what the host encodes. */
-const transferSizes = { small: 2 ** 16, full: 2 ** 27 } as const;
+const transferSizes = { small: 2 ** 16, full: 2 ** 25 } as const;
 
 /** Runs of either: they take tens of milliseconds, and vary little. */
 const mostHostRuns = 7;
@@ -86,19 +86,13 @@ export async function measureEcc(options: EccOptions): Promise<EccResult> {
   const { newDevice, size, schemes: chosen, runs, progress } = options;
   const transferBytes = transferSizes[size];
   const hostRuns = Math.min(runs, mostHostRuns);
-  progress("the host");
-  const host = chosen.map((scheme) => ({
-    scheme,
-    storage: 4 / schemes[scheme].granuleBytes,
-    ...measureHostRates(scheme, transferBytes, hostRuns),
-  }));
-  progress("transfers");
-  const transfers = await measureEveryTransfer({ ...options, runs: hostRuns }, transferBytes);
   progress("ceilings");
   const probe = await newDevice();
-  const ceilings = await measureCeilings(probe, size, runs);
+  const ceilings = await measureCeilings(probe, size, hostRuns);
   probe.destroy();
   const programs: EccProgram[] = [];
+  const host: SchemeRates[] = [];
+  const transfers: SchemeTransfers[] = [];
   const result = (): EccResult => ({
     ok: programs.every(isSound),
     ...{ ceilings, programs, host, transfers, transferBytes },
@@ -107,6 +101,14 @@ export async function measureEcc(options: EccOptions): Promise<EccResult> {
     programs.push(await measureProgram(name, create, options, ceilings));
     await options.save(result());
   }
+  progress("the host");
+  for (const scheme of chosen) {
+    const storage = 4 / schemes[scheme].granuleBytes;
+    host.push({ scheme, storage, ...measureHostRates(scheme, transferBytes, hostRuns) });
+  }
+  await options.save(result());
+  progress("transfers");
+  transfers.push(...(await measureEveryTransfer({ ...options, runs: hostRuns }, transferBytes)));
   return result();
 }
 

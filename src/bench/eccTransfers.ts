@@ -1,4 +1,5 @@
 /** What protected memory adds to transfers between host and GPU, which Maruyama, Nukada and Matsuoka left out. */
+import { anyWords } from "./eccHost.ts";
 import { summarize, type Times } from "./timing.ts";
 
 /** Wall-clock milliseconds, until the data are where they belong and verified. */
@@ -13,7 +14,7 @@ export async function measureTransfers(
   bytes: number,
   runs: number,
 ): Promise<TransferTimes[]> {
-  const data = Uint32Array.from({ length: bytes / 4 }, (_, i) => Math.imul(i + 1, 0x9e3779b9));
+  const data = anyWords(bytes);
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const places = devices.map((device) => ({
     device,

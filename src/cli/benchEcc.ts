@@ -4,7 +4,7 @@ import { Command, Option } from "commander";
 import ora from "ora";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import { flavors } from "../bench/configurations.ts";
-import { type EccResult, measureEcc } from "../bench/ecc.ts";
+import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { renderPage } from "../report/page.ts";
@@ -107,7 +107,11 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
       progress: (doing) => {
         progress.text = doing;
       },
-      save: (sofar) => writeAtomically(join(out, "ecc.json"), toJson(describeRun(sofar))),
+      save: async (sofar) => {
+        await writeAtomically(join(out, "ecc.json"), toJson(describeRun(sofar)));
+        const last = sofar.programs.at(-1);
+        if (!isTerminal(io.stderr) && last && sofar.host.length === 0) io.stderr.write(`${lineFor(last)}\n`);
+      },
     });
     return describeRun(result);
   } finally {
@@ -127,6 +131,13 @@ function renderText(run: EccRun, io: Io): string {
   table.push(...rows.map((row) => row.map(({ text, ok }) => (ok === false ? color.red(text) : text))));
   const paint = verdict.ok ? color.green : color.red;
   return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
+}
+
+/** A program in one line, for whoever watches a pipe. */
+function lineFor({ name, overheads, failures }: EccProgram): string {
+  const ratios = overheads.map(({ scheme, ratio }) => `${scheme} ${ratio.toFixed(3)}`);
+  const time = overheads[0]?.unprotected.median.toFixed(4) ?? "?";
+  return [`${name}: ${time} ms`, ...ratios, ...failures].join(", ");
 }
 
 const programsFrom = (text: string) =>

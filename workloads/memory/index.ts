@@ -37,26 +37,26 @@ export const memoryCatalog: readonly MemoryEntry[] = [
   ...([16, 8, 4] as const).map((bytesPerElement) => ({
     name: `copy${bytesPerElement}`,
     small: () => copy.create({ elements: 1001, bytesPerElement }),
-    full: () => copy.create({ elements: 2 ** 28 / bytesPerElement, bytesPerElement }),
+    full: () => copy.create({ elements: 2 ** 27 / bytesPerElement, bytesPerElement }),
   })),
   {
     name: "stencil",
     small: () => stencil.create({ width: 65, height: 40 }),
-    full: () => stencil.create({ width: 8192 }),
+    full: () => stencil.create({ width: 8192, height: 4096 }),
   },
   ...(["random", "banded"] as const).map((structure) => ({
     name: `sparse-${structure}`,
     small: () => sparseProduct.create({ rows: 300, structure }),
-    full: () => sparseProduct.create({ rows: 2 ** 21, structure }),
+    full: () => sparseProduct.create({ rows: 2 ** 20, structure }),
   })),
   {
     name: "records",
     small: () => records.create(),
-    full: () => records.create({ records: 2 ** 21 }),
+    full: () => records.create({ records: 2 ** 20 }),
   },
   {
     name: "histogram",
     small: () => histogram.create({ samples: 20_001 }),
-    full: () => histogram.create({ samples: 2 ** 28 }),
+    full: () => histogram.create({ samples: 2 ** 27 }),
   },
 ];
