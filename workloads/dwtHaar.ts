@@ -3,17 +3,17 @@
  * for the sums.
  *
  * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014: a workgroup decomposes its part of the signal
- * in workgroup memory, and what remains goes through the same kernel again. Chosen here: four pairs for each invocation and
- * ten levels instead of nine, orthonormal coefficients at every level, and no scaling of the signal beforehand.
+ * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: four pairs for
+ * each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomFloats } from "./random.ts";
 
 const WORKGROUP = 128;
-/** How many samples a workgroup decomposes. */
-const BLOCK = 1024;
-const BLOCK_LEVELS = Math.log2(BLOCK);
+/** How many samples a workgroup decomposes, by how many levels: two averages are left. */
+const BLOCK = 8 * WORKGROUP;
+const BLOCK_LEVELS = Math.log2(BLOCK) - 1;
 
 /** The details of a level stand at `pairs` and up, where `pairs` is their number; the last average is at zero. */
 const DECOMPOSE = /* wgsl */ `
@@ -22,40 +22,41 @@ struct Extent {
   levels: u32,
 }
 
+/** Of two neighbouring pairs. */
+struct Split {
+  averages: vec2f,
+  details: vec2f,
+}
+
 const WORKGROUP = ${WORKGROUP}u;
 const BLOCK = ${BLOCK}u;
-/**
- * Half of a first level, or of a second, and half of the banks: even and odd averages written by neighbours do not meet in
- * a bank.
- */
-const FIRST = BLOCK / 4u + 16u;
-const SECOND = BLOCK / 8u + 16u;
 
 @group(0) @binding(0) var<uniform> extent: Extent;
-@group(0) @binding(1) var<storage, read> signal: array<vec2f>;
-@group(0) @binding(2) var<storage, read_write> details: array<f32>;
-@group(0) @binding(3) var<storage, read_write> averages: array<f32>;
+@group(0) @binding(1) var<storage, read> signal: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> coefficients: array<vec2f>;
+@group(0) @binding(3) var<storage, read_write> averages: array<vec2f>;
 
-/**
- * The averages of one level, and behind them those of the next: the even ones, then the odd ones, so that the pairs of 32
- * invocations are read without conflict.
- */
-var<workgroup> kept: array<f32, 2u * (FIRST + SECOND)>;
+/** The averages of a level, as the pairs of the next one. */
+var<workgroup> kept: array<array<vec2f, BLOCK / 4u>, 2>;
 
-fn evens(level: u32) -> u32 {
-  return select(2u * FIRST, 0u, level % 2u == 1u);
+fn load(index: u32) -> vec4f {
+  if (4u * index < extent.samples) { return signal[index]; }
+  return vec4f();
 }
 
-fn odds(level: u32) -> u32 {
-  return select(2u * FIRST + SECOND, FIRST, level % 2u == 1u);
+fn split(left: vec2f, right: vec2f) -> Split {
+  let even = vec2f(left.x, right.x);
+  let odd = vec2f(left.y, right.y);
+  return Split((even + odd) * ${Math.SQRT1_2}, (even - odd) * ${Math.SQRT1_2});
 }
 
-fn split(pair: vec2f) -> vec2f {
-  return vec2f(pair.x + pair.y, pair.x - pair.y) * ${Math.SQRT1_2};
-}
-
-fn place(level: u32, average: u32) -> u32 {
-  return average / 2u + select(evens(level), odds(level), average % 2u == 1u);
+/** Stores the details of a level's pairs number 2 * index and the next. The last level has one pair, beside the average. */
+fn store(pairs: u32, index: u32, both: Split) {
+  if (pairs == 1u) {
+    if (index == 0u) { coefficients[0] = vec2f(both.averages.x, both.details.x); }
+  } else if (2u * index < pairs) {
+    coefficients[pairs / 2u + index] = both.details;
+  }
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -66,34 +67,29 @@ fn decompose(
 ) {
   let group = id.y * groups.x + id.x;
 
-  for (var i = local; i < BLOCK / 2u; i += WORKGROUP) {
-    let pair = group * (BLOCK / 2u) + i;
-    if (pair < extent.samples / 2u) {
-      let both = split(signal[pair]);
-      details[extent.samples / 2u + pair] = both.y;
-      kept[place(1u, i)] = both.x;
-    }
-  }
+  // Both are under way before either is waited for.
+  let first = group * (BLOCK / 4u) + local;
+  let left = load(first);
+  let right = load(first + WORKGROUP);
+  let lefts = split(left.xy, left.zw);
+  let rights = split(right.xy, right.zw);
+  store(extent.samples / 2u, first, lefts);
+  store(extent.samples / 2u, first + WORKGROUP, rights);
+  kept[1][local] = lefts.averages;
+  kept[1][local + WORKGROUP] = rights.averages;
   workgroupBarrier();
 
   for (var level = 2u; level <= extent.levels; level++) {
-    let pairs = extent.samples >> level;
-    let width = BLOCK >> level;
-    for (var i = local; i < width; i += WORKGROUP) {
-      let pair = group * width + i;
-      if (pair < pairs) {
-        let both = split(vec2f(kept[evens(level - 1u) + i], kept[odds(level - 1u) + i]));
-        details[pairs + pair] = both.y;
-        kept[place(level, i)] = both.x;
-      }
+    let width = BLOCK >> (level + 1u);
+    if (local < width) {
+      let above = (level + 1u) % 2u;
+      let both = split(kept[above][2u * local], kept[above][2u * local + 1u]);
+      let index = group * width + local;
+      store(extent.samples >> level, index, both);
+      kept[level % 2u][local] = both.averages;
+      if (level == extent.levels && index < arrayLength(&averages)) { averages[index] = both.averages; }
     }
     workgroupBarrier();
-  }
-
-  let width = BLOCK >> extent.levels;
-  for (var i = local; i < width; i += WORKGROUP) {
-    let average = group * width + i;
-    if (average < (extent.samples >> extent.levels)) { averages[average] = kept[place(extent.levels, i)]; }
   }
 }`;
 
@@ -113,10 +109,12 @@ export function create(options: DwtHaarOptions = {}): Program<{ coefficients: Fl
     const module = device.createShaderModule({ code: DECOMPOSE });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const coefficients = resultBuffer(device, length * 4);
-    const signals = [uploadBuffer(device, signal)];
+    // Whole vectors; what lies beyond the end does not matter.
+    const signals = [resultBuffer(device, Math.max(16, length * 4))];
+    device.queue.writeBuffer(signals[0]!, 0, signal);
     const uniforms: GPUBuffer[] = [];
     const bindings = dispatches.map(({ samples, levels }, i) => {
-      signals.push(resultBuffer(device, (samples >> levels) * 4));
+      signals.push(resultBuffer(device, Math.max(16, (samples >> levels) * 4)));
       uniforms.push(uploadBuffer(device, Uint32Array.of(samples, levels), GPUBufferUsage.UNIFORM));
       return bindBuffers(device, pipeline, uniforms[i]!, signals[i]!, coefficients, signals[i + 1]!);
     });
@@ -129,7 +127,6 @@ export function create(options: DwtHaarOptions = {}): Program<{ coefficients: Fl
           pass.dispatchWorkgroups(...gridOf(Math.ceil(samples / BLOCK)));
         });
         pass.end();
-        encoder.copyBufferToBuffer(signals.at(-1)!, 0, coefficients, 0, 4);
       },
       read: async () => ({ coefficients: new Float32Array(await readBuffers(device, coefficients)) }),
       destroy() {
