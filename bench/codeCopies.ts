@@ -8,7 +8,6 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { median } from "simple-statistics";
 import { GpuTimer } from "../src/bench/gpuTimer.ts";
-import { alignColumns } from "../src/cli/table.ts";
 import { type SchemeName, schemes } from "../src/codes/scheme.ts";
 import { openGpu } from "../src/runtime/adapter.ts";
 import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
@@ -216,12 +215,9 @@ for (const each of cases) {
   const [before, after] = [median(times.map((t) => t.plain)), median(times.map((t) => t.coded))];
   const picoseconds = each.encodedWords && ((after - before) * 1e9) / each.encodedWords;
   results.push({ name: each.name, plain: before, coded: after, ratio: after / before, picoseconds });
+  const figure = picoseconds ? `${picoseconds.toFixed(3)} ps per word` : (after / before).toFixed(3);
+  console.log(`${each.name.padEnd(36)} ${before.toFixed(4)} ms  ${after.toFixed(4)} ms  ${figure}`);
+  if (flags.json) writeFileSync(flags.json, JSON.stringify(results, null, 2));
 }
-const rows = results.map(({ name, plain, coded, ratio, picoseconds }) => [
-  ...[name, plain.toFixed(4), coded.toFixed(4)],
-  ...(picoseconds === undefined ? [ratio.toFixed(3), ""] : ["", picoseconds.toFixed(3)]),
-]);
-console.log(alignColumns([["copy", "plain, ms", "coded, ms", "ratio", "ps per word"], ...rows]));
-if (flags.json) writeFileSync(flags.json, JSON.stringify(results, null, 2));
 device.destroy();
 opened.close();
