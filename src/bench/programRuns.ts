@@ -42,10 +42,11 @@ export class ProgramRuns {
     return this.#arguments;
   }
 
-  /** Verifies what a run left, unless one that was right left the same bits. */
+  /** Verifies what a run left, unless one that was right left the same bits, or one was wrong already. */
   check(): void {
+    if (!this.#right) return;
     if (this.#verified?.every((before, n) => sameBits(before, this.#arguments[n]!))) return;
-    this.#right &&= this.#program.verify(this.#arguments).ok;
+    this.#right = this.#program.verify(this.#arguments).ok;
     if (this.#right) this.#verified = this.#arguments.map(copy);
   }
 }

@@ -56,6 +56,7 @@ export async function measureVariant(
   const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {
     const parameters = programRuns.next();
     const arrays = parameters.flatMap((each) => (keep && typeof each !== "number" ? [resident(each)] : []));
+    for (const array of arrays) array.hostChanged();
     statistics = [];
     const execute: Executor = async (call) => {
       const result = await speculate(call, { ...options, ...more });
@@ -72,17 +73,18 @@ export async function measureVariant(
     await run(execute, parameters);
     const milliseconds = performance.now() - start;
     for (const array of arrays) await array.read();
-    for (const array of arrays) array.release();
     programRuns.check();
     return milliseconds;
   };
 
   const residentTimes = await attempt.times(runs, () => once(true));
   const workingBytes = memory() - programRuns.bytes;
-  const moved = await attempt.times(runs, () => once(false));
   const timings = device.features.has("timestamp-query") && variant !== "unchecked";
   if (timings) await once(true, { timings });
-  const sum = (of: (each: Statistics) => number) => statistics.reduce((total, each) => total + of(each), 0);
+  const seen = statistics;
+  for (const each of programRuns.next()) if (typeof each !== "number") resident(each).release();
+  const moved = await attempt.times(runs, () => once(false));
+  const sum = (of: (each: Statistics) => number) => seen.reduce((total, each) => total + of(each), 0);
   return {
     moved,
     resident: residentTimes,
@@ -90,8 +92,8 @@ export async function measureVariant(
     rounds: sum(({ rounds }) => rounds),
     misspeculation: sum(({ misspeculated }) => misspeculated) / program.iterations,
     onCpu: sum(({ onCpu }) => onCpu) / program.iterations,
-    plans: [...new Set(statistics.flatMap(({ plans }) => plans))],
-    phases: timings ? sumOfPhases(statistics) : null,
+    plans: [...new Set(seen.flatMap(({ plans }) => plans))],
+    phases: timings ? sumOfPhases(seen) : null,
     workingBytes,
   };
 }

@@ -201,6 +201,7 @@ export class Segment {
     const longest = this.#longestNext;
     const state = await this.#rounds.run(rounds, longest);
     this.#isGrowing = state.window === longest && longest === mostGrowth * this.#window;
+    const hasGrown = state.window > this.#window;
     this.#window = state.window;
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
     const took = performance.now() - start;
@@ -218,7 +219,8 @@ export class Segment {
     if (state.state === states.running) {
       // The last window may be shorter than it should be.
       if (state.base + state.window < this.#execution.count) progress.window = state.window;
-      progress.pace?.observe(evaluated, executed, took);
+      // The first round waits for data that is still on its way, and one of a short window says little about longer ones.
+      if (before.rounds > 0 && !hasGrown) progress.pace?.observe(evaluated, executed, took);
       this.#bound(took / Math.max(1, state.rounds - before.rounds));
     }
     return state;
