@@ -51,6 +51,11 @@ export interface UnitRecord extends Unit {
   readonly gaps: readonly { readonly kernel: string; readonly line: number; readonly message: string }[];
   /** Bytes of each buffer that a fault at rest can strike. */
   readonly buffers: readonly number[];
+  /**
+   * Whether a clean run gives the bits of the plain program. Compilers may fuse multiplications and additions otherwise in an
+   * instrumented kernel; struck runs are compared with clean ones of the same kernel.
+   */
+  readonly sameBits: boolean;
   /** Host time of one run without a fault, results read: of the plain program, and in this configuration. */
   readonly milliseconds: { readonly plain: number; readonly protected: number };
 }

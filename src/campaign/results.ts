@@ -41,7 +41,7 @@ export class Results {
   /** Numbers of the injections, by stratum. */
   readonly #numbers = new Map<string, Set<number>>();
   readonly #byCell = new Map<string, InjectionRecord[]>();
-  readonly #progress = new Map<string, { readonly injections: number; readonly progress: Progress }>();
+  readonly #progress = new Map<string, { readonly basis: string; readonly progress: Progress }>();
 
   constructor(header: Header, records: readonly StoreRecord[]) {
     this.header = header;
@@ -94,12 +94,14 @@ export class Results {
         const name = cellName({ configuration: configuration.name, structure });
         const injections = this.#byCell.get(name) ?? [];
         const inside = isInside(configuration, structure);
+        // Decided anew when there is more to decide by; units become known one by one.
+        const basis = `${strata.length}/${injections.length}`;
         const known = this.#progress.get(name);
         const progress =
-          known?.injections === injections.length
+          known?.basis === basis
             ? known.progress
             : progressOf(injections, { strata: strata.length, inside, goal: settings, shard });
-        this.#progress.set(name, { injections: injections.length, progress });
+        this.#progress.set(name, { basis, progress });
         return [{ configuration, structure, inside, strata, injections, progress }];
       });
     });

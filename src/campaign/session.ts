@@ -93,10 +93,18 @@ export class Session {
         `${program.name} runs no kernel with anything that a fault can strike`,
       );
     }
-    if (findDifference(expected, outputs) || findDifference(expected, session.#expected)) {
+    const [first, again] = [session.#expected, outputs];
+    if (findDifference(first, again)) {
       throw new CampaignError(
         "BELAY601",
-        `${program.name} gives other results in configuration ${configuration.name} than unprotected`,
+        `${program.name} is not deterministic in configuration ${configuration.name}`,
+      );
+    }
+    const verdict = typeof program.runs === "function" ? undefined : program.runs.verify(again);
+    if (verdict?.ok === false) {
+      throw new CampaignError(
+        "BELAY602",
+        `${program.name} is wrong without a fault in configuration ${configuration.name}: ${verdict.message}`,
       );
     }
     const gaps = report.kernels.flatMap(({ kernel, diagnostics }) =>
@@ -108,6 +116,7 @@ export class Session {
       kind: "unit",
       ...{ program: program.name, configuration: configuration.name },
       ...{ adapter: opened.choice.description, kernels, gaps, buffers: session.#program.buffers },
+      sameBits: findDifference(expected, again) === undefined,
       milliseconds: { plain, protected: milliseconds },
     };
     return { session, unit };

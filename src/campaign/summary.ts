@@ -67,6 +67,8 @@ export interface Summary {
   readonly costs: readonly CostSummary[];
   readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
   readonly skipped: readonly Omit<SkipRecord, "kind">[];
+  /** Whose clean runs have not the bits of the plain program, but results that its own check accepts. */
+  readonly otherBits: readonly Unit[];
   /** Parts of kernels that stay outside the sphere of replication. */
   readonly gaps: readonly (Unit & {
     readonly kernel: string;
@@ -130,6 +132,9 @@ export function summarize(results: Results): Summary {
       ...milliseconds,
     })),
     skipped: results.skipped.map(({ kind: _, ...skipped }) => skipped),
+    otherBits: results.units
+      .filter(({ sameBits }) => !sameBits)
+      .map(({ program, configuration }) => ({ program, configuration })),
     gaps: results.units.flatMap(({ program, configuration, gaps }) =>
       gaps.map((gap) => ({ program, configuration, ...gap })),
     ),

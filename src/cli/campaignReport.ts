@@ -224,7 +224,8 @@ function gapsSection({ gaps }: Summary): Section[] {
   return [{ kind: "table", title: "Outside the sphere of replication", columns, rows }];
 }
 
-function factsSection({ adapters, settings, shard, controls }: Summary): Section {
+function factsSection({ adapters, settings, shard, controls, otherBits }: Summary): Section {
+  const rounded = [...new Set(otherBits.map(({ program }) => program))].join(", ") || "none";
   const { programs, margin, bound, minimum, confidence, seed } = settings;
   return {
     kind: "facts",
@@ -236,6 +237,7 @@ function factsSection({ adapters, settings, shard, controls }: Summary): Section
         "Runs without a fault",
         `${controls.runs}: ${controls.detections} alarms, ${controls.different} other results`,
       ],
+      ["Rounded otherwise by instrumented kernels", rounded],
       ["Margin", proportion(margin)],
       ["Bound where coverage is claimed", proportion(bound)],
       ["Effective injections, at least", String(minimum)],

@@ -29,7 +29,7 @@ function stored(name: string, { silent = 0, index = 0, count = 1, seed = 1 } = {
       samples: [[0, 0, 0, 0, 0, 0, 0]],
     };
     const kernel = { kernel: "sum", entryPoint: "sum", source: "sum = a + b;", iterations: 1, sites: [site] };
-    const counts = { gaps: [], buffers: [], milliseconds: { plain: 1, protected: 2 } };
+    const counts = { gaps: [], buffers: [], sameBits: true, milliseconds: { plain: 1, protected: 2 } };
     store.append({ kind: "unit", ...unit, adapter: "none", kernels: [kernel as never], ...counts });
     store.append({ kind: "control", ...unit, runs: 3, detections: 0, different: 0 });
     for (let number = index; number < 8; number += count) {

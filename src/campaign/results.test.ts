@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+import { campaignSettings } from "../../test/campaign/settings.ts";
+import type { UnitRecord } from "./records.ts";
+import { Results } from "./results.ts";
+
+const unit = (program: string): UnitRecord => ({
+  ...{ kind: "unit", program, configuration: "none", adapter: "", gaps: [], buffers: [8], sameBits: true },
+  ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
+});
+
+it("what is planned follows the programs as they become known, also when it was asked for before", () => {
+  const settings = campaignSettings(["a", "b"], { minimum: 100 });
+  const results = new Results({ kind: "header", version: 1, settings, shard: { index: 0, count: 1 } }, []);
+  const quotas = ["a", "b"].map((program) => {
+    results.add(unit(program));
+    return results.cells()[0]!.progress.quota;
+  });
+  expect(quotas).toEqual([100, 50]);
+  expect(results.amount()).toEqual({ done: 0, planned: 100 });
+});
