@@ -13,6 +13,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryBracketed } from "../diagnostics/protection.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import type { ArenaAccess } from "../transforms/memory/granules.ts";
+import { laneElement } from "../transforms/memory/laneStores.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
@@ -27,6 +28,8 @@ import type { MemorySettings } from "./settings.ts";
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
+  /** Set when lanes make the check words of what they store together. */
+  readonly laneBytes?: 4 | 8;
   /** Why it is bracketed. */
   readonly why?: string;
 }
@@ -57,12 +60,20 @@ export function codedPoints(program: Program, { default: usual, bindings }: Memo
 
 const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;
 
-/** The plan for a kernel in access normal form; `others` is how many storage buffers protection adds without the arena. */
+export interface MemoryPlanOptions {
+  readonly limits: KernelLimits;
+  /** Storage buffers that protection adds without the arena. */
+  readonly others: number;
+  /** Whether lanes may exchange what they store: the device lets them, and no replica is among their neighbours. */
+  readonly lanes: boolean;
+}
+
+/** The plan for a kernel in access normal form. */
 export function memoryPlan(
   program: Program,
   kernel: FunctionDeclaration,
   coded: readonly CodedPoint[],
-  { limits, others }: { readonly limits: KernelLimits; readonly others: number },
+  { limits, others, lanes }: MemoryPlanOptions,
 ): MemoryPlan {
   const functions = reachableFrom(program, [kernel]);
   const used = [...variablesOf(program, functions)];
@@ -75,14 +86,25 @@ export function memoryPlan(
     const point = of && coded.find((each) => isSame(each.of, of));
     if (!point) return [];
     const declared = access.get(variable) ?? "read";
-    const why = hasRoom
-      ? obstacle(program, variable, accesses.get(variable) ?? [], schemes[point.scheme])
-      : `the device has no storage buffer left for check words`;
     const uses = { loads: declared !== "write", stores: declared !== "read" };
-    return [{ ...point, ...uses, variable, mode: why ? "bracketed" : "checked", ...(why && { why }) }];
+    const own = accesses.get(variable) ?? [];
+    const scheme = schemes[point.scheme];
+    const why = hasRoom
+      ? obstacle(program, variable, own, scheme)
+      : "the device has no storage buffer left for check words";
+    if (!why) return [{ ...point, ...uses, variable, mode: "checked" }];
+    const laneBytes =
+      hasRoom && lanes && scheme.granuleBytes <= 16 && laneElement(program, kernel, variable, own);
+    if (laneBytes && !containsAtomic(program.declaredTypeOf(variable)))
+      return [{ ...point, ...uses, variable, mode: "checked", laneBytes }];
+    return [{ ...point, ...uses, variable, mode: "bracketed", why }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
-  const arena = checked.some(({ stores }) => stores) ? "read_write" : "read";
+  const arena = checked.some(({ laneBytes }) => laneBytes)
+    ? "atomic"
+    : checked.some(({ stores }) => stores)
+      ? "read_write"
+      : "read";
   return { variables, arena: checked.length > 0 ? arena : undefined };
 }
 
@@ -113,7 +135,7 @@ export function memorySummary({ variables, arena }: MemoryPlan, settings: Memory
     storesChecks: arena !== "read",
     tableBytes: 4 * tableRow.stride * settings.coded.length,
   };
-  const bindings = variables.map(({ variable, why, ...binding }) => binding);
+  const bindings = variables.map(({ variable, why, laneBytes, ...binding }) => binding);
   return { ...(arena && { checks }), bindings };
 }
 

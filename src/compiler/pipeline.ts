@@ -154,6 +154,7 @@ export function transform(
   step(keepBindings(program, unique, { entryPoints }));
 
   // Codes around the accesses that there are now.
+  if (checking.some(({ arena }) => arena === "atomic")) step(enableSubgroups(program));
   if (checking.length > 0)
     step(
       protectMemory(program, names, {
@@ -165,9 +166,9 @@ export function transform(
           entryPoint: name,
           functions: functions(new Set([name])),
           checked: new Map(
-            plan.variables.flatMap(({ mode, index, scheme, variable }) =>
+            plan.variables.flatMap(({ mode, index, scheme, variable: { name }, laneBytes }) =>
               mode === "checked"
-                ? [[variable.name, { name: variable.name, index, scheme: schemes[scheme] }] as const]
+                ? [[name, { name, index, scheme: schemes[scheme], ...(laneBytes && { laneBytes }) }] as const]
                 : [],
             ),
           ),

@@ -39,7 +39,7 @@ export interface Prepared {
 
 type PreparationSettings = Pick<
   Settings,
-  "redundancy" | "pairing" | "check" | "channel" | "limits" | "injectFaults" | "memory"
+  "redundancy" | "pairing" | "check" | "channel" | "limits" | "injectFaults" | "subgroups" | "memory"
 >;
 
 /**
@@ -82,10 +82,11 @@ export function prepare(
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
   }
+  const lanes = settings.subgroups && !settings.redundancy.startsWith("intra");
   const memory = new Map(
     kernels.map((kernel) => {
       const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
-      return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others })];
+      return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others, lanes })];
     }),
   );
   if (settings.redundancy === "none" && !settings.injectFaults) {

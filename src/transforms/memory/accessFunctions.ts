@@ -6,9 +6,16 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { ArrayType, Type } from "../../wgsl/types.ts";
 import type { Names } from "../names.ts";
-import { type Address, indexed, moved } from "./address.ts";
+import { type Address, indexed, inUnits, moved } from "./address.ts";
 import { typedSteps } from "./coverage.ts";
-import type { ArenaAccess, CheckedVariable, Granules, GranuleWords, LoadKind } from "./granules.ts";
+import {
+  type ArenaAccess,
+  type CheckedVariable,
+  type Granules,
+  type GranuleWords,
+  type LoadKind,
+  wordsType,
+} from "./granules.ts";
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
@@ -81,11 +88,12 @@ export class AccessFunctions {
   }
 
   /** The variable of granules. */
-  words({ name, scheme }: CheckedVariable): string {
+  words(checked: CheckedVariable): string {
+    const { name } = checked;
     const variable = this.#program.module.declarations.find(
       (declaration) => declaration.kind === "globalVariable" && declaration.name === name,
     ) as GlobalVariable;
-    return this.#granules.words(variable, scheme, sizeOf(this.#program.declaredTypeOf(variable)));
+    return this.#granules.words(variable, checked, sizeOf(this.#program.declaredTypeOf(variable)));
   }
 
   /** Whether a place is in granules that the kernel has loaded at its start. */
@@ -105,15 +113,25 @@ export class AccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** The value is the last argument. */
+  /** The value is the last argument. What is out of bounds is not stored. */
   store(target: Expression): AccessFunction {
-    const place = this.#open(target);
-    const writer = new ValueWriter(this.#codeOf(place, "corrected"), place.address.terms);
+    const place = this.#open(target, "dropped");
     const stored = this.#names.the("value");
-    writer.put(place.type, place.address.at, stored);
-    const body = [...place.statements, ...writer.finish()];
+    const body = [...place.statements, ...this.#storeStatements(place, this.checked(target)!, stored)];
     const parameters = this.#parameters(place, `${stored}: ${typeText(place.type)}`);
     return { name: this.#function("store", `(${parameters})`, body), indices: place.indices };
+  }
+
+  #storeStatements(place: OpenPlace, checked: CheckedVariable, value: string): readonly string[] {
+    const { laneBytes } = checked;
+    if (laneBytes) {
+      const words = { name: this.words(checked), isUniform: false };
+      const data = `bitcast<${wordsType(laneBytes)}>(${value})`;
+      return [`${this.#granules.storeLane(checked, words)}(${inUnits(place.address, laneBytes)}, ${data});`];
+    }
+    const writer = new ValueWriter(this.#codeOf(place, "corrected"), place.address.terms);
+    writer.put(place.type, place.address.at, value);
+    return writer.finish();
   }
 
   /** The length of a runtime-sized array, which follows from the size of the binding. */
@@ -130,7 +148,8 @@ export class AccessFunctions {
     return `${at === 0 ? bytes : `(${bytes} - ${at}u)`} / ${strideOf(type)}u`;
   }
 
-  #open(expression: Expression): OpenPlace {
+  /** Indices out of bounds are clamped, or the function returns. */
+  #open(expression: Expression, outOfBounds: "clamped" | "dropped" = "clamped"): OpenPlace {
     const place = placeOf(this.#program, expression);
     const checked = this.checked(expression);
     if (!place || !checked) throw new Error("accesses to coded buffers are places");
@@ -143,8 +162,10 @@ export class AccessFunctions {
       else {
         const name = this.#names.the(`at_${statements.length + 1}`);
         const index = this.#names.the(`index_${indices.push(step.index)}`);
-        statements.push(`let ${name} = min(${index}, ${this.#lastOf(checked, of, address.at)});`);
-        address = indexed(address, name, step.stride);
+        const last = this.#lastOf(checked, of, address.at);
+        if (outOfBounds === "clamped") statements.push(`let ${name} = min(${index}, ${last});`);
+        else statements.push(`if (${index} > ${last}) { return; }`);
+        address = indexed(address, outOfBounds === "clamped" ? name : index, step.stride);
       }
     }
     return { variable: place.variable, type: place.type, address, indices, statements };

@@ -63,6 +63,22 @@ export class Findings {
     );
   }
 
+  /** The function that tells the host of a granule that does not fit its check word before a part of it is stored. */
+  suspect(): string {
+    const report = this.#names.the("report");
+    const list = memoryStatus.suspect - 1;
+    return this.#library.make(
+      this.#names.the("suspect"),
+      (name) => quote().declarations`
+        fn ${name}(binding: u32, granule: u32, syndrome: u32) {
+          let at = atomicAdd(&${report}.findings[${list}], 1u);
+          if (at < ${reportWords.memoryRecordCapacity}u) {
+            ${report}.memory_records[${list}][at] = array<u32, 4>(binding, granule, syndrome, ${this.#table()}[binding].x);
+          }
+        }`,
+    );
+  }
+
   /** How many loads found errors, corrected and not, since the host was told. */
   #counts(): string {
     return this.#library.make(

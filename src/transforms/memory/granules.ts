@@ -15,6 +15,8 @@ export interface CheckedVariable {
   /** Its row in the table. */
   readonly index: number;
   readonly scheme: MemoryScheme;
+  /** Set when it is stored by elements of so many bytes, for which lanes make check words together. */
+  readonly laneBytes?: 4 | 8;
 }
 
 /** How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic operations. */
@@ -58,14 +60,14 @@ export class Granules {
     return this.#library.declarations;
   }
 
-  /** The variable of granules that stands for a variable of `bytes`, if that is known. */
-  words(variable: GlobalVariable, scheme: MemoryScheme, bytes: number): string {
-    const name = this.#names.the(`granules_${variable.name}`);
+  /** The variable of granules, or of what lanes store, that stands for a variable of `bytes`, if that is known. */
+  words(variable: GlobalVariable, { scheme, laneBytes }: CheckedVariable, bytes: number): string {
+    const name = this.#names.the(`${laneBytes ? "elements" : "granules"}_${variable.name}`);
     return this.#library.make(name, () => {
       const isUniform = spaceOf(variable) === "uniform";
       const type = isUniform
         ? `array<vec4<u32>, ${Math.ceil(bytes / 16)}>`
-        : `array<${wordsType(scheme.granuleBytes)}>`;
+        : `array<${laneBytes ? "atomic<u32>" : wordsType(scheme.granuleBytes)}>`;
       const [made] = quote(variable.span).declarations`var<private> ${name}: ${type};`;
       const { attributes, qualifiers } = variable;
       return [{ ...(made as GlobalVariable), attributes, qualifiers }];
@@ -116,6 +118,54 @@ export class Granules {
         ${arena === "atomic" ? `atomicStore(&${at}, ${check});` : `${at} = ${check};`}
       }`;
     });
+  }
+
+  /**
+   * `fn(element: u32, data: W)`, which stores an element of a granule. Where lanes are there for all elements of their
+   * granules, in order, they add up what each contributes to the check word. Others change it by what they change, and tell
+   * of granules that do not fit their check words before. The words are exchanged, so that the changes of invocations that
+   * store the same value to one word come out right as well.
+   */
+  storeLane(variable: CheckedVariable, words: GranuleWords): string {
+    const { name, index, scheme, laneBytes = 4 } = variable;
+    const code = this.#code(scheme);
+    const lanes = scheme.granuleBytes / laneBytes;
+    const parts = laneBytes === 4 ? ["data"] : ["data.x", "data.y"];
+    const word = (i: number) => `${words.name}[element * ${parts.length}u + ${i}u]`;
+    const contribution = (of: string) =>
+      parts
+        .map(
+          (part, i) => `${code}contribution(place * ${parts.length}u + ${i}u, ${part.replace("data", of)})`,
+        )
+        .join(" ^ ");
+    const all = Array.from(
+      { length: scheme.granuleBytes / 4 },
+      (_, i) => `atomicLoad(&${words.name}[granule * ${scheme.granuleBytes / 4}u + ${i}u])`,
+    );
+    const exchanged = parts.map((part, i) => `atomicExchange(&${word(i)}, ${part})`);
+    const check = this.#place(variable, "atomic", "granule");
+    const steps = lanes === 4 ? [1, 2] : [1];
+    return this.#library.make(
+      this.#names.the(`store_lane_${name}`),
+      (store) => quote().declarations`fn ${store}(element: u32, data: ${wordsType(laneBytes)}) {
+        let granule = element / ${lanes}u;
+        let place = element % ${lanes}u;
+        let lanes = subgroupBallot(true);
+        let all_there = all((lanes & vec4<u32>(${lanes === 4 ? "0x11111111u" : "0x55555555u"})) * ${2 ** lanes - 1}u == lanes);
+        let in_order = ${steps.map((step) => `(subgroupShuffleXor(element, ${step}u) == (element ^ ${step}u))`).join(" & ")};
+        if (subgroupAll(all_there && in_order)) {
+          var check = ${contribution("data")};
+          ${steps.map((step) => `check ^= subgroupShuffleXor(check, ${step}u);`).join(" ")}
+          ${parts.map((part, i) => `atomicStore(&${word(i)}, ${part});`).join(" ")}
+          if (place == 0u) { atomicStore(&${check}, check); }
+        } else {
+          let syndrome = ${code}syndrome(${wordsType(scheme.granuleBytes)}(${all.join(", ")}), atomicLoad(&${check}));
+          if (syndrome != 0u) { ${this.findings.suspect()}(${index}u, granule, syndrome); }
+          let change = data ^ ${wordsType(laneBytes)}(${exchanged.join(", ")});
+          atomicXor(&${check}, ${contribution("change")});
+        }
+      }`,
+    );
   }
 
   /** The check word of a granule, as WGSL. */

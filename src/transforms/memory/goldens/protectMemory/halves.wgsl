@@ -206,17 +206,19 @@ fn belay_load_6(belay_index_1: u32, belay_index_2: u32) -> f16 {
 }
 
 fn belay_store_1(belay_index_1: u32, belay_value: Halves) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[2].y / 32u - 1u);
-  let belay_old_1 = belay_corrected_to_read_write(belay_at_1 * 8u);
-  belay_store_to_read_write(belay_at_1 * 8u, bitcast<u32>(vec2<f16>(belay_value.one, bitcast<vec2<f16>>(belay_old_1).y)));
-  belay_store_to_read_write(belay_at_1 * 8u + 1u, bitcast<u32>(vec2<f16>(belay_value.pair.x, belay_value.pair.y)));
-  belay_store_to_read_write(belay_at_1 * 8u + 2u, bitcast<u32>(vec2<f16>(belay_value.three.x, belay_value.three.y)));
-  let belay_old_2 = belay_corrected_to_read_write(belay_at_1 * 8u + 3u);
-  belay_store_to_read_write(belay_at_1 * 8u + 3u, bitcast<u32>(vec2<f16>(belay_value.three.z, bitcast<vec2<f16>>(belay_old_2).y)));
-  belay_store_to_read_write(belay_at_1 * 8u + 4u, bitcast<u32>(vec2<f16>(belay_value.all[0].x, belay_value.all[0].y)));
-  belay_store_to_read_write(belay_at_1 * 8u + 5u, bitcast<u32>(vec2<f16>(belay_value.all[0].z, belay_value.all[0].w)));
-  belay_store_to_read_write(belay_at_1 * 8u + 6u, bitcast<u32>(vec2<f16>(belay_value.all[1].x, belay_value.all[1].y)));
-  belay_store_to_read_write(belay_at_1 * 8u + 7u, bitcast<u32>(vec2<f16>(belay_value.all[1].z, belay_value.all[1].w)));
+  if (belay_index_1 > belay_check_table[2].y / 32u - 1u) {
+    return;
+  }
+  let belay_old_1 = belay_corrected_to_read_write(belay_index_1 * 8u);
+  belay_store_to_read_write(belay_index_1 * 8u, bitcast<u32>(vec2<f16>(belay_value.one, bitcast<vec2<f16>>(belay_old_1).y)));
+  belay_store_to_read_write(belay_index_1 * 8u + 1u, bitcast<u32>(vec2<f16>(belay_value.pair.x, belay_value.pair.y)));
+  belay_store_to_read_write(belay_index_1 * 8u + 2u, bitcast<u32>(vec2<f16>(belay_value.three.x, belay_value.three.y)));
+  let belay_old_2 = belay_corrected_to_read_write(belay_index_1 * 8u + 3u);
+  belay_store_to_read_write(belay_index_1 * 8u + 3u, bitcast<u32>(vec2<f16>(belay_value.three.z, bitcast<vec2<f16>>(belay_old_2).y)));
+  belay_store_to_read_write(belay_index_1 * 8u + 4u, bitcast<u32>(vec2<f16>(belay_value.all[0].x, belay_value.all[0].y)));
+  belay_store_to_read_write(belay_index_1 * 8u + 5u, bitcast<u32>(vec2<f16>(belay_value.all[0].z, belay_value.all[0].w)));
+  belay_store_to_read_write(belay_index_1 * 8u + 6u, bitcast<u32>(vec2<f16>(belay_value.all[1].x, belay_value.all[1].y)));
+  belay_store_to_read_write(belay_index_1 * 8u + 7u, bitcast<u32>(vec2<f16>(belay_value.all[1].z, belay_value.all[1].w)));
 }
 
 fn belay_load_7(belay_index_1: u32) -> f16 {
@@ -232,6 +234,8 @@ fn belay_load_8(belay_index_1: u32) -> f16 {
 }
 
 fn belay_store_2(belay_index_1: u32, belay_value: vec2<f16>) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[2].y / 32u - 1u);
-  belay_store_to_read_write(belay_at_1 * 8u + 1u, bitcast<u32>(vec2<f16>(belay_value.x, belay_value.y)));
+  if (belay_index_1 > belay_check_table[2].y / 32u - 1u) {
+    return;
+  }
+  belay_store_to_read_write(belay_index_1 * 8u + 1u, bitcast<u32>(vec2<f16>(belay_value.x, belay_value.y)));
 }

@@ -151,22 +151,24 @@ fn belay_load_2(belay_index_1: u32) -> Part {
 }
 
 fn belay_store_1(belay_index_1: u32, belay_value: Part) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[1].y / 464u - 1u);
+  if (belay_index_1 > belay_check_table[1].y / 464u - 1u) {
+    return;
+  }
   let belay_words_1 = bitcast<vec3<u32>>(belay_value.at);
   let belay_words_2 = bitcast<vec3<u32>>(belay_value.m[0]);
   let belay_words_3 = bitcast<vec3<u32>>(belay_value.m[1]);
   let belay_words_4 = bitcast<vec2<u32>>(belay_value.list[0]);
   let belay_words_5 = bitcast<vec2<u32>>(belay_value.list[1]);
   for (var belay_i_6 = 0u; belay_i_6 < 25u; belay_i_6++) {
-    belay_store_to_read_write(belay_at_1 * 29u + belay_i_6 + 4u, vec4<u32>(belay_value.long[belay_i_6 * 4u + 0u], belay_value.long[belay_i_6 * 4u + 1u], belay_value.long[belay_i_6 * 4u + 2u], belay_value.long[belay_i_6 * 4u + 3u]));
+    belay_store_to_read_write(belay_index_1 * 29u + belay_i_6 + 4u, vec4<u32>(belay_value.long[belay_i_6 * 4u + 0u], belay_value.long[belay_i_6 * 4u + 1u], belay_value.long[belay_i_6 * 4u + 2u], belay_value.long[belay_i_6 * 4u + 3u]));
   }
-  let belay_old_7 = belay_corrected_to_read_write(belay_at_1 * 29u);
-  belay_store_to_read_write(belay_at_1 * 29u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_7.w));
-  let belay_old_8 = belay_corrected_to_read_write(belay_at_1 * 29u + 1u);
-  belay_store_to_read_write(belay_at_1 * 29u + 1u, vec4<u32>(belay_words_2.x, belay_words_2.y, belay_words_2.z, belay_old_8.w));
-  let belay_old_9 = belay_corrected_to_read_write(belay_at_1 * 29u + 2u);
-  belay_store_to_read_write(belay_at_1 * 29u + 2u, vec4<u32>(belay_words_3.x, belay_words_3.y, belay_words_3.z, belay_old_9.w));
-  belay_store_to_read_write(belay_at_1 * 29u + 3u, vec4<u32>(belay_words_4.x, belay_words_4.y, belay_words_5.x, belay_words_5.y));
+  let belay_old_7 = belay_corrected_to_read_write(belay_index_1 * 29u);
+  belay_store_to_read_write(belay_index_1 * 29u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_7.w));
+  let belay_old_8 = belay_corrected_to_read_write(belay_index_1 * 29u + 1u);
+  belay_store_to_read_write(belay_index_1 * 29u + 1u, vec4<u32>(belay_words_2.x, belay_words_2.y, belay_words_2.z, belay_old_8.w));
+  let belay_old_9 = belay_corrected_to_read_write(belay_index_1 * 29u + 2u);
+  belay_store_to_read_write(belay_index_1 * 29u + 2u, vec4<u32>(belay_words_3.x, belay_words_3.y, belay_words_3.z, belay_old_9.w));
+  belay_store_to_read_write(belay_index_1 * 29u + 3u, vec4<u32>(belay_words_4.x, belay_words_4.y, belay_words_5.x, belay_words_5.y));
 }
 
 fn belay_load_3(belay_index_1: u32, belay_index_2: u32) -> vec3<f32> {
@@ -184,10 +186,12 @@ fn belay_load_4(belay_index_1: u32, belay_index_2: u32) -> vec3<f32> {
 }
 
 fn belay_store_2(belay_index_1: u32, belay_value: vec3<f32>) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[1].y / 464u - 1u);
+  if (belay_index_1 > belay_check_table[1].y / 464u - 1u) {
+    return;
+  }
   let belay_words_1 = bitcast<vec3<u32>>(belay_value);
-  let belay_old_2 = belay_corrected_to_read_write(belay_at_1 * 29u);
-  belay_store_to_read_write(belay_at_1 * 29u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_2.w));
+  let belay_old_2 = belay_corrected_to_read_write(belay_index_1 * 29u);
+  belay_store_to_read_write(belay_index_1 * 29u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_2.w));
 }
 
 fn belay_load_5(belay_index_1: u32) -> vec3<f32> {
@@ -203,8 +207,10 @@ fn belay_load_6(belay_index_1: u32) -> vec3<f32> {
 }
 
 fn belay_store_3(belay_index_1: u32, belay_value: vec3<f32>) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[1].y / 464u - 1u);
+  if (belay_index_1 > belay_check_table[1].y / 464u - 1u) {
+    return;
+  }
   let belay_words_1 = bitcast<vec3<u32>>(belay_value);
-  let belay_old_2 = belay_corrected_to_read_write(belay_at_1 * 29u + 2u);
-  belay_store_to_read_write(belay_at_1 * 29u + 2u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_2.w));
+  let belay_old_2 = belay_corrected_to_read_write(belay_index_1 * 29u + 2u);
+  belay_store_to_read_write(belay_index_1 * 29u + 2u, vec4<u32>(belay_words_1.x, belay_words_1.y, belay_words_1.z, belay_old_2.w));
 }

@@ -143,7 +143,9 @@ fn belay_load_5() -> u32 {
 }
 
 fn belay_store_1(belay_index_1: u32, belay_value: vec4<f32>) {
-  let belay_at_1 = min(belay_index_1, belay_check_table[2].y / 16u - 1u);
+  if (belay_index_1 > belay_check_table[2].y / 16u - 1u) {
+    return;
+  }
   let belay_words_1 = bitcast<vec4<u32>>(belay_value);
-  belay_store_out_read_write(belay_at_1, belay_words_1.xyzw);
+  belay_store_out_read_write(belay_index_1, belay_words_1.xyzw);
 }
