@@ -11,7 +11,6 @@ import type { Structure } from "./configurations.ts";
 export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
 export {
   faultExtent,
-  lineBytes,
   memoryStatus,
   recordCause,
   reportWords,
