@@ -10,10 +10,14 @@ const DEPTH = 16;
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const lines = (count: number, line: (i: number) => string) => range(count).map(line).join("\n  ");
 
+/** Steps of depth that are written out. */
+const UNROLLED = 4;
+
 /**
- * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs", 2010. Vectors of `a` run along
- * its rows, so four steps of depth take one vector of each row. Lanes of a subgroup form a tile of 4 x 8, so that few of
- * them load different words. Loading the next tile ahead is no faster: another workgroup computes meanwhile.
+ * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs", 2010. The tile of `a` is kept by
+ * columns, which lie 33 vectors apart to spread over the banks: so a step of depth takes 16 registers besides the sums, and
+ * two workgroups fit where one loads while the other computes. Lanes of a subgroup form a tile of 4 x 8, so that few of them
+ * load different words.
  */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
@@ -22,16 +26,17 @@ struct Shape {
 }
 
 const TILE = ${TILE}u;
-const DEPTH = ${DEPTH / 4}u; // in vectors
+const DEPTH = ${DEPTH}u;
 const WIDTH = ${TILE / 4}u; // in vectors
+const APART = WIDTH + 1u;
 
 @group(0) @binding(0) var<uniform> shape: Shape;
 @group(0) @binding(1) var<storage, read> a: array<vec4f>;
 @group(0) @binding(2) var<storage, read> b: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> product: array<vec4f>;
 
-var<workgroup> aTile: array<vec4f, TILE * DEPTH>;
-var<workgroup> bTile: array<vec4f, 4 * DEPTH * WIDTH>;
+var<workgroup> aTile: array<vec4f, DEPTH * APART>;
+var<workgroup> bTile: array<vec4f, DEPTH * WIDTH>;
 
 @compute @workgroup_size(256)
 fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) local: u32) {
@@ -39,32 +44,40 @@ fn multiply(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
   let inner = shape.inner;
   let x = local % 8u + local / 32u % 2u * 8u;
   let y = local / 8u % 4u + local / 64u * 4u;
-  let aFrom = (group.y * TILE + local / DEPTH) * inner + local % DEPTH;
+  let aFrom = (group.y * TILE + local / 4u) * inner + local % 4u;
   let bFrom = local / WIDTH * columns + group.x * WIDTH + local % WIDTH;
+  let put = local % 4u * 4u * APART + local / 16u;
+  let row = local / 4u % 4u;
   ${lines(8, (i) => `var left${i} = vec4f(); var right${i} = vec4f();`)}
 
-  for (var depth = 0u; depth < inner; depth += DEPTH) {
-    ${lines(2, (i) => `aTile[local + ${i * 256}u] = a[aFrom + ${i * 64}u * inner + depth];`)}
-    ${lines(2, (i) => `bTile[local + ${i * 256}u] = b[bFrom + (${i * 8}u + 4u * depth) * columns];`)}
+  for (var depth = 0u; depth < inner; depth += DEPTH / 4u) {
+    ${lines(2, (i) => `let a${i} = a[aFrom + ${i * 64}u * inner + depth];`)}
+    ${lines(2, (i) => `let b${i} = b[bFrom + (${i * 8}u + 4u * depth) * columns];`)}
+    ${lines(4, (k) => lines(2, (i) => `aTile[put + ${k}u * APART + ${i * 16}u][row] = a${i}.${"xyzw"[k]};`))}
+    ${lines(2, (i) => `bTile[local + ${i * 256}u] = b${i};`)}
     workgroupBarrier();
-    for (var k = 0u; k < DEPTH; k++) {
-      ${lines(8, (i) => `let a${i} = aTile[(y + ${i * 16}u) * DEPTH + k];`)}
-      ${lines(4, (j) => {
-        const part = "xyzw"[j];
-        const sums = lines(
-          8,
-          (i) =>
-            `left${i} = fma(vec4f(a${i}.${part}), b${j}, left${i}); right${i} = fma(vec4f(a${i}.${part}), c${j}, right${i});`,
-        );
-        return `let b${j} = bTile[(4u * k + ${j}u) * WIDTH + x]; let c${j} = bTile[(4u * k + ${j}u) * WIDTH + x + WIDTH / 2u];\n  ${sums}`;
-      })}
+    for (var k = 0u; k < DEPTH; k += ${UNROLLED}u) {
+      ${lines(UNROLLED, step)}
     }
     workgroupBarrier();
   }
 
-  let to = (group.y * TILE + y) * columns + group.x * WIDTH + x;
-  ${lines(8, (i) => `product[to + ${i * 16}u * columns] = left${i}; product[to + ${i * 16}u * columns + WIDTH / 2u] = right${i};`)}
+  ${lines(8, (i) => {
+    const to = `(group.y * TILE + 4u * y + ${(i % 4) + Math.floor(i / 4) * 64}u) * columns + group.x * WIDTH + x`;
+    return `product[${to}] = left${i}; product[${to} + WIDTH / 2u] = right${i};`;
+  })}
 }`;
+
+/** Adds the products of one column of the tile of `a` and one row of that of `b`. */
+function step(k: number): string {
+  const upper = `let upper${k} = aTile[(k + ${k}u) * APART + y]; let lower${k} = aTile[(k + ${k}u) * APART + y + 16u];`;
+  const across = `let west${k} = bTile[(k + ${k}u) * WIDTH + x]; let east${k} = bTile[(k + ${k}u) * WIDTH + x + WIDTH / 2u];`;
+  const sums = lines(8, (i) => {
+    const factor = `vec4f(${i < 4 ? "upper" : "lower"}${k}.${"xyzw"[i % 4]})`;
+    return `left${i} = fma(${factor}, west${k}, left${i}); right${i} = fma(${factor}, east${k}, right${i});`;
+  });
+  return [upper, across, sums].join("\n  ");
+}
 
 export interface BlockedMatrixProductOptions {
   /** Whole multiples of 128. */
