@@ -95,16 +95,19 @@ class ComputePass {
     this.#site = { state: record.memory, run: (encode) => encode(commands) };
   }
 
+  // What is set again as it is need not be encoded again: dispatches see to it that it is set.
   setPipeline(pipeline: PipelineRecord): void {
+    if (this.#pipeline === pipeline) return;
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
-    if (this.#pipeline !== pipeline) this.#prepared = undefined;
+    this.#prepared = undefined;
     this.#pipeline = pipeline;
   }
 
   setBindGroup(index: number, set: SetGroup): void {
-    this.#commands.setBindGroup(index, set);
     const before = this.#groups.get(index);
-    if (before?.group !== set.group || before.offsets !== set.offsets) this.#prepared = undefined;
+    if (before && before.group === set.group && before.offsets === set.offsets) return;
+    this.#commands.setBindGroup(index, set);
+    this.#prepared = undefined;
     this.#groups.set(index, set);
   }
 

@@ -10,12 +10,14 @@ export class RangeSet {
 
   /** Whether all of it is known. */
   has(range: BufferRange): boolean {
-    return this.#of(range.buffer).some((known) => contains(known, range));
+    for (const known of this.#of(range.buffer)) if (contains(known, range)) return true;
+    return false;
   }
 
   /** The known parts that have a byte in common with it. */
   overlapping(range: BufferRange): readonly BufferRange[] {
-    return this.#of(range.buffer).filter((known) => overlap(known, range));
+    const known = this.#ranges.get(range.buffer);
+    return known ? known.filter((each) => overlap(each, range)) : none;
   }
 
   *[Symbol.iterator](): Generator<BufferRange> {
@@ -23,6 +25,7 @@ export class RangeSet {
   }
 
   add(range: BufferRange): void {
+    if (this.has(range)) return;
     const others = this.#of(range.buffer).filter((known) => !contains(range, known));
     this.#ranges.set(range.buffer, [...others, range]);
   }

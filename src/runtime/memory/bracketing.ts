@@ -41,17 +41,18 @@ export class Bracketing {
 
   before(site: Site, uses: readonly GuardedUse[]): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
+    const { raw, verified } = site.state;
     for (const { granules, range, isChecked } of uses) {
       if (isChecked) this.#words.encodeRaw(site, granules);
-      else if (!site.state.raw.has(range)) this.#words.ensureVerified(site, granules);
+      else if (!raw.has(range) && !verified.has(range)) this.#words.ensureVerified(site, granules);
     }
   }
 
   after(state: MemoryState, uses: readonly GuardedUse[]): void {
-    for (const { granules, stores, isChecked } of uses) {
+    for (const { range, stores, isChecked } of uses) {
       if (!stores) continue;
-      if (isChecked) this.#words.wrote(state, granules);
-      else this.#words.wroteRaw(state, granules);
+      if (isChecked) state.verified.remove(range);
+      else state.wroteRaw(range);
     }
   }
 }

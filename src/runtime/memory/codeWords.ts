@@ -47,6 +47,7 @@ export class CodeWords {
   /** Makes the check words of granules that were written since theirs were made, among these and those written with them. */
   encodeRaw(site: Site, granules: Granules): void {
     const { raw } = site.state;
+    if (raw.isEmpty) return;
     for (const range of raw.overlapping(this.#buffers.bytesOf(granules))) {
       raw.remove(range);
       this.encode(site, this.#buffers.granulesIn(range)!);
@@ -66,13 +67,6 @@ export class CodeWords {
     if (verified.has(range)) return;
     this.verify(site, granules);
     verified.add(range);
-  }
-
-  /** Granules were written by what makes no check words. */
-  wroteRaw({ verified, raw }: MemoryState, granules: Granules): void {
-    const range = this.#buffers.bytesOf(granules);
-    verified.remove(range);
-    raw.add(range);
   }
 
   /** Granules were written together with their check words. */

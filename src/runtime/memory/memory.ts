@@ -108,7 +108,7 @@ export class Memory {
   /** Commands that make no check words may have written any part of a buffer. */
   wroteAnywhere(state: MemoryState, buffer: GPUBuffer): void {
     const owner = this.buffers.of(buffer);
-    if (owner) this.words.wroteRaw(state, allOf(owner));
+    if (owner) state.wroteRaw(this.buffers.bytesOf(allOf(owner)));
   }
 
   /** All check words, as kernels bind them. */

@@ -1,4 +1,5 @@
 import { RangeSet } from "../rangeSet.ts";
+import type { BufferRange } from "../resources.ts";
 
 /** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
 export class MemoryState {
@@ -11,4 +12,10 @@ export class MemoryState {
   /** The arenas that its first and its latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
+
+  /** Granules were written by what makes no check words. */
+  wroteRaw(granules: BufferRange): void {
+    this.verified.remove(granules);
+    this.raw.add(granules);
+  }
 }
