@@ -88,7 +88,7 @@ export async function countCollisions(
     const streams = perDispatch / kinds.length;
     const workgroups = Math.min(4096, streams / INVOCATIONS);
     const rounds = Math.ceil(streams / INVOCATIONS / workgroups);
-    device.queue.writeBuffer(params, 0, Uint32Array.of(draws.word(), rounds, 0, 0));
+    device.queue.writeBuffer(params, 0, Uint32Array.of(draws.word(), draws.word(), rounds, 0));
     const encoder = device.createCommandEncoder();
     encoder.clearBuffer(counters);
     const pass = encoder.beginComputePass();
@@ -135,22 +135,32 @@ export function collisionKernel(): string {
   const cases = kinds.map((kind, i) => `case ${i}u: { ${differences[kind]} }`).join("\n        ");
   return `
 const STORES = ${STORES}u;
-struct Params { seed: u32, rounds: u32 }
+struct Params { seed: u32, other_seed: u32, rounds: u32 }
 @group(0) @binding(0) var<storage, read_write> counters: array<atomic<u32>, ${2 * kinds.length}>;
 @group(0) @binding(1) var<uniform> params: Params;
 ${comparison.takeDeclarations().map(printDeclaration).join("\n")}
 
 /** A store: its place in the source, the index of its address, and its value. */
 alias Store = vec3u;
-var<private> state: u32;
+var<private> state: vec2u;
 var<private> first: array<Store, STORES + 1u>;
 var<private> second: array<Store, STORES + 1u>;
 
-/** PCG, "Hash functions for GPU rendering", Jarzynski and Olano 2020. */
+fn rotated(word: u32, by: u32) -> u32 { return (word << by) | (word >> (32u - by)); }
+
+/** xoroshiro64**, Blackman and Vigna 2018: 64 bits of state, so that billions of streams do not repeat. */
 fn random() -> u32 {
-  state = state * 747796405u + 2891336453u;
-  let word = ((state >> ((state >> 28u) + 4u)) ^ state) * 277803737u;
-  return (word >> 22u) ^ word;
+  let word = rotated(state.x * 0x9e3779bbu, 5u) * 5u;
+  let mixed = state.x ^ state.y;
+  state = vec2u(rotated(state.x, 26u) ^ mixed ^ (mixed << 9u), rotated(mixed, 13u));
+  return word;
+}
+
+/** A bijection, so that invocations begin apart. */
+fn scrambled(word: u32) -> u32 {
+  var hash = (word ^ (word >> 16u)) * 0x21f0aaadu;
+  hash = (hash ^ (hash >> 15u)) * 0x735a2d97u;
+  return hash ^ (hash >> 15u);
 }
 
 /** Kernels store small numbers at neighbouring places as often as anything anywhere. */
@@ -166,8 +176,7 @@ fn present(site: u32, address: u32, value: u32) {
 
 @compute @workgroup_size(${INVOCATIONS})
 fn main(@builtin(global_invocation_id) id: vec3u) {
-  state = params.seed ^ (id.x * 0x9e3779b9u);
-  state = random();
+  state = vec2u(scrambled(id.x) ^ params.seed, scrambled(id.x ^ params.other_seed) | 1u);
   for (var kind = 0u; kind < ${kinds.length}u; kind++) {
     var differing = 0u;
     var colliding = 0u;
