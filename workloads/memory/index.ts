@@ -26,7 +26,7 @@ export const memoryCatalog: readonly MemoryEntry[] = [
   },
   {
     name: "matrixProduct",
-    small: () => matrixProduct.create({ rows: 128, inner: 32 }),
+    small: () => matrixProduct.create({ rows: 128, columns: 256, inner: 32 }),
     full: () => matrixProduct.create({ rows: 4096 }),
   },
   ...[1024, 2048, 4096, 8192, 16_384].map((bodies) => ({

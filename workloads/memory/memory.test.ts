@@ -49,7 +49,6 @@ const odd: Record<string, () => Program> = {
   "long lines along x": () => fft3d.create({ sides: [256, 16, 1] }),
   "long lines along z": () => fft3d.create({ sides: [16, 1, 256] }),
   "bodies that leave a shared tile part empty": () => nBody.create({ bodies: 300, parts: 4 }),
-  "two tiles": () => matrixProduct.create({ rows: 128, columns: 256, inner: 16 }),
   "a copy of one element": () => copy.create({ elements: 1 }),
   "a grid of one point": () => stencil.create({ width: 1 }),
   "a narrow grid": () => stencil.create({ width: 3, height: 50 }),
