@@ -10,7 +10,7 @@ import { testDevices } from "../testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 import { loopFrom } from "./sourceLoops.ts";
 
-const devices = testDevices();
+const devices = testDevices({ full: true });
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 const parameters = "a: Int32Array, p: Int32Array, x: Float32Array";
 const kindOf = (statements: string) => {
@@ -45,31 +45,40 @@ describe("random loops", () => {
     const loops = arbitraryLoop.filter((loop) => addressLoop(loop) !== null);
     const property = fc.asyncProperty(loops, arbitraryArrays, async (loop, indices) => {
       const sequential = sequentialLoop(loop);
-      const given = () => ({ a: initialValues(loop), carried: { last: 3 }, reductions: { sum: 10 } });
+      const given = () => ({
+        a: initialValues(loop),
+        own: Int32Array.from(indices.p, (_, i) => 3 * i),
+        carried: { last: 3 },
+        reductions: { sum: 10 },
+      });
       const expected = given();
       const count = indices.p.length;
       const inputs = { $first: 0, $step: 1 };
       const end = sequential(
-        { a: expected.a, ...indices },
+        { a: expected.a, own: expected.own, ...indices },
         inputs,
         expected.carried,
         expected.reductions,
         0,
         count,
       );
-      const { a, ...variables } = given();
+      const { a, own, ...variables } = given();
       const call = {
         ...variables,
         loop,
         sequential,
-        arrays: { a, ...indices },
+        arrays: { a, own, ...indices },
         inputs: {},
         first: 0,
         step: 1,
         count,
       };
-      const { carried, reductions, next, ended } = await speculate(call, { device, engine: byReservation });
-      expect({ a, carried, reductions, next, ended }).toEqual({ ...expected, ...end });
+      const { carried, reductions, next, ended, statistics } = await speculate(call, {
+        device,
+        engine: byReservation,
+      });
+      expect(statistics.engine).toBe("byReservation");
+      expect({ a, own, carried, reductions, next, ended }).toEqual({ ...expected, ...end });
     });
     await fc.assert(property, { numRuns, seed: 3 });
   }, 600_000);
