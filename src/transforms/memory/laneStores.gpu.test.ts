@@ -51,6 +51,28 @@ describe.each(["secded64", "secded128"] as const)("%s", (memory) => {
   });
 });
 
+it("keeps the check words of whole granules beside", async () => {
+  const code = `
+    @group(0) @binding(0) var<storage, read> a: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> b: array<vec2u>;
+    @group(0) @binding(2) var<storage, read_write> c: array<vec4u>;
+    @compute @workgroup_size(8) fn main(@builtin(local_invocation_index) i: u32) {
+      c[i] = c[i].wzyx + a[i];
+      if (i != 3u) { b[i] = vec2u(a[i], c[i].x); }
+    }`;
+  const wide = {
+    buffers: { 0: words(9, 1), 1: words(18, 2), 2: words(34, 3) },
+    workgroups: [1, 1, 1] as const,
+  };
+  const flip = { binding: 0, word: 2, mask: 8 };
+  const output = await runCoded(device, guarded(code, "secded128"), wide, [flip]);
+  expect([output.uncorrectable, output.suspect, output.unfit]).toEqual([0, 0, [0]]);
+  expect(output.buffers).toMatchObject({
+    ...(await runKernel(device, code, wide)).buffers,
+    0: expect.anything(),
+  });
+});
+
 it("suspects a granule that does not fit when a part of it is stored, and no other", async () => {
   const result = guarded(kernel("u32", "if (i < 14u) { b[i] = a[i]; }"), "secded128");
   for (const [word, suspect, unfit] of [
