@@ -26,7 +26,10 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
     return { run: () => runs(remembering), buffers: [] };
   }
   const made: GPUBuffer[] = [];
-  const prepared = runs.prepare(remembering(device, made));
+  let keep = (buffer: GPUBuffer): void => void made.push(buffer);
+  const prepared = runs.prepare(remembering(device, (buffer) => keep(buffer)));
+  // What a run makes, such as a buffer to read back, is its own.
+  keep = () => {};
   const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
   const initial = copiesOf(device, buffers);
   const submit = (encode: (encoder: GPUCommandEncoder) => void) => {
@@ -63,14 +66,14 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
 /** Flips bits of one word of a buffer, once all work before is done and verified. */
 export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
 
-/** The device, for a program whose buffers shall be kept in `made`, ready to be copied from and to. */
-function remembering(device: GPUDevice, made: GPUBuffer[]): GPUDevice {
+/** The device, for a program whose buffers shall be kept, ready to be copied from and to. */
+function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUDevice {
   return front(device, {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const isMappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
       const copies = isMappable ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
       const buffer = device.createBuffer({ ...descriptor, usage: descriptor.usage | copies });
-      made.push(buffer);
+      keep(buffer);
       return buffer;
     },
   });
