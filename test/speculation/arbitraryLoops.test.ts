@@ -12,6 +12,7 @@ const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
 const engines: Readonly<Record<string, SpeculateOptions>> = {
   default: {},
+  "default, as it ended": {},
   published: { engine: "published" },
   "published in single rounds": { engine: "published", published: { scheduling: false } },
   "published without localization": { engine: "published", published: { localization: false } },

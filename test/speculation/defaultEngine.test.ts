@@ -3,11 +3,12 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type * as Control from "../../src/loops/kernels/control.ts";
 import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
 import type * as Logged from "../../src/loops/kernels/logged.ts";
+import { sequentialLoop } from "../../src/loops/sequential.ts";
 import { runDefault } from "../../src/speculation/defaultEngine.ts";
 import type { Engine } from "../../src/speculation/execution.ts";
 import { MeasuredPace } from "../../src/speculation/pace.ts";
 import { resident } from "../../src/speculation/resident.ts";
-import type { SpeculateOptions } from "../../src/speculation/speculate.ts";
+import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
@@ -259,6 +260,24 @@ describe("resident arrays", () => {
     await arrays.a.write([1, 2, 3], 10);
     const second = await expectSequential(update, { arrays, count: n }, { device });
     expect(second.statistics.bytes).toEqual({ uploaded: 12, downloaded: 0 });
+    for (const array of Object.values(arrays)) array.release();
+  });
+
+  it("cost one submit and one write of a few words, when nothing has changed", async () => {
+    const device = await devices.newDevice();
+    const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
+    const loop = { ...update };
+    const sequential = sequentialLoop(loop);
+    const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: n };
+    const run = () => speculate({ loop, sequential, arrays, ...variables }, { device, fallback: "never" });
+    await run();
+    await run();
+    const made = [vi.spyOn(device, "createBuffer"), vi.spyOn(device, "createBindGroup")];
+    const [submits, writes] = [vi.spyOn(device.queue, "submit"), vi.spyOn(device.queue, "writeBuffer")];
+    const { statistics } = await run();
+    expect(statistics).toMatchObject({ plans: ["in place"], committed: n });
+    expect(made.map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
+    expect([submits.mock.calls.length, writes.mock.calls.length]).toEqual([1, 1]);
     for (const array of Object.values(arrays)) array.release();
   });
 
