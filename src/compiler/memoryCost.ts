@@ -3,7 +3,7 @@
 import { bindingPointOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import type { BufferWork, WorkEstimate } from "../analysis/workEstimate.ts";
-import { estimateWork } from "../analysis/workEstimate.ts";
+import { type AccessWork, estimateWork } from "../analysis/workEstimate.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -53,16 +53,19 @@ export function estimateMemoryCost(
   const work = estimateWork(program, kernel);
   const plain = timesOf(work, rates);
   const guarded = { ...plain };
-  let passes = 0;
+  let [passes, exchanges] = [0, 0];
   for (const [variable, accesses] of work.buffers) {
     const point = bindingPointOf(program, variable);
     const binding = bindings.find(({ of }) => of.group === point?.group && of.binding === point.binding);
     if (!binding) continue;
     const isUniform = addressSpaceOf(variable) === "uniform";
-    if (binding.mode === "checked") addChecks(guarded, binding.scheme, accesses, rates, isUniform);
-    else passes += passTime(binding, accesses);
+    if (binding.mode === "checked") {
+      addChecks(guarded, binding.scheme, accesses, rates, isUniform);
+      if (sharesGranules(binding.scheme, accesses.stores))
+        exchanges += timePerExchange * accesses.stores.count;
+    } else passes += passTime(binding, accesses);
   }
-  const [before, after] = [timeOf(plain), timeOf(guarded) + passes];
+  const [before, after] = [timeOf(plain), timeOf(guarded) + passes + exchanges];
   return { time: before, predicted: after / before, reason: reasonFor(plain, guarded, passes, bindings) };
 }
 
@@ -102,8 +105,14 @@ function addChecks(
   }
 }
 
-/** Exchanges between the lanes that hold the parts of a granule. */
+/** Whether lanes that store the parts of a granule make its check word together. */
+function sharesGranules(scheme: SchemeName, { bytes, count }: AccessWork): boolean {
+  return count > 0 && bytes / count < schemes[scheme].granuleBytes;
+}
+
+/** What they do for that, and how long each waits for the others, in bytes moved by memory. */
 const operationsPerExchange = 24;
+const timePerExchange = 1.7;
 
 /** Passes over a whole buffer before and after the kernel; what loops access is in the cache, and cheap to pass over. */
 function passTime({ scheme, loads, stores }: ProtectedBinding, work: BufferWork): number {
