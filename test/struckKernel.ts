@@ -18,12 +18,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) l:
   out[i] = vec2u(tile[31u - l] + 1u, steps);
 }`;
 
+/** The same, with atomic operations on workgroup memory. */
+export const struckAtomics = struckCode
+  .replace("array<u32, 32>", "array<atomic<u32>, 32>")
+  .replace("tile[l] = sum", "atomicAdd(&tile[l], sum)")
+  .replace("tile[31u - l]", "atomicLoad(&tile[31u - l])");
+
 /** The words that the kernel stores in each of `dispatches` dispatches, on two workgroups, one result per dispatch. */
-export async function prepareStruckKernel(device: GPUDevice, dispatches = 1) {
+export async function prepareStruckKernel(device: GPUDevice, dispatches = 1, code = struckCode) {
   const words = Uint32Array.from({ length: 64 }, (_, i) => i * 7 + 1);
   const input = uploadBuffer(device, words);
   const outputs = Array.from({ length: dispatches }, () => resultBuffer(device, 512));
-  const module = device.createShaderModule({ code: struckCode });
+  const module = device.createShaderModule({ code });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
   const groups = outputs.map((output) => bindBuffers(device, pipeline, input, output));
   return async (): Promise<Uint32Array[]> => {

@@ -1,6 +1,6 @@
 /** What each flavor detects of faults in each structure: the coverage tables, by outcome. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { prepareStruckKernel, struckCode } from "../../test/struckKernel.ts";
+import { prepareStruckKernel, struckAtomics, struckCode } from "../../test/struckKernel.ts";
 import { testDevices } from "../../test/testDevices.ts";
 import type { FaultSite } from "../compiler/contract.ts";
 import { harden } from "./harden.ts";
@@ -78,19 +78,31 @@ const rows: readonly Row[] = [
   { structure: "L1", kind: "load", source: "a[i]", fault: { ...line, line: 1 }, detected: () => false },
 ];
 
-describe.each(Object.keys(flavors) as Flavor[])("%s", (flavor) => {
+const atomicRow: Row = {
+  structure: "LDS, behind an atomic operation",
+  kind: "local",
+  source: "atomicAdd(&tile[l], sum)",
+  fault: {},
+  detected: copied,
+};
+const kernels = [
+  { code: struckCode, rows },
+  { code: struckAtomics, rows: [atomicRow] },
+].flatMap((kernel) => (Object.keys(flavors) as Flavor[]).map((flavor) => ({ flavor, ...kernel })));
+
+describe.each(kernels)("$flavor", ({ flavor, code, rows }) => {
   let device: HardenedDevice;
   let run: () => Promise<Uint32Array[]>;
   beforeAll(async () => {
     device = await harden(plain, { ...flavors[flavor], injectFaults: true, onFault: "report" });
-    run = await prepareStruckKernel(device);
+    run = await prepareStruckKernel(device, 1, code);
     expect(await run()).toEqual(right);
   });
 
   it.each(rows)("$structure", async ({ kind, source, fault, detected }) => {
     const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
     const { id: site } = sites.find(
-      ({ span, ...each }) => each.kind === kind && struckCode.slice(span.start, span.end) === source,
+      ({ span, ...each }) => each.kind === kind && code.slice(span.start, span.end) === source,
     )!;
     for (const replica of flavor === "none" ? ([0] as const) : ([0, 1] as const)) {
       const place = { workgroup: [1, 0, 0], localIndex: 5 } as const;
