@@ -32,6 +32,12 @@ describe("the code with the lowest predicted cost", () => {
     ]);
   });
 
+  it("has larger ones where lanes can make the check words of what they store together", () => {
+    const [first] = rankSchemes([copy("f32")], { features: ["subgroups"] });
+    expect(first).toMatchObject({ scheme: "secded128", kernels: [{ checked: 2, bracketed: 0 }] });
+    expect(first!.predicted).toBeLessThan(costOf(copy("f32"), "secded32"));
+  });
+
   it("is in proportion to the traffic where memory is the limit", () => {
     expect(costOf(copy("vec4f"), "secded128")).toBeCloseTo(1.25, 1);
     expect(costOf(copy("vec4f"), "secded64")).toBeCloseTo(1.5, 1);

@@ -1,9 +1,12 @@
 /** What the codes of a kernel's memory cost it, as far as its text tells. */
-
 import { bindingPointOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import type { BufferWork, WorkEstimate } from "../analysis/workEstimate.ts";
-import { type AccessWork, estimateWork } from "../analysis/workEstimate.ts";
+import {
+  type AccessWork,
+  type BufferWork,
+  estimateWork,
+  type WorkEstimate,
+} from "../analysis/workEstimate.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
