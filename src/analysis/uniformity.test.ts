@@ -93,3 +93,14 @@ it.each([
 ])("follow values %s", (_, body, functions, expected) => {
   expect(uniformIn(body, functions)).toEqual(expected);
 });
+
+it("does not hold a module to a rule whose diagnostic it turns off", () => {
+  const variables = (directive: string) => {
+    const kernel = "@compute @workgroup_size(8) fn main(@builtin(workgroup_id) w: vec3u)";
+    const body = "{ let a = w.x; if (a > 2u) { _ = subgroupAdd(1u); } }";
+    const program = resolve(parse(`enable subgroups; ${directive} ${kernel} ${body}`).module);
+    return [...uniformVariables(program)].map((target) => target.name).sort();
+  };
+  expect(variables("")).toEqual(["a", "w"]);
+  expect(variables("diagnostic(off, subgroup_uniformity);")).toEqual([]);
+});

@@ -55,6 +55,10 @@ it("lets loads run ahead, as far as they depend on nothing that comes before", (
       var all = vec4f(b[b[i].y]);
       all.x += a[5];
       let last = a[u32(all.x)];
+      var here = i;
+      let pointer = &here;
+      here += 1u;
+      all.y = a[*pointer];
       if (i < arrayLength(&a) && a[2u * i] > first) { out[i] = all * last; }
     }`,
   ));

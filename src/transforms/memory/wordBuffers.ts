@@ -100,7 +100,8 @@ export class WordBuffers {
       const isLoad = inLoad || (isExpression(node) && this.#options.access.checked(node) !== undefined);
       if (isLoad && node.kind === "identifier") {
         const target = this.#program.targetOf(node);
-        if (target && changed.has(target)) admitted = false;
+        if (target && (changed.has(target) || (changed.size > 0 && this.#isPointer(target))))
+          admitted = false;
       }
       mapChildren(node, (child) => {
         visit(child, isLoad);
@@ -109,6 +110,12 @@ export class WordBuffers {
     };
     visit(statement, false);
     return admitted;
+  }
+
+  /** What a local points to may be anything that was assigned. */
+  #isPointer(target: Target): boolean {
+    const isLocal = target.kind === "let" || target.kind === "parameter";
+    return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
   }
 
   /** The local that a statement declares or assigns, and nothing else; undefined for statements that do more. */

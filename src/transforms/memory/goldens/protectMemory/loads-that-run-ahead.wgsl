@@ -24,6 +24,16 @@ fn main(@builtin(local_invocation_index) i: u32) {
     belay_tell();
   }
   let last = belay_loaded_6;
+  var here = i;
+  let pointer = &here;
+  here += 1u;
+  var belay_loaded_7 = belay_load_1(u32(*pointer));
+  if (belay_bad != 0u) {
+    belay_bad = 0u;
+    belay_loaded_7 = belay_load_2(u32(*pointer));
+    belay_tell();
+  }
+  all.y = belay_loaded_7;
   if (i < belay_length_1() && belay_load_7(u32(2u * i)) > first) {
     let belay_value_1: vec4<f32> = all * last;
     belay_store_1(u32(i), belay_value_1);
