@@ -221,3 +221,39 @@ it("textures, query sets, and buffers that render passes read and write", async 
   });
   expect(found.sort()).toEqual(["back", "corners", "counts", "drawn", "order", "texels"]);
 });
+
+it("kernels whose layouts have no room for check words", async () => {
+  const found = await corrections({ memory: "secded32", redundancy: "intra+lds" }, async (tools) => {
+    const { device, make, encode, read } = tools;
+    const count = device.limits.maxStorageBuffersPerShaderStage - 1;
+    const points = Array.from({ length: count }, (_, binding) => binding);
+    const layoutOf = device.createBindGroupLayout({
+      entries: points.map((binding) => ({
+        ...{ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } },
+      })),
+    });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf] });
+    const code = `
+@group(0) @binding(0) var<storage, read_write> sums: array<u32>;
+@group(0) @binding(1) var<storage, read_write> input: array<u32>;
+@compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) { sums[i] += input[i]; }`;
+    const compute = { module: device.createShaderModule({ code }) };
+    const pipeline = device.createComputePipeline({ layout, compute });
+    const buffers = points.map((i) => make(`b${i}`, STORAGE, counting(4)));
+    const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const group = device.createBindGroup({ layout: layoutOf, entries });
+    device.belay.flip(buffers[1]!, 8, 1 << 11);
+    encode((encoder) => {
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(1);
+      pass.end();
+    });
+    device.belay.flip(buffers[0]!, 0, 1);
+    expect(await read(buffers[0]!)).toEqual(counting(4).map((n) => 2 * n));
+    const [kernel] = (await device.belay.report()).kernels;
+    expect(kernel).toMatchObject({ redundancy: "intra+lds", diagnostics: [{ code: "BELAY336" }] });
+  });
+  expect(found.sort()).toEqual(["b0", "b1"]);
+});
