@@ -4,7 +4,8 @@ import { type Experience, recall, remember } from "./experience.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
 import { firstPlan, type PlanName } from "./plans.ts";
-import { longestSegment, Progress, Segment } from "./segment.ts";
+import { Progress } from "./progress.ts";
+import { longestSegment, Segment } from "./segment.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface DefaultOptions {

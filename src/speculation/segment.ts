@@ -6,14 +6,11 @@ import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
 import { shortestWindow } from "../loops/kernels/scheduling.ts";
-import { hasInnerLoops } from "../loops/kernels/walk.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
-import type { Experience } from "./experience.ts";
-import type { Pace } from "./pace.ts";
-import type { PhaseTimer } from "./phaseTimer.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
+import { firstWindow, type Progress } from "./progress.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./variables.ts";
@@ -25,44 +22,10 @@ const fuel = 1 << 14;
 const mostRounds = 32;
 /** How many times longer than the window now those of the rounds that are encoded may be. */
 const mostGrowth = 4;
-/** The first window of a plan that depends on how the iterations do. */
-const firstWindow = 1 << 16;
-/** Most iterations with loops that are executed at once before it is known how long these take. */
-const longestUntried = 1 << 20;
-/** What an iteration may log, where the loop does not say how much it accesses; grows when that turns out to be too little. */
-const assumedAccesses = 16;
 /** Most bytes that the iterations of one window may take up together. */
 const mostWindowBytes = 2 ** 27;
 /** Iterations executed for each one committed above which iterations should reserve their elements. */
 const mostWaste = 4;
-/** Milliseconds that a round should take at most and at least, as systems reset a GPU that does not answer. */
-const roundTimes = { most: 200, least: 20 };
-
-/** What the segments of one execution share: what was learned, and what happened. */
-export class Progress {
-  readonly plans: PlanName[] = [];
-  rounds = 0;
-  /** Iterations that rounds looked at, some more than once. */
-  evaluated = 0;
-  /** What the plan `logged` assumes of loops that do not say. */
-  accesses = assumedAccesses;
-  /** Most iterations that a window may have so that a round does not take too long. */
-  longest: number;
-  /** Iterations of the first window of a plan that depends on how the iterations do. */
-  window: number;
-  readonly timer: PhaseTimer | null;
-  readonly pace: Pace | null;
-
-  constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
-    // An iteration without loops takes no time worth mentioning; other data may have longer ones than before.
-    const tried = before?.longest ?? firstWindow;
-    this.longest = hasInnerLoops(loop) ? Math.min(tried, longestUntried) : longestWindow;
-    this.window = before?.window ?? firstWindow;
-    this.timer = timer;
-    this.pace = pace;
-  }
-}
-
 export interface SegmentResult {
   /** Iterations that are done, but for those that wait. */
   readonly done: number;
@@ -221,17 +184,9 @@ export class Segment {
       if (state.base + state.window < this.#execution.count) progress.window = state.window;
       // The first round waits for data that is still on its way, and one of a short window says little about longer ones.
       if (before.rounds > 0 && !hasGrown) progress.pace?.observe(evaluated, executed, took);
-      this.#bound(took / Math.max(1, state.rounds - before.rounds));
+      progress.bound(took / Math.max(1, state.rounds - before.rounds));
     }
     return state;
-  }
-
-  /** Keeps windows so short that a round does not take too long. */
-  #bound(roundTime: number): void {
-    const progress = this.#progress;
-    const { longest } = progress;
-    if (roundTime > roundTimes.most) progress.longest = Math.max(1, longest >> 2);
-    else if (roundTime < roundTimes.least) progress.longest = Math.min(longestWindow, longest * 4);
   }
 
   /** Gives the rest of a window up, of which some iterations are done and others wait. */

@@ -1,0 +1,47 @@
+import { longestWindow } from "../loops/kernels/control.ts";
+import { hasInnerLoops } from "../loops/kernels/walk.ts";
+import type { Part } from "./execution.ts";
+import type { Experience } from "./experience.ts";
+import type { Pace } from "./pace.ts";
+import type { PhaseTimer } from "./phaseTimer.ts";
+import type { PlanName } from "./plans.ts";
+
+/** The first window of a plan that depends on how the iterations do. */
+export const firstWindow = 1 << 16;
+/** Most iterations with loops that are executed at once before it is known how long these take. */
+const longestUntried = 1 << 20;
+/** What an iteration may log, where the loop does not say how much it accesses; grows when that turns out to be too little. */
+const assumedAccesses = 16;
+/** Milliseconds that a round should take at most and at least, as systems reset a GPU that does not answer. */
+const roundTimes = { most: 200, least: 20 };
+
+/** What the segments of one execution share: what was learned, and what happened. */
+export class Progress {
+  readonly plans: PlanName[] = [];
+  rounds = 0;
+  /** Iterations that rounds looked at, some more than once. */
+  evaluated = 0;
+  /** What the plan `logged` assumes of loops that do not say. */
+  accesses = assumedAccesses;
+  /** Most iterations that a window may have so that a round does not take too long. */
+  longest: number;
+  /** Iterations of the first window of a plan that depends on how the iterations do. */
+  window: number;
+  readonly timer: PhaseTimer | null;
+  readonly pace: Pace | null;
+
+  constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
+    // An iteration without loops takes no time worth mentioning; other data may have longer ones than before.
+    const tried = before?.longest ?? firstWindow;
+    this.longest = hasInnerLoops(loop) ? Math.min(tried, longestUntried) : longestWindow;
+    this.window = before?.window ?? firstWindow;
+    this.timer = timer;
+    this.pace = pace;
+  }
+
+  /** Keeps windows so short that a round, which took so many milliseconds, does not take too long. */
+  bound(roundTime: number): void {
+    if (roundTime > roundTimes.most) this.longest = Math.max(1, this.longest >> 2);
+    else if (roundTime < roundTimes.least) this.longest = Math.min(longestWindow, this.longest * 4);
+  }
+}
