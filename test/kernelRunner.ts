@@ -43,6 +43,28 @@ export interface Host {
 /** A fault to arm: `reportWords` names to values. */
 export type Armed = Partial<Record<keyof typeof reportWords, number>>;
 
+/** The software adapter compiles slowly, so what runs again is not compiled again. */
+const compiled = new WeakMap<GPUDevice, Map<string, Promise<GPUComputePipeline>>>();
+
+function pipelineOf(
+  device: GPUDevice,
+  code: string,
+  stage: { readonly constants: Record<string, number>; readonly entryPoint: string | undefined },
+): Promise<GPUComputePipeline> {
+  const known = compiled.get(device) ?? new Map<string, Promise<GPUComputePipeline>>();
+  compiled.set(device, known);
+  const key = JSON.stringify([code, stage]);
+  const compile = () => {
+    const { constants, entryPoint } = stage;
+    const module = device.createShaderModule({ code });
+    const compute = { module, constants, ...(entryPoint && { entryPoint }) };
+    return device.createComputePipelineAsync({ layout: "auto", compute });
+  };
+  const pipeline = known.get(key) ?? compile();
+  known.set(key, pipeline);
+  return pipeline;
+}
+
 /** Runs unprotected source, or what `protect` made of it; throws with the compiler's message when it is invalid. */
 export async function runKernel(
   device: GPUDevice,
@@ -53,18 +75,10 @@ export async function runKernel(
 ): Promise<KernelOutput> {
   const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
   const { dimension = 0, byReport = false, patience } = host;
-  const module = device.createShaderModule({ code });
   const doubling = interGroup && { [interGroup.doubling]: byReport ? 3 : dimension };
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
-  const { entryPoint } = input;
-  const pipeline = await device.createComputePipelineAsync({
-    layout: "auto",
-    compute: {
-      module,
-      constants: { ...input.constants, ...doubling, ...waiting },
-      ...(entryPoint && { entryPoint }),
-    },
-  });
+  const constants = { ...input.constants, ...doubling, ...waiting };
+  const pipeline = await pipelineOf(device, code, { constants, entryPoint: input.entryPoint });
   const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const made: GPUBuffer[] = [];
   const create = (size: number, usage: number) => {
