@@ -27,6 +27,8 @@ export interface CellSummary extends Tally {
   /** Whether the interval shows what the configuration claims; undefined outside the sphere of replication. */
   readonly holds?: boolean;
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
+  /** The id of an injection to look at: a silent one, else one that was detected, else any. */
+  readonly example: string | null;
 }
 
 export interface KernelSummary extends Tally, Unit {
@@ -102,6 +104,7 @@ export function summarize(results: Results): Summary {
       ...{ structure, inside, state: progress.state },
       ...all,
       ...(inside && { holds: all.sdc.high <= bound }),
+      example: exampleOf(injections),
       models: Object.fromEntries(
         [...groupBy(injections, ({ model }) => model)].map(([model, of]) => [model, tally(of, confidence)]),
       ),
@@ -139,6 +142,12 @@ export function summarize(results: Results): Summary {
       gaps.map((gap) => ({ program, configuration, ...gap })),
     ),
   };
+}
+
+function exampleOf(injections: readonly InjectionRecord[]): string | null {
+  const telling: readonly Outcome[] = ["sdc", "unrecovered", "recovered", "corrected"];
+  const found = telling.flatMap((outcome) => injections.find((each) => each.outcome === outcome) ?? []);
+  return [...found, ...injections][0]?.id ?? null;
 }
 
 function problemsOf(

@@ -52,7 +52,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
   return new Command("campaign")
     .summary("inject faults, and measure the coverage")
     .description(
-      "Injects faults into a workload, unprotected and in each flavor of redundancy, until the rate of silent corruption is\nknown well enough for every structure of a GPU. The exit status is 0 only when the claimed coverage held, runs without\na fault raised no alarm, and nothing was left out. A campaign that was interrupted goes on by --resume.",
+      "Injects faults into a workload, unprotected and in each flavor of redundancy, until the rate of silent corruption is known well enough for every structure of a GPU. The exit status is 0 only when the claimed coverage held, runs without a fault raised no alarm, and nothing was left out. A campaign that was interrupted goes on by --resume.",
     )
     .enablePositionalOptions()
     .argument(
@@ -65,16 +65,26 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addOption(list("--memory <schemes>", "codes that protect memory, without redundancy", memorySchemes, []))
     .addOption(list("--models <models>", "how faults change what they strike", faultModels, faultModels))
     .addOption(list("--structures <structures>", "what faults strike", struckStructures, struckStructures))
-    .option("--margin <rate>", "how far an interval may reach to each side, such as 1%", rate, 0.01)
+    .addOption(
+      new Option("--margin <rate>", "how far an interval may reach to each side")
+        .argParser(rate)
+        .default(0.01, "1%"),
+    )
     .option(
       "--bound <rate>",
       "silent corruption allowed where coverage is claimed, with the interval; default: the margin",
       rate,
     )
     .option("--minimum <count>", "effective injections of each structure and protection, at least", count, 1)
-    .option("--confidence <percent>", "of the intervals", confidence, 0.95)
+    .addOption(
+      new Option("--confidence <percent>", "of the intervals").argParser(confidence).default(0.95, "95"),
+    )
     .option("--seed <number>", "decides every fault", whole, 1)
-    .option("--shard <i/n>", "inject only the i-th of n parts", shard, { index: 0, count: 1 })
+    .addOption(
+      new Option("--shard <i/n>", "inject only the i-th of n parts")
+        .argParser(shard)
+        .default({ index: 0, count: 1 }, "1/1"),
+    )
     .option("--jobs <count>", "processes that inject at the same time", count, 1)
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
     .option("--resume", "go on with the campaign in the output directory", false)

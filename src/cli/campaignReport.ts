@@ -119,13 +119,14 @@ function outcomesTable({ cells }: Summary): TableSection {
   return {
     kind: "table",
     title: "Outcomes",
-    lead: "Noticed: of the faults that were not masked, those that were detected, corrected, or ended the program.",
+    lead: "Noticed: of the faults that were not masked, those that were detected, corrected, or ended the program. Example: what belay campaign replay takes to show one.",
     columns: [
       { label: "Configuration" },
       { label: "Structure" },
       ...outcomeColumns,
       { label: "Silent, of all", align: "end" },
       { label: "Noticed", align: "end" },
+      { label: "Example" },
     ],
     rows: cells.map((cell) => [
       { text: cell.configuration },
@@ -133,6 +134,7 @@ function outcomesTable({ cells }: Summary): TableSection {
       ...outcomeCells(cell),
       { text: percents(cell.sdc) },
       { text: percents(cell.noticed) },
+      { text: cell.example ?? "" },
     ]),
   };
 }
