@@ -79,7 +79,8 @@ export class Mappings {
         // A mistake of the program's is for the device to name.
         if (!fits) return native.mapAsync(mode, offset, BEYOND);
         if (offset % 8 !== 0 || size % 4 !== 0) return native.mapAsync(mode, offset, size);
-        asked = { mode, offset, size };
+        // A mapping asked for too early is refused, and the one before goes on.
+        if (buffer.mapState === "unmapped") asked = { mode, offset, size };
         return native.mapAsync(mode);
       },
       getMappedRange: (offset, size) =>

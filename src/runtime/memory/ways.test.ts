@@ -257,3 +257,31 @@ it("kernels whose layouts have no room for check words", async () => {
   });
   expect(found.sort()).toEqual(["b0", "b1"]);
 });
+
+it("parts of mapped buffers, with mappings that are refused in between", async () => {
+  const found = await corrections({ memory: "secded128" }, async ({ device, make, encode }) => {
+    const { MAP_READ, COPY_DST } = GPUBufferUsage;
+    const input = make("input", STORAGE, counting(12));
+    const staging = device.createBuffer({ label: "staging", size: 48, usage: MAP_READ | COPY_DST });
+    encode((encoder) => encoder.copyBufferToBuffer(input, staging));
+    device.belay.flip(staging, 20, 1 << 31);
+    const mapping = staging.mapAsync(GPUMapMode.READ, 8, 24);
+    await expect(staging.mapAsync(GPUMapMode.READ, 0, 8)).rejects.toThrow();
+    await mapping;
+    const part = staging.getMappedRange(16, 8);
+    expect([...new Uint32Array(part)]).toEqual([5, 6]);
+    for (const [offset, size] of [
+      [20, 4],
+      [0, 8],
+      [24, 16],
+    ])
+      expect(() => staging.getMappedRange(offset, size)).toThrow(DOMException);
+    expect([...new Uint32Array(staging.getMappedRange(24, 8))]).toEqual([7, 8]);
+    staging.unmap();
+    expect(part.byteLength).toBe(0);
+    device.pushErrorScope("validation");
+    await expect(staging.mapAsync(GPUMapMode.READ, 0, 64)).rejects.toMatchObject({ name: "OperationError" });
+    expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
+  });
+  expect(found).toEqual(["staging"]);
+});
