@@ -18,7 +18,7 @@ const exchanging = [...adjacent, ...halfSubgroup].filter(({ channel }) => channe
 const waiting = [...adjacent, ...halfSubgroup].filter(({ channel }) => channel === "workgroup");
 
 describe.each(featureKernels.map((kernel, row) => ({ ...kernel, row })))("$name", ({ row, ...kernel }) => {
-  it.each([...exchanging, ...sample(waiting, row, 2)])(
+  it.each([...exchanging, ...sample(waiting, row, 1)])(
     "$redundancy, $check, $pairing, $channel: same bits, no detection",
     async (configuration) => {
       const result = guarded(kernel, configuration);
