@@ -22,9 +22,18 @@ export class ProgramRuns {
     this.#arguments = this.#fresh.map(copy);
   }
 
+  /** Forgets that runs were wrong, as others are to come. */
+  begin(): void {
+    this.#right = true;
+  }
+
   /** Whether every run was right so far. */
   get right(): boolean {
     return this.#right;
+  }
+
+  get iterations(): number {
+    return this.#program.iterations;
   }
 
   /** Bytes of the arrays. */

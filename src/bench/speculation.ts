@@ -91,37 +91,44 @@ async function measureProgram(
   { newDevice, runs, threads, seconds, progress, variants: wanted }: SpeculationOptions,
 ): Promise<SpeculationProgram> {
   const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
-  const measure = <T>(what: string, work: (attempt: Attempt) => Promise<T>): Promise<T | Failed> => {
-    doing(what);
-    return attempt(seconds, work);
-  };
   doing("its data");
   const program = create();
+  let programRuns = new ProgramRuns(program);
+  const measure = async <T extends object>(
+    what: string,
+    work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
+  ): Promise<T | Failed> => {
+    doing(what);
+    programRuns.begin();
+    const measured = await attempt(seconds, (attempt) => work(attempt, programRuns));
+    // What was given up may still change its arrays.
+    if ("failed" in measured) programRuns = new ProgramRuns(program);
+    return measured;
+  };
 
-  const javascript = await measure("JavaScript", (attempt) => {
-    const programRuns = new ProgramRuns(program);
-    return attempt.times(runs, () => {
+  const javascript = await measure("JavaScript", (attempt, programRuns) =>
+    attempt.times(runs, () => {
       const parameters = programRuns.next();
       return timed(() => run(...parameters));
-    });
-  });
-  const c = await measure("C", async () =>
-    summarize(compiled(program.inputs(), runs).map((seconds) => 1000 * seconds)),
+    }),
+  );
+  const c = await measure("C", async (_, programRuns) =>
+    summarize(compiled(programRuns.next(), runs).map((seconds) => 1000 * seconds)),
   );
   const loaded = load();
   const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? true;
   const onThreads = isWanted("threads")
-    ? await measure("threads", async (attempt) =>
-        measureThreads(program, await loaded, threads, runs, attempt),
+    ? await measure("threads", async (attempt, programRuns) =>
+        measureThreads(programRuns, await loaded, threads, runs, attempt),
       )
     : undefined;
   const measured: Partial<Record<Variant, Measured | Failed>> = {};
   for (const variant of chosen.filter(isWanted)) {
-    measured[variant] = await measure(variant, async (attempt) => {
+    measured[variant] = await measure(variant, async (attempt, programRuns) => {
       const device = await newDevice();
       attempt.signal.addEventListener("abort", () => device.destroy());
       try {
-        return await measureVariant(program, await loaded, device, variant, runs, attempt);
+        return await measureVariant(programRuns, await loaded, device, variant, runs, attempt);
       } finally {
         device.destroy();
       }
@@ -133,13 +140,12 @@ async function measureProgram(
 }
 
 async function measureThreads(
-  program: LoopProgram,
+  programRuns: ProgramRuns,
   run: SpeculatedFunction,
   threads: number,
   runs: number,
   attempt: Attempt,
 ): Promise<TimedRuns & { misspeculation: number; right: boolean }> {
-  const programRuns = new ProgramRuns(program);
   let misspeculated = 0;
   const measured = await attempt.times(runs, async () => {
     // Only what the loops take: starting threads and copying to shared memory is left out.
@@ -162,7 +168,8 @@ async function measureThreads(
     programRuns.check();
     return milliseconds;
   });
-  return { ...measured, misspeculation: misspeculated / program.iterations, right: programRuns.right };
+  const { iterations, right } = programRuns;
+  return { ...measured, misspeculation: misspeculated / iterations, right };
 }
 
 /** Arrays as `speculateOnThreads` wants them. */

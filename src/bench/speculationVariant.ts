@@ -4,7 +4,7 @@ import { type SpeculateOptions, type Statistics, speculate } from "../speculatio
 import { Workspace } from "../speculation/workspace.ts";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";
-import { type LoopProgram, ProgramRuns } from "./programRuns.ts";
+import type { ProgramRuns } from "./programRuns.ts";
 import type { Executor, SpeculatedFunction } from "./speculatedFunction.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 
@@ -37,7 +37,7 @@ export interface Measured {
 
 /** Measures one variant of a program on a device of its own. */
 export async function measureVariant(
-  program: LoopProgram,
+  programRuns: ProgramRuns,
   run: SpeculatedFunction,
   device: GPUDevice,
   variant: Variant,
@@ -49,7 +49,6 @@ export async function measureVariant(
     device,
     ...(variant === "unchecked" ? { engine: unchecked } : variants[variant]),
   };
-  const programRuns = new ProgramRuns(program);
   let statistics: Statistics[] = [];
 
   /** One call; `keep` leaves the arrays on the GPU, where they are before. */
@@ -90,8 +89,8 @@ export async function measureVariant(
     resident: residentTimes,
     right: programRuns.right,
     rounds: sum(({ rounds }) => rounds),
-    misspeculation: sum(({ misspeculated }) => misspeculated) / program.iterations,
-    onCpu: sum(({ onCpu }) => onCpu) / program.iterations,
+    misspeculation: sum(({ misspeculated }) => misspeculated) / programRuns.iterations,
+    onCpu: sum(({ onCpu }) => onCpu) / programRuns.iterations,
     plans: [...new Set(seen.flatMap(({ plans }) => plans))],
     phases: timings ? sumOfPhases(seen) : null,
     workingBytes,
