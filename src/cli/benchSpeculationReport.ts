@@ -20,7 +20,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       ok: run.ok,
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
-        : `${wrong.length} loops went wrong: ${wrong.map(titleOf).join(", ")}`,
+        : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
       detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${software}${meansOverC(programs)}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
@@ -128,7 +128,7 @@ function summaryTable({ programs, threads }: Pick<SpeculationRun, "programs" | "
       });
       return [
         { text: titleOf(program) },
-        { text: isRight(program) ? "right" : "WRONG", ok: isRight(program) },
+        { text: verdictOn(program), ok: isRight(program) },
         { text: program.iterations.toLocaleString("en") },
         faster(program.c),
         { text: isTimed(javascript) ? milliseconds(javascript.median) : "" },
@@ -365,6 +365,11 @@ function problemsSection(programs: readonly SpeculationProgram[]): TableSection[
   if (rows.length === 0) return [];
   const columns = [{ label: "Loop" }, { label: "Variant" }, { label: "What happened" }];
   return [{ kind: "table", title: "What could not be measured, or is wrong", columns, rows }];
+}
+
+function verdictOn(program: SpeculationProgram): string {
+  if (isRight(program)) return "right";
+  return problemsOf(program).some((row) => row.some(({ ok }) => ok === false)) ? "WRONG" : "failed";
 }
 
 /** Rows of a loop, a variant of it, and what happened. */
