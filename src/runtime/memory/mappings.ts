@@ -27,9 +27,8 @@ interface Mapping {
   readonly size: number;
   /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
   readonly start: number;
+  /** The device's memory where the host reads, and memory of the host's own where it writes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Their check words; undefined where those are kept elsewhere. */
-  readonly checks: Uint32Array | undefined;
   readonly isWritten: boolean;
   /** What the program was given of it. */
   readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
@@ -44,10 +43,14 @@ interface PendingFlip {
 /** A size that no buffer has. */
 const BEYOND = 2 ** 52;
 
-/** Verifies what the host reads through mapped buffers, and makes check words of what it writes through them. */
+/**
+ * Verifies what the host reads through mapped buffers, and makes check words of what it writes through them. What it writes
+ * is kept in the host's memory: a GPU's memory that is mapped for writing takes the host seconds to read.
+ */
 export class Mappings {
   readonly #parts: MappingParts;
   readonly #flips = new WeakMap<ProtectedBuffer, PendingFlip[]>();
+  readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
 
   constructor(parts: MappingParts) {
     this.#parts = parts;
@@ -86,9 +89,16 @@ export class Mappings {
       getMappedRange: (offset, size) =>
         mapping ? give(mapping, buffer, offset, size) : native.getMappedRange(offset, size),
       unmap: () => {
-        if (mapping?.isWritten) this.#finish(owner, mapping, isFirst);
-        for (const part of mapping?.given ?? [])
-          if (part.buffer !== mapping?.bytes.buffer) detach(part.buffer);
+        // A lost device maps nothing.
+        if (mapping?.isWritten && buffer.mapState === "mapped")
+          this.#finish(owner, mapping, native.getMappedRange, isFirst);
+        for (const { buffer: part } of mapping?.given ?? []) {
+          const taken = detach(part);
+          // Mapped again, a buffer shows what was written before.
+          if (mapping?.isWritten && part === mapping.bytes.buffer)
+            this.#written.set(owner, new Uint8Array(taken));
+        }
+        if (owner.mapped !== "write") this.#written.delete(owner);
         mapping = undefined;
         isFirst = false;
         native.unmap();
@@ -101,8 +111,8 @@ export class Mappings {
       let earlier: readonly number[] = [];
       for (let attempt = 0; ; attempt++) {
         const mapped = this.#begin(owner, native.getMappedRange, offset, size, isWritten);
-        const uncorrectable = this.#verify(owner, mapped);
-        const isOver = attempt === retries || owner.mapped === "write";
+        const uncorrectable = isWritten ? [] : this.#verify(owner, mapped, native.getMappedRange);
+        const isOver = attempt === retries;
         if (uncorrectable.length === 0 || (isOver && !refuses)) mapping = mapped;
         if (uncorrectable.length === 0) {
           if (earlier.length > 0) damaged(owner, earlier, "recovered");
@@ -133,18 +143,42 @@ export class Mappings {
     const unit = Math.max(8, granuleBytes);
     const start = offset - (offset % unit);
     const end = Math.min(Math.ceil(owner.buffer.size / 4) * 4, Math.ceil((offset + size) / unit) * unit);
-    const bytes = new Uint8Array(getMappedRange(start, end - start));
-    const first = start / granuleBytes;
-    const all = owner.mapped && this.#parts.buffers.checksOf(owner);
-    const checks =
-      all &&
-      new Uint32Array(getMappedRange(all.offset, all.size)).subarray(first, Math.ceil(end / granuleBytes));
-    return { offset, size, start, bytes, checks, isWritten, given: [] };
+    const bytes = isWritten
+      ? this.#writtenTo(owner).subarray(start, end)
+      : new Uint8Array(getMappedRange(start, end - start));
+    return { offset, size, start, bytes, isWritten, given: [] };
+  }
+
+  /** What the host has written to a buffer; a new one is zero. */
+  #writtenTo(owner: ProtectedBuffer): Uint8Array<ArrayBuffer> {
+    const written = this.#written.get(owner) ?? new Uint8Array(Math.ceil(owner.buffer.size / 4) * 4);
+    this.#written.set(owner, written);
+    return written;
+  }
+
+  /** The check words of what is mapped, as the device has them; undefined where they are kept elsewhere. */
+  #checksOf(
+    owner: ProtectedBuffer,
+    { start, bytes }: Mapping,
+    getMappedRange: GPUBuffer["getMappedRange"],
+  ): Uint32Array | undefined {
+    const { buffers } = this.#parts;
+    if (!owner.mapped) return undefined;
+    const { offset, size } = buffers.checksOf(owner);
+    const first = start / buffers.granuleBytes;
+    const end = Math.ceil((start + bytes.length) / buffers.granuleBytes);
+    return new Uint32Array(getMappedRange(offset, size)).subarray(first, end);
   }
 
   /** Corrects what arrived; returns the granules that are damaged. */
-  #verify(owner: ProtectedBuffer, { start, bytes, checks }: Mapping): readonly number[] {
+  #verify(
+    owner: ProtectedBuffer,
+    mapping: Mapping,
+    getMappedRange: GPUBuffer["getMappedRange"],
+  ): readonly number[] {
+    const { start, bytes } = mapping;
     this.#strike(owner, start, bytes);
+    const checks = this.#checksOf(owner, mapping, getMappedRange);
     if (!checks) return [];
     const { scheme, buffers } = this.#parts;
     const { corrected, uncorrectable } = verifyBytes(scheme, bytes, checks);
@@ -168,14 +202,22 @@ export class Mappings {
     }
   }
 
-  /** Makes the check words of what the program has written. */
-  #finish(owner: ProtectedBuffer, mapping: Mapping, isFirst: boolean): void {
-    const { start, bytes, checks, given } = mapping;
+  /** Hands the device what the program has written, and its check words. */
+  #finish(
+    owner: ProtectedBuffer,
+    mapping: Mapping,
+    getMappedRange: GPUBuffer["getMappedRange"],
+    isFirst: boolean,
+  ): void {
+    const { start, bytes, given } = mapping;
     for (const { offset, buffer } of given) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }
     const made = encodeBytes(this.#parts.scheme, bytes);
-    checks?.set(made);
+    const target = new Uint8Array(getMappedRange(start, bytes.length));
+    target.set(bytes);
+    this.#strike(owner, start, target);
+    this.#checksOf(owner, mapping, getMappedRange)?.set(made);
     if (isFirst) this.#parts.initialize(owner, bytes, made);
   }
 }
@@ -194,13 +236,13 @@ function give(
   if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) {
     throw new DOMException("the range is not mapped, or in use, or not aligned", "OperationError");
   }
-  const isAll = offset === start && size === bytes.length;
+  const isAll = offset === start && size === bytes.buffer.byteLength;
   const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
   given.push({ offset, buffer: part as ArrayBuffer });
   return part as ArrayBuffer;
 }
 
-/** Takes a copy away from the program when its buffer is unmapped, as WebGPU does with the memory itself. */
-function detach(buffer: ArrayBuffer): void {
-  structuredClone(buffer, { transfer: [buffer] });
+/** Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under another name. */
+function detach(buffer: ArrayBuffer): ArrayBuffer {
+  return structuredClone(buffer, { transfer: [buffer] });
 }

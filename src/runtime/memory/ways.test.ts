@@ -285,3 +285,31 @@ it("parts of mapped buffers, with mappings that are refused in between", async (
   });
   expect(found).toEqual(["staging"]);
 });
+
+it("buffers mapped for writing again, whole and in part, and flips on the way from there", async () => {
+  const found = await corrections({ memory: "secded128" }, async ({ device, make, encode, read }) => {
+    const { MAP_WRITE, COPY_SRC } = GPUBufferUsage;
+    const upload = device.createBuffer({ label: "upload", size: 48, usage: MAP_WRITE | COPY_SRC });
+    await upload.mapAsync(GPUMapMode.WRITE);
+    const whole = upload.getMappedRange();
+    new Uint32Array(whole).set(counting(12));
+    upload.unmap();
+    expect(whole.byteLength).toBe(0);
+    await upload.mapAsync(GPUMapMode.WRITE, 16, 8);
+    const part = new Uint32Array(upload.getMappedRange(16, 8));
+    expect([...part]).toEqual([5, 6]);
+    part[1] = 50;
+    device.belay.flip(upload, 20, 1 << 9);
+    upload.unmap();
+    await upload.mapAsync(GPUMapMode.WRITE);
+    const expected = counting(12);
+    expected[5] = 50;
+    expect([...new Uint32Array(upload.getMappedRange())]).toEqual([...expected]);
+    device.belay.flip(upload, 8, 1 << 3);
+    upload.unmap();
+    const output = make("output", STORAGE, new Uint32Array(12));
+    encode((encoder) => encoder.copyBufferToBuffer(upload, output));
+    expect([...(await read(output))]).toEqual([...expected]);
+  });
+  expect(found).toEqual(["upload"]);
+});
