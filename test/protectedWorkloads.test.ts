@@ -156,7 +156,7 @@ const struck: Record<string, Struck> = {
   sobelFilter: {
     program: sobelFilter.create({ width: 5 }),
     kernel: "sobel",
-    value: "packed(0.5",
+    value: "pack4x8unorm(",
     store: everywhere("edges[y * size.x + id.x] = "),
     signature: everywhere("fn sobel("),
   },

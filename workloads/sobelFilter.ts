@@ -43,12 +43,6 @@ fn centered(channels: Channels) -> vec4f {
   return bitcast<vec4f>(numbers | vec4u(0x4b000000u)) - (0x1p23 + 1020.0);
 }
 
-/** The nearest levels, in one word; again, whole numbers are the last bits of a number from 2^23 on. */
-fn packed(levels: vec4f) -> u32 {
-  let numbers = bitcast<vec4u>(min(levels, vec4f(255.0)) + 0x1p23);
-  return dot(numbers, vec4u(1u, 0x100u, 0x10000u, 0x1000000u)) - 0x4b000000u;
-}
-
 @compute @workgroup_size(${WIDTH}, ${HEIGHT})
 fn sobel(@builtin(global_invocation_id) id: vec3u) {
   let start = id.y * SERIAL;
@@ -59,7 +53,7 @@ fn sobel(@builtin(global_invocation_id) id: vec3u) {
     let lower = row(id.x, min(y + 1u, size.y - 1u));
     let across = centered(upper.difference + 2u * middle.difference + lower.difference);
     let down = centered(lower.sum + vec2u(4u * 0x00ff00ffu) - upper.sum);
-    edges[y * size.x + id.x] = packed(0.5 * sqrt(across * across + down * down));
+    edges[y * size.x + id.x] = pack4x8unorm(sqrt(across * across + down * down) / 510.0);
     upper = middle;
     middle = lower;
   }
@@ -106,7 +100,7 @@ export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint3
     workload: runOnce(prepare),
     verify: ({ edges }) => verifyEdges(image, edges, { width, height }, seed + 1),
     kernelSources: { sobel: SOBEL },
-    // Each channel: two differences, two squares, a sum, a root and a product; the rest is whole numbers.
+    // Each channel: two differences, two squares, a sum, a root and a division; the rest is whole numbers.
     work: { bytes: 8 * image.length, flops: 4 * 7 * image.length },
   };
 }
@@ -115,7 +109,7 @@ export default (device: GPUDevice) => create().workload(device);
 
 /**
  * Compares with f64. Before the result is rounded to a level it may be off by 2^-8 of one: gradients are exact, and
- * the square root and its half round within a few units of 255·2^-24.
+ * the square root, the division and the packing round within a few units of 255·2^-24.
  */
 function verifyEdges(
   image: Uint32Array,
