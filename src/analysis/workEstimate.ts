@@ -41,7 +41,13 @@ export interface AccessWork {
   readonly streamed: number;
 }
 
-const nothing: Omit<WorkEstimate, "buffers"> = { operations: 0, accesses: 0, bytes: 0, widestStorage: 0, widestWorkgroup: 0 };
+const nothing: Omit<WorkEstimate, "buffers"> = {
+  operations: 0,
+  accesses: 0,
+  bytes: 0,
+  widestStorage: 0,
+  widestWorkgroup: 0,
+};
 
 /** Trips of a loop whose bounds are not constant. */
 const assumedTrips = 16;

@@ -6,6 +6,7 @@ import {
   storageAccesses,
 } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
@@ -81,6 +82,12 @@ export function memoryPlan(
   const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
   const accesses = memoryAccesses(program, functions);
   const access = storageAccesses(program, functions);
+  const loads = [...accesses].flatMap(([variable, own]) =>
+    addressSpaceOf(variable) === "storage" ? own.filter(({ kind }) => kind === "load") : [],
+  );
+  // Check words that lanes make are atomic, and GPUs load atomics slowly: a copy takes 1.4 times as long, a stencil 10 times.
+  const lanesPay =
+    lanes && executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
   const variables = used.flatMap((variable): CodedVariable[] => {
     const of = bindingPointOf(program, variable);
     const point = of && coded.find((each) => isSame(each.of, of));
@@ -93,8 +100,7 @@ export function memoryPlan(
       ? obstacle(program, variable, own, scheme)
       : "the device has no storage buffer left for check words";
     if (!why) return [{ ...point, ...uses, variable, mode: "checked" }];
-    const laneBytes =
-      hasRoom && lanes && scheme.granuleBytes <= 16 && laneElement(program, kernel, variable, own);
+    const laneBytes = hasRoom && lanesPay && scheme.granuleBytes <= 16 && laneElement(program, kernel, own);
     if (laneBytes && !containsAtomic(program.declaredTypeOf(variable)))
       return [{ ...point, ...uses, variable, mode: "checked", laneBytes }];
     return [{ ...point, ...uses, variable, mode: "bracketed", why }];

@@ -307,7 +307,7 @@ it("buffers mapped for writing again, whole and in part, and flips on the way fr
     expect([...new Uint32Array(upload.getMappedRange())]).toEqual([...expected]);
     device.belay.flip(upload, 8, 1 << 3);
     upload.unmap();
-    const output = make("output", STORAGE, new Uint32Array(12));
+    const output = make("output", STORAGE, new Array<number>(12).fill(0));
     encode((encoder) => encoder.copyBufferToBuffer(upload, output));
     expect([...(await read(output))]).toEqual([...expected]);
   });
