@@ -70,7 +70,19 @@ const { body } = fc.letrec<Record<"integer" | "float" | "test" | "index" | "stat
       ),
       index: fc.oneof(
         { ...bounded, depthIdentifier: "expression" },
-        oneOf("i", "i + 1", "i - 1", "2 * i", "c[i]", "a[i] & 7", "i * m", "b[i]", "b[i] + 1", "a[i] - 1", "b[i] + c[i]"),
+        oneOf(
+          "i",
+          "i + 1",
+          "i - 1",
+          "2 * i",
+          "c[i]",
+          "a[i] & 7",
+          "i * m",
+          "b[i]",
+          "b[i] + 1",
+          "a[i] - 1",
+          "b[i] + c[i]",
+        ),
         integer,
       ),
       float: fc.oneof(
