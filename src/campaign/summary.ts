@@ -146,8 +146,10 @@ export function summarize(results: Results): Summary {
 
 function exampleOf(injections: readonly InjectionRecord[]): string | null {
   const telling: readonly Outcome[] = ["sdc", "unrecovered", "recovered", "corrected"];
-  const found = telling.flatMap((outcome) => injections.find((each) => each.outcome === outcome) ?? []);
-  return [...found, ...injections][0]?.id ?? null;
+  // By their numbers, so that it is the same one in whatever order they were made.
+  const ordered = injections.toSorted((a, b) => a.number - b.number);
+  const found = telling.flatMap((outcome) => ordered.find((each) => each.outcome === outcome) ?? []);
+  return [...found, ...ordered][0]?.id ?? null;
 }
 
 function problemsOf(

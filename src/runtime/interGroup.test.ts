@@ -47,12 +47,16 @@ async function number(device: GPUDevice, grid: Grid): Promise<number[]> {
 }
 
 /** Flips a bit of the value that an invocation stores. */
-function arm(device: HardenedDevice, replica: 0 | 1, permanent = false): void {
+function arm(
+  device: HardenedDevice,
+  replica: 0 | 1,
+  { permanent = false, workgroup = [2, 1, 0] as Grid } = {},
+): void {
   const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
   const site = sites.find(
     ({ kind, span }) => kind === "value" && CODE.startsWith("1000000 * groups.z +", span.start),
   )!;
-  const where = { workgroup: [2, 1, 0], localIndex: 1 } as const;
+  const where = { workgroup, localIndex: 1 };
   device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 1 << 20 }, permanent, ...where });
 }
 
@@ -125,7 +129,7 @@ describe("a fault in one replica", () => {
   it("that comes back is refused", async () => {
     const { device, done } = await hardened({ injectFaults: true, retries: 1 });
     await number(device, [4, 2, 1]);
-    arm(device, 0, true);
+    arm(device, 0, { permanent: true });
     await expect(number(device, [4, 2, 1])).rejects.toMatchObject({ name: "BelayFaultError" });
     device.belay.disarm();
     expect(await number(device, [4, 2, 1])).toEqual(await number(device, [4, 2, 1]));
@@ -149,14 +153,15 @@ describe("the published protocol, which compares before every store", () => {
   it("names the invocation of a fault, and both values", async () => {
     const { device, done } = await hardened({ check: "store", injectFaults: true });
     const plain = await newDevice();
-    const expected = await number(plain, [3, 2, 1]);
-    expect(await number(device, [3, 2, 1])).toEqual(expected);
-    arm(device, 1);
-    expect(await number(device, [3, 2, 1])).toEqual(expected);
+    // One pair: the software adapter has a thread for each twin then, and neither runs out of patience.
+    const expected = await number(plain, [1, 1, 1]);
+    expect(await number(device, [1, 1, 1])).toEqual(expected);
+    arm(device, 1, { workgroup: [0, 0, 0] });
+    expect(await number(device, [1, 1, 1])).toEqual(expected);
     const { faults } = await device.belay.report();
     expect(faults.map(describeFault)).toEqual([
       expect.stringMatching(
-        /line 7, column 3: workgroup \(2, 1, 0\), local index 1 computed 1020305 and \d+$/,
+        /line 7, column 3: workgroup \(0, 0, 0\), local index 1 computed 1010100 and \d+$/,
       ),
     ]);
     expect(faults).toMatchObject([{ outcome: "recovered" }]);
