@@ -46,9 +46,6 @@ fn step(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
   }
 }`;
 
-/** Pairs of a trip, which hide each other's latency however the driver sees the loop. */
-const UNROLLED = 8;
-
 /**
  * The same for few bodies on a large GPU: `PARTS` invocations share a body, each takes a part of the tile, and their sums
  * are added at the end.
@@ -66,12 +63,6 @@ const TIME_STEP = ${TIME_STEP};
 @group(0) @binding(3) var<storage, read_write> nextVelocities: array<vec4f>;
 
 var<workgroup> tile: array<vec4f, TILE>;
-
-fn attraction(place: vec3f, other: vec4f) -> vec3f {
-  let offset = other.xyz - place;
-  let inverse = inverseSqrt(dot(offset, offset) + SOFTENING);
-  return offset * (other.w * inverse * inverse * inverse);
-}
 
 @compute @workgroup_size(BODIES, PARTS)
 fn step(
@@ -91,8 +82,10 @@ fn step(
     if (start + place < count) { tile[place] = positions[start + place]; }
     workgroupBarrier();
 
-    for (var other = part; other < part + BODIES; other += ${UNROLLED}u) {
-${Array.from({ length: UNROLLED }, (_, i) => `      acceleration += attraction(body.xyz, tile[other + ${i}u]);`).join("\n")}
+    for (var other = 0u; other < BODIES; other++) {
+      let offset = tile[part + other].xyz - body.xyz;
+      let inverse = inverseSqrt(dot(offset, offset) + SOFTENING);
+      acceleration += offset * (tile[part + other].w * inverse * inverse * inverse);
     }
     workgroupBarrier();
   }
