@@ -123,8 +123,10 @@ async function injectOne(program: Program, device: HardenedDevice): Promise<Inje
   device.belay.on("fault", (fault) => faults.push(fault));
   // Kernels and their sites are known once they have run.
   const expected = await runWorkload(program.workload, device);
+  const { kernels } = await device.belay.report();
+  const dispatches = new Map(kernels.map(({ kernel, dispatches }) => [kernel, dispatches]));
   let harmless = 0;
-  for (const { armed, entryPoint, span } of candidates(device)) {
+  for (const { armed, entryPoint, span } of candidates(device, dispatches)) {
     device.belay.arm(armed);
     const place = { armed, source: sourceOf(program, entryPoint), struck: span, harmless };
     const outputs = await runUnlessRefused(program.workload, device);
@@ -137,22 +139,31 @@ async function injectOne(program: Program, device: HardenedDevice): Promise<Inje
   return { outcome: "none", harmless };
 }
 
-const maxCandidates = 24;
+const maxCandidates = 96;
 
-/** Faults worth trying: a middle bit of each value, last computed first, because late values reach the results. */
-function candidates({ belay }: HardenedDevice) {
+/**
+ * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and one halfway; last computed
+ * first, because late values reach the results.
+ */
+function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, number>) {
   const places = [
     { workgroup: [1, 0, 0], localIndex: 5 },
     { workgroup: [0, 0, 0], localIndex: 0 },
   ] as const;
-  return belay
-    .faultSites()
-    .flatMap(({ kernel, entryPoint, sites }) =>
-      sites.toReversed().flatMap(({ id, kind, span }) =>
-        (kind === "value" ? places : []).map((place) => {
-          const armed: ArmedFault = { kernel, site: id, replica: 1, effect: { xor: 1 << 20 }, ...place };
-          return { armed, entryPoint, span };
-        }),
+  return [1 << 20, 1]
+    .flatMap((xor) => [0, 0.5].map((part) => ({ xor, part })))
+    .flatMap(({ xor, part }) =>
+      belay.faultSites().flatMap(({ kernel, entryPoint, sites }) =>
+        sites.toReversed().flatMap(({ id, kind, span }) =>
+          (kind === "value" ? places : []).map((place) => {
+            const dispatch = Math.floor(part * (dispatches.get(kernel) ?? 0));
+            const armed: ArmedFault = {
+              ...{ kernel, site: id, replica: 1, effect: { xor }, dispatch },
+              ...place,
+            };
+            return { armed, entryPoint, span };
+          }),
+        ),
       ),
     )
     .slice(0, maxCandidates);
