@@ -5,14 +5,13 @@ import { schemes } from "../codes/scheme.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
-import { milliseconds, rate, ratio } from "./benchRmtFigures.ts";
+import { milliseconds, ratio } from "./benchRmtFigures.ts";
+import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeEcc(run: EccRun): Report {
   const { programs, adapter, size, runs } = run;
   const bad = programs.filter((program) => !isSound(program));
-  const caveat =
-    adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
   const together = run.redundancy === "none" ? "" : `, with kernels under ${run.redundancy}`;
   return {
     title: "belay bench ecc",
@@ -21,7 +20,7 @@ export function describeEcc(run: EccRun): Report {
       headline: run.ok
         ? `${programs.length} programs measured, every result right, no false report`
         : `${bad.length} of ${programs.length} programs failed`,
-      detail: `Size ${size}, ${runs} runs each${together}, on ${adapter.description}.${caveat}`,
+      detail: `Size ${size}, ${runs} runs each${together}, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
       {
@@ -36,20 +35,7 @@ export function describeEcc(run: EccRun): Report {
       {
         kind: "facts",
         title: "Machine",
-        facts: [
-          ["Adapter", adapter.description],
-          ["Chosen because", adapter.reason],
-          ["Node.js", run.node],
-          ["Platform", run.platform],
-          ["Date", run.date],
-          ...(run.ceilings
-            ? ([
-                ["Copy, in memory", rate(run.ceilings.memory, "B/s")],
-                ["Copy, in the cache", rate(run.ceilings.cache, "B/s")],
-                ["Integer multiply-adds", rate(run.ceilings.integers, "op/s")],
-              ] as const)
-            : []),
-        ],
+        facts: [...machineFacts(run), ...(run.ceilings ? ceilingFacts(run.ceilings) : [])],
       },
       {
         kind: "commands",

@@ -1,10 +1,10 @@
-import type { Ceilings } from "../bench/ceilings.ts";
 import { flavors, nameOf } from "../bench/configurations.ts";
 import type { Cost, Overhead, Refused } from "../bench/overhead.ts";
 import { isSound, type ProgramResult } from "../bench/rmt.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
-import { figures, measured, milliseconds, rate, ratio, usual } from "./benchRmtFigures.ts";
+import { figures, measured, milliseconds, ratio, usual } from "./benchRmtFigures.ts";
+import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeRmt(run: RmtRun): Report {
@@ -17,7 +17,7 @@ export function describeRmt(run: RmtRun): Report {
       headline: run.ok
         ? `${programs.length} programs measured, every result right, no false alarm`
         : `${bad.length} of ${programs.length} programs failed`,
-      detail: `Size ${size}, ${runs} runs each, on ${adapter.description}.${caveat(run)}`,
+      detail: `Size ${size}, ${runs} runs each, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
       { ...summaryTable(run), lead: "Medians of GPU time; ratios of protected to unprotected, run in turn." },
@@ -30,11 +30,7 @@ export function describeRmt(run: RmtRun): Report {
         kind: "facts",
         title: "Machine",
         facts: [
-          ["Adapter", adapter.description],
-          ["Chosen because", adapter.reason],
-          ["Node.js", run.node],
-          ["Platform", run.platform],
-          ["Date", run.date],
+          ...machineFacts(run),
           ...(run.ceilings ? ceilingFacts(run.ceilings) : []),
           ...(run.measure.includes("power") ? [powerFact(run)] : []),
         ],
@@ -49,9 +45,6 @@ export function describeRmt(run: RmtRun): Report {
     ],
   };
 }
-
-const caveat = ({ adapter }: RmtRun) =>
-  adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
 
 /** One row for each program: what it takes unprotected, and the ratios of each flavor. */
 export function summaryTable({ programs }: RmtRun): TableSection {
@@ -200,12 +193,3 @@ function problemOf(
 
 const powerFact = ({ powerSource }: RmtRun) =>
   ["Power", powerSource ?? "no readings: nvidia-smi is missing, or knows no power"] as const;
-
-function ceilingFacts({ memory, cache, flops, integers }: Ceilings) {
-  return [
-    ["Copy, in memory", rate(memory, "B/s")],
-    ["Copy, in the cache", rate(cache, "B/s")],
-    ["Fused multiply-adds", rate(flops, "FLOP/s")],
-    ["Integer multiply-adds", rate(integers, "op/s")],
-  ] as const;
-}

@@ -6,13 +6,12 @@ import { type Measured, type Variant, variants } from "../bench/speculationVaria
 import type { Bar, BarsSection, Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { colorsFor, type Io } from "./io.ts";
+import { caveatOf, machineFacts } from "./machine.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeSpeculation(run: SpeculationRun): Report {
   const { programs, growth, adapter, size, runs, threads } = run;
   const wrong = [...programs, ...growth].filter((program) => !isRight(program));
-  const software =
-    adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
   const noCompiler = programs.every(({ c }) => "failed" in c);
   return {
     title: "belay bench speculation",
@@ -21,7 +20,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${software}${meansOverC(programs)}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${meansOverC(programs)}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       {
@@ -44,14 +43,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       {
         kind: "facts",
         title: "Machine",
-        facts: [
-          ["Adapter", adapter.description],
-          ["Chosen because", adapter.reason],
-          ["Node.js", run.node],
-          ["Platform", run.platform],
-          ["Threads", String(threads)],
-          ["Date", run.date],
-        ],
+        facts: [...machineFacts(run), ["Threads", String(threads)]],
       },
       {
         kind: "commands",

@@ -10,6 +10,7 @@ import type {
 } from "../report/report.ts";
 import type { Fault } from "../runtime/fault.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
+import { caveatOf, machineFacts } from "./machine.ts";
 
 /** Puts a demo's result into a report's terms. */
 export function describeDemo(result: DemoResult): Report {
@@ -30,13 +31,7 @@ export function describeDemo(result: DemoResult): Report {
       {
         kind: "facts",
         title: "Machine",
-        facts: [
-          ["Adapter", adapter.description],
-          ["Chosen because", adapter.reason],
-          ["Node.js", result.node],
-          ["Platform", result.platform],
-          ["Date", result.date],
-        ],
+        facts: [...machineFacts(result)],
       },
       {
         kind: "commands",
@@ -99,12 +94,10 @@ function faultCell({ injection }: Demonstration): Cell {
 }
 
 function timesSection({ programs, adapter, size }: DemoResult): BarsSection {
-  const caveat =
-    adapter.kind === "hardware" ? "" : " A software adapter ran this: its times say nothing about a GPU.";
   return {
     kind: "bars",
     title: "Time",
-    lead: `Median of five runs at size ${size}, from submission until the results may be read, verification included.${caveat}`,
+    lead: `Median of five runs at size ${size}, from submission until the results may be read, verification included.${caveatOf(adapter)}`,
     axis: "milliseconds",
     series: ["unprotected", "protected"],
     bars: programs.flatMap(({ name, milliseconds }) =>
