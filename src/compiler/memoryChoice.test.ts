@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { schemes } from "../codes/scheme.ts";
+import { memoryCatalog } from "../../workloads/memory/index.ts";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
 import { codeOperations } from "./codeOperations.ts";
 import { correctingSchemes, rankSchemes } from "./memoryChoice.ts";
 import { usualRates } from "./memoryCost.ts";
@@ -14,7 +15,7 @@ const iterate = /* wgsl */ `
 @group(0) @binding(1) var<storage, read_write> output: array<vec4f>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
   var x = input[id.x];
-  for (var k = 0; k < 500; k++) { x = fma(x, x, vec4f(0.5)); }
+  for (var k = 0; k < 2000; k++) { x = fma(x, x, vec4f(0.5)); }
   output[id.x] = x;
 }`;
 
@@ -32,15 +33,49 @@ describe("the code with the lowest predicted cost", () => {
     ]);
   });
 
-  it("has larger ones where lanes can make the check words of what they store together", () => {
-    const [first] = rankSchemes([copy("f32")], { features: ["subgroups"] });
-    expect(first).toMatchObject({ scheme: "secded128", kernels: [{ checked: 2, bracketed: 0 }] });
-    expect(first!.predicted).toBeLessThan(costOf(copy("f32"), "secded32"));
+  it("has larger ones where lanes make the check words together, unless that waits longer than check words take", () => {
+    const features = ["subgroups"];
+    const candidates = ["secded128", "secded32"] as const;
+    const [pairs] = rankSchemes([copy("vec2f")], { features, candidates });
+    expect(pairs).toMatchObject({ scheme: "secded128", kernels: [{ checked: 2, bracketed: 0 }] });
+    expect(rankSchemes([copy("f32")], { features, candidates })[0]!.scheme).toBe("secded32");
   });
 
   it("is in proportion to the traffic where memory is the limit", () => {
     expect(costOf(copy("vec4f"), "secded128")).toBeCloseTo(1.25, 1);
-    expect(costOf(copy("vec4f"), "secded64")).toBeCloseTo(1.5, 1);
+    expect(costOf(copy("vec2f"), "secded64")).toBeCloseTo(1.37, 1);
+  });
+
+  it("counts the lines that parts of a value touch, each of them all", () => {
+    const [halves, quarters] = [costOf(copy("vec4f"), "secded64"), costOf(copy("vec4f"), "secded32")];
+    expect(halves).toBeGreaterThan(1.5);
+    expect(quarters).toBeGreaterThan(2 * halves);
+  });
+
+  it("counts sectors where indices are loaded, whatever the granule is", () => {
+    const gather = (index: string) => /* wgsl */ `
+      @group(0) @binding(0) var<storage, read> indices: array<u32>;
+      @group(0) @binding(1) var<storage, read> input: array<vec4f>;
+      @group(0) @binding(2) var<storage, read_write> output: array<vec4f>;
+      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+        var sum = vec4f();
+        for (var k = 0u; k < 64u; k++) { let j = indices[id.x + k]; sum += input[${index}]; }
+        output[id.x] = sum;
+      }`;
+    const costs = ["j", "indices[id.x + k]", "id.x + k"].map((index) => costOf(gather(index), "secded128"));
+    expect(costs[0]).toBeGreaterThan(1.15 * costs[2]!);
+    expect(costs[1]).toBeGreaterThan(1.15 * costs[2]!);
+  });
+
+  it("counts the checks of a uniform buffer once", () => {
+    const repeated = (uses: string) => /* wgsl */ `
+      @group(0) @binding(0) var<uniform> scale: vec4f;
+      @group(0) @binding(1) var<storage, read_write> output: array<vec4f>;
+      @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { output[id.x] = ${uses}; }`;
+    const [once, often] = ["scale", Array(40).fill("scale").join(" + ")].map((uses) =>
+      costOf(repeated(uses), "secded32"),
+    );
+    expect(often).toBeLessThan(once!);
   });
 
   it("hardly costs anything where arithmetic is the limit", () => {
@@ -69,6 +104,35 @@ describe("the code with the lowest predicted cost", () => {
 
   it("is one of equals for what is no program", () => {
     expect(rankSchemes(["fn main( {"]).map(({ predicted }) => predicted)).toEqual([1, 1, 1]);
+  });
+});
+
+describe("the prediction", () => {
+  /**
+   * Protected to unprotected time on an NVIDIA H200 (`belay bench ecc --size full`, medians of 15), and what the model says. Some of
+   * its constants are fitted to some of these, so this is no independent test of it.
+   */
+  const programs: Record<string, Record<"secded128" | "secded32", [measured: number, predicted: number]>> = {
+    fft3d: { secded128: [1.32, 1.25], secded32: [3.98, 4.32] },
+    matrixProduct: { secded128: [1.06, 1.05], secded32: [1.63, 1.58] },
+    nBody16384: { secded128: [0.89, 1.01], secded32: [0.92, 1.04] },
+    copy16: { secded128: [1.25, 1.24], secded32: [3.84, 4.35] },
+    copy8: { secded128: [1.51, 1.46], secded32: [2.2, 2.19] },
+    copy4: { secded128: [1.42, 1.47], secded32: [1.28, 1.24] },
+    stencil: { secded128: [2.87, 2.21], secded32: [1.58, 1.95] },
+    "sparse-random": { secded128: [1.84, 1.94], secded32: [2.22, 2.0] },
+    histogram: { secded128: [1.12, 1.09], secded32: [1.36, 2.46] },
+  };
+  const candidates: readonly SchemeName[] = ["secded128", "secded32"];
+
+  it.each(Object.keys(programs))("for %s gives a code within 5 percent of the fastest", (name) => {
+    const costs = programs[name]!;
+    const { kernelSources } = memoryCatalog.find((entry) => entry.name === name)!.full();
+    const ranked = rankSchemes(Object.values(kernelSources), { candidates, features: ["subgroups"] });
+    for (const { scheme, predicted } of ranked)
+      expect(predicted).toBeCloseTo(costs[scheme as keyof typeof costs][1], 1);
+    const measured = costs[ranked[0]!.scheme as keyof typeof costs][0];
+    expect(measured).toBeLessThanOrEqual(1.05 * Math.min(...Object.values(costs).map(([each]) => each)));
   });
 });
 

@@ -8,10 +8,12 @@ import {
   type WorkEstimate,
 } from "../analysis/workEstimate.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
-import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type CodeOperations, codeOperations } from "./codeOperations.ts";
 import type { ProtectedBinding } from "./contract.ts";
+import { gatheredBuffers } from "./gatheredBuffers.ts";
 
 export interface MemoryCost {
   /** Predicted time of an invocation of the unprotected kernel, in bytes moved by memory. */
@@ -22,14 +24,14 @@ export interface MemoryCost {
   readonly reason: string;
 }
 
-/** How fast a device does what a kernel needs, relative to each other; the defaults are those of an NVIDIA H200. */
+/** How fast a device does what a kernel needs, relative to each other; the defaults are the ceilings measured on an NVIDIA H200. */
 export interface Rates {
   /** Operations on words, and bytes from the last-level cache, in the time in which memory moves one byte. */
   readonly operationsPerByte: number;
   readonly cachedPerByte: number;
 }
 
-export const usualRates: Rates = { operationsPerByte: 14, cachedPerByte: 2 };
+export const usualRates: Rates = { operationsPerByte: 7.8, cachedPerByte: 1.8 };
 
 /** What an access that hits a cache costs, in operations. */
 const operationsPerAccess = 8;
@@ -54,31 +56,47 @@ export function estimateMemoryCost(
   rates: Rates = usualRates,
 ): MemoryCost {
   const work = estimateWork(program, kernel);
-  const plain = timesOf(work, rates);
+  const gathered = gatheredBuffers(program, kernel);
+  const plain = timesOf(work, gathered, rates);
   const guarded = { ...plain };
   let [passes, exchanges] = [0, 0];
   for (const [variable, accesses] of work.buffers) {
     const point = bindingPointOf(program, variable);
     const binding = bindings.find(({ of }) => of.group === point?.group && of.binding === point.binding);
     if (!binding) continue;
-    const isUniform = addressSpaceOf(variable) === "uniform";
-    if (binding.mode === "checked") {
-      addChecks(guarded, binding.scheme, accesses, rates, isUniform);
+    if (binding.mode !== "checked") passes += passTime(binding, accesses);
+    else if (addressSpaceOf(variable) === "uniform") {
+      addUniformChecks(
+        guarded,
+        binding.scheme,
+        sizeOf(program.declaredTypeOf(variable)),
+        accesses.loads,
+        rates,
+      );
+    } else {
+      addChecks(guarded, binding.scheme, accesses, gathered.has(variable), rates);
       if (sharesGranules(binding.scheme, accesses.stores))
         exchanges += timePerExchange * accesses.stores.count;
-    } else passes += passTime(binding, accesses);
+    }
   }
   const [before, after] = [timeOf(plain), timeOf(guarded) + passes + exchanges];
   return { time: before, predicted: after / before, reason: reasonFor(plain, guarded, passes, bindings) };
 }
 
-function timesOf(work: WorkEstimate, { operationsPerByte, cachedPerByte }: Rates): Times {
-  let all = 0;
-  for (const { loads, stores } of work.buffers.values()) all += loads.bytes + stores.bytes;
+function timesOf(
+  { buffers, bytes, operations, accesses }: WorkEstimate,
+  gathered: ReadonlySet<GlobalVariable>,
+  { operationsPerByte, cachedPerByte }: Rates,
+): Times {
+  let cached = 0;
+  for (const [variable, { loads, stores }] of buffers) {
+    if (addressSpaceOf(variable) === "uniform") continue;
+    for (const work of [loads, stores]) cached += cachedBytes(work, gathered.has(variable));
+  }
   return {
-    memory: work.bytes,
-    cache: all / cachedPerByte,
-    arithmetic: (work.operations + operationsPerAccess * work.accesses) / operationsPerByte,
+    memory: bytes,
+    cache: cached / cachedPerByte,
+    arithmetic: (operations + operationsPerAccess * accesses) / operationsPerByte,
   };
 }
 
@@ -87,25 +105,62 @@ function addChecks(
   times: Times,
   scheme: SchemeName,
   { loads, stores }: BufferWork,
+  isGathered: boolean,
   { operationsPerByte, cachedPerByte }: Rates,
-  isUniform: boolean,
 ): void {
   const { granuleBytes } = schemes[scheme];
   const { syndrome, encode, contribution } = instructionsOf(scheme);
-  for (const [work, operations] of [
-    [loads, syndrome],
-    [stores, encode],
+  for (const [work, whole, part] of [
+    [loads, syndrome, syndrome + operationsPerPart],
+    [stores, encode, contribution + operationsPerExchange],
   ] as const) {
     if (work.count === 0) continue;
     const width = work.bytes / work.count;
     const granules = Math.max(1, width / granuleBytes);
-    // Lanes that share a granule combine what each stores of it.
-    const sharing =
-      work === stores && width < granuleBytes ? contribution + operationsPerExchange : operations;
-    times.arithmetic += (work.count * granules * (sharing + operationsPerAccess)) / operationsPerByte;
-    times.cache += (4 * work.bytes) / granuleBytes / cachedPerByte;
-    if (!isUniform) times.memory += (4 * work.streamed) / granuleBytes;
+    const split = partsOf(width, granuleBytes) - partsOf(width);
+    const operations =
+      granules * ((width < granuleBytes ? part : whole) + operationsPerAccess) + split * operationsPerAccess;
+    times.arithmetic += (work.count * operations) / operationsPerByte;
+    times.cache +=
+      (cachedBytes(work, isGathered, granuleBytes) - cachedBytes(work, isGathered)) / cachedPerByte;
+    times.memory += (4 * work.streamed) / granuleBytes;
   }
+}
+
+/** Granules of uniform buffers are checked once at most, and come from a cache of their own. */
+function addUniformChecks(
+  times: Times,
+  scheme: SchemeName,
+  size: number,
+  { count, bytes }: AccessWork,
+  { operationsPerByte }: Rates,
+): void {
+  const { granuleBytes } = schemes[scheme];
+  const granules = Math.min(Math.ceil(size / granuleBytes), Math.max(count, bytes / granuleBytes));
+  times.arithmetic +=
+    (granules * (instructionsOf(scheme).syndrome + operationsPerAccess)) / operationsPerByte;
+}
+
+/** The unit in which caches move what is not side by side, and the widest access, in bytes. */
+const sectorBytes = 32;
+const widestAccess = 16;
+
+/** Accesses that one of so many bytes becomes, where none is wider than a granule. */
+const partsOf = (width: number, granuleBytes = widestAccess) =>
+  Math.max(1, width / Math.min(widestAccess, granuleBytes));
+
+/**
+ * What caches move for accesses, and for those to their check words. Each part of a value that is accessed in parts touches all
+ * lines that the value touches, since the lanes' parts lie as far apart as their values; so do the check words of the parts.
+ */
+function cachedBytes({ count, bytes }: AccessWork, isGathered: boolean, granuleBytes?: number): number {
+  if (count === 0) return 0;
+  const width = bytes / count;
+  const touched = (span: number) => (isGathered ? Math.max(sectorBytes, span) : span);
+  const data = partsOf(width, granuleBytes) * touched(width);
+  if (granuleBytes === undefined) return count * data;
+  const granules = width / granuleBytes;
+  return count * (data + Math.max(1, granules) * touched(4 * granules));
 }
 
 /** Whether lanes that store the parts of a granule make its check word together. */
@@ -113,19 +168,28 @@ function sharesGranules(scheme: SchemeName, { bytes, count }: AccessWork): boole
   return count > 0 && bytes / count < schemes[scheme].granuleBytes;
 }
 
-/** What they do for that, and how long each waits for the others, in bytes moved by memory. */
+/**
+ * What lanes do to make a check word together, and how long each waits, in bytes moved by memory: for the others, and for check
+ * words that are atomic and so pass by the first cache; the time is fitted.
+ */
 const operationsPerExchange = 24;
-const timePerExchange = 1.7;
+const timePerExchange = 4.5;
 
-/** Passes over a whole buffer before and after the kernel; what loops access is in the cache, and cheap to pass over. */
-function passTime({ scheme, loads, stores }: ProtectedBinding, work: BufferWork): number {
+/** What it takes to choose a value out of a wider granule, and to hold that meanwhile; fitted. */
+const operationsPerPart = 30;
+
+/**
+ * Passes over a whole buffer: all that is bracketed is verified before, also what is only stored, and what is stored is encoded
+ * after. What loops access is in the cache, and cheap to pass over.
+ */
+function passTime({ scheme, stores }: ProtectedBinding, work: BufferWork): number {
   const bytes = Math.max(work.loads.streamed, work.stores.streamed) * (1 + 4 / schemes[scheme].granuleBytes);
-  return (loads ? bytes : 0) + (stores ? bytes : 0);
+  return stores ? 2 * bytes : bytes;
 }
 
 /**
- * What an invocation takes at least from its loads to its stores, when as many are in flight as fit: a copy with elements of 4 or
- * 8 bytes takes hardly less time than this.
+ * What an invocation takes at least from its loads to its stores, when as many are in flight as fit; fitted to copies of elements of
+ * 4 and 8 bytes.
  */
 const latency = 14.7;
 
