@@ -11,6 +11,7 @@ import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { rankConfigurations } from "./choice.ts";
+import { refuseUnknown } from "./choices.ts";
 import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
@@ -27,9 +28,10 @@ import { conflictIn, type Settings, settingsOf } from "./settings.ts";
  * invocation disagree. An entry point that can't be protected is left as it is, with a warning that says why; with
  * `strict`, and for source that is not valid, an error, and `code` is the input.
  *
- * Throws only when a transform breaks its own contract.
+ * Throws a `TypeError` for an option's value that does not exist, and else only when a transform breaks its own contract.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+  refuseUnknown(options);
   const { redundancy, ...others } = options;
   return redundancy === "auto"
     ? protectAtLeastCost(wgsl, others)

@@ -1,4 +1,5 @@
 import { schemes } from "../codes/scheme.ts";
+import { choices as options } from "../compiler/choices.ts";
 import { structures } from "../compiler/configurations.ts";
 import type { Channel, Check, Pairing, Redundancy, SchemeName, Structure } from "../compiler/contract.ts";
 import { type MemoryChoiceOptions, rankSchemes } from "../compiler/memoryChoice.ts";
@@ -59,10 +60,10 @@ export interface ResolvedPolicy extends Required<Policy> {
 type ListedChoices = Omit<KernelPolicy, "cover">;
 
 const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<ListedChoices>[K][] } = {
-  redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
+  redundancy: options.redundancy,
   check: ["store", "signature"],
-  channel: ["auto", "subgroup", "workgroup"],
-  pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
+  channel: options.channel,
+  pairing: options.pairing,
   strict: [true, false],
 };
 

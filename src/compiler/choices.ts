@@ -1,0 +1,22 @@
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { ProtectOptions } from "./contract.ts";
+
+/** The values of the options that are one of a few. */
+export const choices = {
+  redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
+  check: ["store", "signature", "none"],
+  channel: ["auto", "subgroup", "workgroup"],
+  pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
+  memory: ["none", ...(Object.keys(schemes) as SchemeName[])],
+} as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
+
+/** Throws a `TypeError` for an option whose value does not exist, which types do not keep JavaScript from passing. */
+export function refuseUnknown(options: ProtectOptions): void {
+  for (const [option, values] of Object.entries(choices)) {
+    const value = options[option as keyof typeof choices];
+    if (value === undefined || typeof value === "object") continue;
+    if ((values as readonly unknown[]).includes(value)) continue;
+    const listed = values.map((each) => JSON.stringify(each)).join(", ");
+    throw new TypeError(`the option ${option} cannot be ${JSON.stringify(value)}: it is one of ${listed}`);
+  }
+}
