@@ -13,6 +13,7 @@ import { describeEcc, summaryTable } from "./benchEccReport.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
 import { writeAtomically } from "./output.ts";
 
@@ -91,10 +92,7 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   });
   const describeRun = (result: EccResult): EccRun => ({
     ...result,
-    date: new Date().toISOString(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    adapter: opened.choice,
+    ...measuredOn(opened.choice),
     ...{ size, runs, schemes, redundancy },
   });
   const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);

@@ -13,6 +13,7 @@ import { count, namesFrom } from "./benchOptions.ts";
 import { describeRmt, summaryTable } from "./benchRmtReport.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
 import { writeAtomically } from "./output.ts";
 
@@ -88,10 +89,7 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   });
   const describeRun = (result: RmtResult): RmtRun => ({
     ...result,
-    date: new Date().toISOString(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    adapter: opened.choice,
+    ...measuredOn(opened.choice),
     size,
     runs,
     measure,

@@ -11,6 +11,12 @@ export interface MeasuredOn {
   readonly date: string;
 }
 
+/** This machine, now. */
+export function measuredOn(adapter: AdapterChoice): MeasuredOn {
+  const platform = `${process.platform} ${process.arch}`;
+  return { date: new Date().toISOString(), node: process.version, platform, adapter };
+}
+
 type Fact = readonly [name: string, value: string];
 
 export function machineFacts({ adapter, node, platform, date }: MeasuredOn): readonly Fact[] {
