@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import Table from "cli-table3";
 import { Command, Option } from "commander";
 import ora from "ora";
+import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import { flavors } from "../bench/configurations.ts";
 import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
@@ -33,6 +34,7 @@ interface Flags {
   readonly size: "small" | "full";
   readonly runs: number;
   readonly only?: readonly string[];
+  readonly heldOut?: true;
   readonly schemes: readonly SchemeName[];
   readonly redundancy: Redundancy;
   readonly faultFree: number;
@@ -57,6 +59,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
     )
     .option("--runs <count>", "runs of each code, in alternation with the unprotected program", count, 20)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
+    .option("--held-out", "programs that the cost model is not fitted to, in place of the usual ones")
     .option("--schemes <codes>", `some of ${Object.keys(schemes).join(", ")}`, schemesFrom, [...usualSchemes])
     .addOption(
       new Option("--redundancy <flavor>", "what protects the compute path meanwhile")
@@ -95,7 +98,8 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
     ...measuredOn(opened.choice),
     ...{ size, runs, schemes, redundancy },
   });
-  const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);
+  const usual = flags.heldOut ? heldOut : memoryCatalog;
+  const chosen = only ? everyProgram.filter(({ name }) => only.includes(name)) : usual;
   try {
     progress.start();
     const result = await measureEcc({
@@ -138,9 +142,10 @@ function lineFor({ name, overheads, failures }: EccProgram): string {
   return [`${name}: ${time} ms`, ...ratios, ...failures].join(", ");
 }
 
+const everyProgram = [...memoryCatalog, ...heldOut];
 const programsFrom = (text: string) =>
   namesFrom(
     text,
-    memoryCatalog.map(({ name }) => name),
+    everyProgram.map(({ name }) => name),
   );
 const schemesFrom = (text: string) => namesFrom(text, Object.keys(schemes) as SchemeName[]);

@@ -1,0 +1,77 @@
+import * as binarySearch from "../binarySearch.ts";
+import * as binomialOption from "../binomialOption.ts";
+import * as bitonicSort from "../bitonicSort.ts";
+import * as blackScholes from "../blackScholes.ts";
+import * as dct from "../dct.ts";
+import * as dwtHaar from "../dwtHaar.ts";
+import * as fastWalshTransform from "../fastWalshTransform.ts";
+import * as floydWarshall from "../floydWarshall.ts";
+import { catalog } from "../index.ts";
+import * as prefixSum from "../prefixSum.ts";
+import type { Program } from "../program.ts";
+import * as quasiRandomSequence from "../quasiRandomSequence.ts";
+import * as reduction from "../reduction.ts";
+import * as simpleConvolution from "../simpleConvolution.ts";
+import * as sobelFilter from "../sobelFilter.ts";
+import * as urng from "../urng.ts";
+import * as copy from "./copy.ts";
+import * as fft3d from "./fft3d.ts";
+import type { MemoryEntry } from "./index.ts";
+import * as matrixProduct from "./matrixProduct.ts";
+import * as sparseProduct from "./sparseProduct.ts";
+import * as stencil from "./stencil.ts";
+
+/** The programs that redundancy is measured with, at sizes of 64 to 256 MB where they stream. */
+const others: Readonly<Record<string, () => Program>> = {
+  binarySearch: () => binarySearch.create({ length: 2 ** 25, searches: 2 ** 21 }),
+  binomialOption: () => binomialOption.create({ options: 2 ** 18 }),
+  bitonicSort: () => bitonicSort.create({ length: 2 ** 23 }),
+  blackScholes: () => blackScholes.create({ options: 2 ** 24 }),
+  dct: () => dct.create({ blocksAcross: 512 }),
+  dwtHaar: () => dwtHaar.create({ length: 2 ** 25 }),
+  fastWalshTransform: () => fastWalshTransform.create({ length: 2 ** 24 }),
+  floydWarshall: () => floydWarshall.create({ nodes: 1024 }),
+  prefixSum: () => prefixSum.create({ length: 2 ** 25 }),
+  quasiRandomSequence: () => quasiRandomSequence.create({ points: 2 ** 21 }),
+  reduction: () => reduction.create({ length: 2 ** 26 }),
+  simpleConvolution: () => simpleConvolution.create({ width: 4096 }),
+  sobelFilter: () => sobelFilter.create({ width: 4096, height: 4096 }),
+  urng: () => urng.create({ pixels: 2 ** 24 }),
+};
+
+/**
+ * Programs that the constants of the cost model are not fitted to, so that they are an independent test of it: other programs, and
+ * other sizes of those that it was fitted to.
+ */
+export const heldOut: readonly MemoryEntry[] = [
+  ...Object.entries(others).map(([name, full]) => ({
+    name,
+    small: catalog.find((entry) => entry.name === name)!.small,
+    full,
+  })),
+  {
+    name: "fft3d-flat",
+    small: () => fft3d.create({ sides: [16, 16, 16] }),
+    full: () => fft3d.create({ sides: [256, 256, 16] }),
+  },
+  {
+    name: "matrixProduct-2048",
+    small: () => matrixProduct.create({ rows: 128, columns: 128, inner: 16 }),
+    full: () => matrixProduct.create({ rows: 2048 }),
+  },
+  ...([16, 8, 4] as const).map((bytesPerElement) => ({
+    name: `copy${bytesPerElement}-cached`,
+    small: () => copy.create({ elements: 100, bytesPerElement }),
+    full: () => copy.create({ elements: 2 ** 23 / bytesPerElement, bytesPerElement }),
+  })),
+  {
+    name: "stencil-2048",
+    small: () => stencil.create({ width: 20 }),
+    full: () => stencil.create({ width: 2048, height: 2048 }),
+  },
+  {
+    name: "sparse-short-rows",
+    small: () => sparseProduct.create({ rows: 100, perRow: 5, structure: "banded" }),
+    full: () => sparseProduct.create({ rows: 2 ** 21, perRow: 8, structure: "banded" }),
+  },
+];
