@@ -208,7 +208,7 @@ describe("belay bench rmt", () => {
       out,
       "--json",
     ]);
-    expect(stderr).toBe("");
+    expect(stderr).toMatch(/^sobelFilter, .*intra\+lds signature subgroup \d+\.\d+\n$/);
     const result = JSON.parse(stdout);
     expect(result).toMatchObject({ size: "small", runs: 1, programs: [{ name: "sobelFilter" }] });
     expect(result.programs[0].verdict).toMatchObject({ ok: true });

@@ -1,36 +1,28 @@
-import { join, resolve } from "node:path";
-import Table from "cli-table3";
 import { Command, Option } from "commander";
-import ora from "ora";
 import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import { flavors } from "../bench/configurations.ts";
 import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
-import { renderPage } from "../report/page.ts";
-import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { openGpu } from "../runtime/adapter.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
 import { count, namesFrom } from "./benchOptions.ts";
-import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io, isTerminal } from "./io.ts";
-import { measuredOn } from "./machine.ts";
+import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
+import type { Io } from "./io.ts";
+import { type MeasuredOn, measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
-import { writeAtomically } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 /** What `belay bench ecc --json` prints. */
-export interface EccRun extends EccResult {
-  readonly date: string;
-  readonly node: string;
-  readonly platform: string;
-  readonly adapter: AdapterChoice;
+export interface EccRun extends EccResult, MeasuredOn {
   readonly size: "small" | "full";
   readonly runs: number;
   readonly schemes: readonly SchemeName[];
   readonly redundancy: Redundancy;
 }
 
-interface Flags {
+interface Flags extends OutputFlags {
   readonly size: "small" | "full";
   readonly runs: number;
   readonly only?: readonly string[];
@@ -39,15 +31,15 @@ interface Flags {
   readonly redundancy: Redundancy;
   readonly faultFree: number;
   readonly flips: number;
-  readonly out: string;
-  readonly json?: string | true;
 }
 
 const usualSchemes: readonly SchemeName[] = ["secded128", "secded64", "secded32", "detect"];
 
+const name = "ecc";
+
 /** `belay bench ecc`: what protected memory costs, and what it catches. */
 export function benchEccCommand(io: Io, finish: (status: number) => void): Command {
-  return new Command("ecc")
+  const command = new Command("ecc")
     .summary("what protected memory costs, and what it catches")
     .description(
       "Measures each program with unprotected memory and under every code: overhead beside what was predicted, transfers, the host's\nside, and what becomes of flipped bits. The exit status is 1 when a result is wrong or an error is reported that was not there.",
@@ -68,71 +60,44 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
     )
     .option("--fault-free <count>", "further runs under each code, in search of false reports", count, 0)
     .option("--flips <count>", "code words that are struck by one bit flip, and as many by two", count, 0)
-    .option("--out <directory>", "where the report and the result go", "belay-report")
-    .option("--json [file]", "print the result as JSON, or write it there")
     .action(async (flags: Flags) => {
-      const run = await runEcc(flags, io);
-      const page = join(flags.out, "ecc.html");
-      await writeAtomically(page, renderPage(describeEcc(run)));
-      if (typeof flags.json === "string") await writeAtomically(flags.json, toJson(run));
-      io.stdout.write(
-        flags.json === true ? toJson(run) : `${renderText(run, io)}\nReport: ${resolve(page)}\n`,
+      finish(
+        await publishRun(
+          { name, describe: describeEcc, summary: summaryTable },
+          await runEcc(flags, io),
+          flags,
+          io,
+        ),
       );
-      finish(run.ok ? exitStatus.ok : exitStatus.failed);
     });
+  return addOutputOptions(command);
 }
-
-const toJson = (run: EccRun) => `${JSON.stringify(run, null, 2)}\n`;
 
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
-  const { size, runs, only, schemes, redundancy, faultFree, flips, out } = flags;
+  const { size, runs, only, schemes, redundancy, faultFree, flips } = flags;
   using opened = await openGpu();
-  const progress = ora({
-    stream: io.stderr as NodeJS.WriteStream,
-    isSilent: !isTerminal(io.stderr),
-    discardStdin: false,
-  });
-  const describeRun = (result: EccResult): EccRun => ({
+  const about = (result: EccResult): EccRun => ({
     ...result,
     ...measuredOn(opened.choice),
     ...{ size, runs, schemes, redundancy },
   });
-  const usual = flags.heldOut ? heldOut : memoryCatalog;
-  const chosen = only ? everyProgram.filter(({ name }) => only.includes(name)) : usual;
-  try {
-    progress.start();
-    const result = await measureEcc({
-      newDevice: () => newDevice(opened),
-      programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
-      ...{ size, schemes, redundancy, runs, faultFree, flips },
-      progress: (doing) => {
-        progress.text = doing;
-      },
-      save: async (sofar) => {
-        await writeAtomically(join(out, "ecc.json"), toJson(describeRun(sofar)));
-        const last = sofar.programs.at(-1);
-        if (!isTerminal(io.stderr) && last && sofar.host.length === 0) io.stderr.write(`${lineFor(last)}\n`);
-      },
-    });
-    return describeRun(result);
-  } finally {
-    progress.stop();
-  }
-}
-
-function renderText(run: EccRun, io: Io): string {
-  const color = colorsFor(io.stdout);
-  const { verdict } = describeEcc(run);
-  const { columns, rows } = summaryTable(run);
-  const table = new Table({
-    head: columns.map(({ label }) => label),
-    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
-    style: { head: [], border: [], compact: true },
-  });
-  table.push(...rows.map((row) => row.map(({ text, ok }) => (ok === false ? color.red(text) : text))));
-  const paint = verdict.ok ? color.green : color.red;
-  return [paint(color.bold(verdict.headline)), color.dim(verdict.detail), table.toString(), ""].join("\n");
+  const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);
+  return withProgress(io, async ({ doing, tell }) =>
+    about(
+      await measureEcc({
+        newDevice: () => newDevice(opened),
+        programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
+        ...{ size, schemes, redundancy, runs, faultFree, flips },
+        progress: doing,
+        save: async (sofar) => {
+          const last = sofar.programs.at(-1);
+          if (last && sofar.host.length === 0) tell(lineFor(last));
+          await saveRun(name, about(sofar), flags);
+        },
+      }),
+    ),
+  );
 }
 
 /** A program in one line, for whoever watches a pipe. */

@@ -1,7 +1,8 @@
 /** The figures of the paper on software ECC, and the one it lacks, as sections of a report. */
 import type { BarsSection, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
-import { rate, ratio } from "./benchRmtFigures.ts";
+import { rate, ratio } from "./quantities.ts";
+import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 interface Figure {
   readonly title: string;
@@ -43,7 +44,7 @@ export function figures(run: EccRun): Section[] {
   return [
     ...paperFigures.flatMap((figure) => overheadSection(run, figure)),
     ...transferSection(run),
-    hostSection(run),
+    ...hostSection(run),
   ];
 }
 
@@ -58,10 +59,9 @@ function overheadSection({ programs, schemes, size }: EccRun, figure: Figure): B
         label: ratio(each.ratio),
       })),
     );
-  if (bars.length === 0) return [];
   const { title, lead } = figure;
   const axis = "protected / unprotected time";
-  return [{ kind: "bars", title, ...(lead && { lead }), axis, series: schemes, bars }];
+  return barsSection({ title, ...(lead && { lead }), axis, series: schemes, bars });
 }
 
 function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
@@ -76,30 +76,24 @@ function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
       return { group, series: scheme, value: perSecond / 1e9, label: rate(perSecond, "B/s") };
     }),
   );
-  return [
-    {
-      kind: "bars",
-      title: "Transfers",
-      lead: `A buffer of ${transferBytes / 2 ** 20} MiB, from the call until it is there and verified. Check words are made before it leaves the host, and verified after it is back.`,
-      axis: "GB/s",
-      series: transfers.map(({ scheme }) => scheme),
-      bars,
-    },
-  ];
+  return barsSection({
+    title: "Transfers",
+    lead: `A buffer of ${transferBytes / 2 ** 20} MiB, from the call until it is there and verified. Check words are made before it leaves the host, and verified after it is back.`,
+    axis: "GB/s",
+    series: transfers.map(({ scheme }) => scheme),
+    bars,
+  });
 }
 
-function hostSection({ host }: EccRun): TableSection {
-  const labels = ["Check words", "Encoded", "Verified"];
-  return {
-    kind: "table",
-    title: "The host's side",
-    lead: "Data per second on one core.",
-    columns: [{ label: "Code" }, ...labels.map((label) => ({ label, align: "end" as const }))],
-    rows: host.map(({ scheme, storage, encode, verify }) => [
+function hostSection({ host }: EccRun): TableSection[] {
+  return tableSection(
+    { title: "The host's side", lead: "Data per second on one core." },
+    columnsOf(["Code"], ["Check words", "Encoded", "Verified"]),
+    host.map(({ scheme, storage, encode, verify }) => [
       { text: scheme },
       { text: `${(100 * storage).toFixed(1)} %` },
       { text: rate(encode, "B/s") },
       { text: rate(verify, "B/s") },
     ]),
-  };
+  );
 }

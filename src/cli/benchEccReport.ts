@@ -5,8 +5,9 @@ import { schemes } from "../codes/scheme.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
-import { milliseconds, ratio } from "./benchRmtFigures.ts";
 import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
+import { milliseconds, ratio } from "./quantities.ts";
+import { columnsOf, tableSection } from "./sections.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeEcc(run: EccRun): Report {
@@ -53,13 +54,7 @@ export function summaryTable({ programs, schemes: measured }: EccRun): TableSect
   return {
     kind: "table",
     title: "Programs",
-    columns: [
-      { label: "Program" },
-      { label: "Result" },
-      { label: "Unprotected", align: "end" },
-      ...measured.map((label) => ({ label, align: "end" as const })),
-      { label: "Auto" },
-    ],
+    columns: columnsOf(["Program", "Result"], ["Unprotected", ...measured], ["Auto"]),
     rows: programs.map((program) => [
       { text: program.name },
       { text: isSound(program) ? "right" : program.verdict.ok ? "FAILED" : "WRONG", ok: isSound(program) },
@@ -97,21 +92,14 @@ function predictionSection({ programs }: EccRun): Section[] {
       { text: [...new Set(each.kernels.map(({ reason }) => reason))].join(" / ") },
     ]),
   );
-  if (rows.length === 0) return [];
-  return [
+  return tableSection(
     {
-      kind: "table",
       title: "Prediction and measurement",
       lead: "The prediction knows the kernels' text, the codes' operations and the device's ceilings. Check words: their bytes to those of the data.",
-      columns: [
-        { label: "Program" },
-        { label: "Code" },
-        ...labels.map((label) => ({ label, align: "end" as const })),
-        { label: "Because" },
-      ],
-      rows,
     },
-  ];
+    columnsOf(["Program", "Code"], labels, ["Because"]),
+    rows,
+  );
 }
 
 function flipSection({ programs }: EccRun): Section[] {
@@ -129,21 +117,14 @@ function flipSection({ programs }: EccRun): Section[] {
       }),
     ),
   );
-  if (rows.length === 0) return [];
-  const labels = ["Struck", "Corrected", "Flagged", "Runs", "Other results", "Left"];
-  return [
+  return tableSection(
     {
-      kind: "table",
       title: "Bits flipped at rest",
       lead: "Code words struck by one bit flip, or two. Half of what can be corrected was struck before the program ran; a pass over all memory found the rest. What a kernel loads twice it finds twice.",
-      columns: [
-        { label: "Program" },
-        { label: "Code" },
-        ...labels.map((label) => ({ label, align: "end" as const })),
-      ],
-      rows,
     },
-  ];
+    columnsOf(["Program", "Code"], ["Struck", "Corrected", "Flagged", "Runs", "Other results", "Left"]),
+    rows,
+  );
 }
 
 function faultFreeSection({ programs }: EccRun): Section[] {
@@ -156,20 +137,11 @@ function faultFreeSection({ programs }: EccRun): Section[] {
       { text: String(different), ok: different === 0 },
     ]),
   );
-  if (rows.length === 0) return [];
-  const labels = ["Runs", "False reports", "Other results"];
-  return [
-    {
-      kind: "table",
-      title: "Runs without an error",
-      columns: [
-        { label: "Program" },
-        { label: "Code" },
-        ...labels.map((label) => ({ label, align: "end" as const })),
-      ],
-      rows,
-    },
-  ];
+  return tableSection(
+    { title: "Runs without an error" },
+    columnsOf(["Program", "Code"], ["Runs", "False reports", "Other results"]),
+    rows,
+  );
 }
 
 /** What was wrong, or could not be measured. */
@@ -182,6 +154,5 @@ function problemsSection({ programs }: EccRun): Section[] {
     ]);
     return [...wrong, ...failures, ...found].map((text): Cell[] => [{ text: name }, { text, ok: false }]);
   });
-  if (rows.length === 0) return [];
-  return [{ kind: "table", title: "Problems", columns: [{ label: "Program" }, { label: "What" }], rows }];
+  return tableSection({ title: "Problems" }, columnsOf(["Program", "What"], []), rows);
 }

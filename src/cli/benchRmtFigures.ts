@@ -5,6 +5,8 @@ import type { ProgramResult } from "../bench/rmt.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Bar, BarsSection, Cell, Section } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
+import { milliseconds, rate, ratio, share } from "./quantities.ts";
+import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 const checks: readonly Check[] = ["store", "signature"];
 const compared = (check: Check) => `compared ${check === "store" ? "before each store" : "by signature"}`;
@@ -104,12 +106,13 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
     "Measured best",
   ];
   return [
-    {
-      kind: "table",
-      title: "Memory and arithmetic (figure 3)",
-      lead: "Memory: the time that the program's least bytes take at the rate of a copy. Compute: its time with the indices of its buffers wrapped around to a MiB each, which stay in the cache. The limit of full replication is the longer of memory and twice compute, over the program's time.",
-      columns: [{ label: "Program" }, ...labels.map((label) => ({ label, align: "end" as const }))],
-      rows: known.map((program): Cell[] => {
+    ...tableSection(
+      {
+        title: "Memory and arithmetic (figure 3)",
+        lead: "Memory: the time that the program's least bytes take at the rate of a copy. Compute: its time with the indices of its buffers wrapped around to a MiB each, which stay in the cache. The limit of full replication is the longer of memory and twice compute, over the program's time.",
+      },
+      columnsOf(["Program"], labels),
+      known.map((program): Cell[] => {
         const { bytesPerSecond, flopsPerSecond, memoryTime, computeTime, limit } = program.roofline;
         const floats = flopsPerSecond > 0;
         return [
@@ -124,7 +127,7 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
           { text: ratio(best(program)) },
         ];
       }),
-    },
+    ),
     ...barsSection({
       title: "The limit of full replication, and the best that was measured",
       axis: "protected / unprotected time",
@@ -151,17 +154,14 @@ function componentsSection({ programs }: RmtRun, check: Check): Section[] {
       ];
     }),
   );
-  if (rows.length === 0) return [];
-  const labels = ["Doubled workgroups", "Redundant computation", "Communication", "In all"];
-  return [
+  return tableSection(
     {
-      kind: "table",
       title: `Components, ${compared(check)} (figures 4 and 7)`,
       lead: "What each step adds, in parts of the unprotected time: workgroups, or grids, are doubled but the second half only holds its resources; then it computes, and nothing is compared; then everything.",
-      columns: [{ label: "Program" }, ...labels.map((label) => ({ label, align: "end" as const }))],
-      rows,
     },
-  ];
+    columnsOf(["Program"], ["Doubled workgroups", "Redundant computation", "Communication", "In all"]),
+    rows,
+  );
 }
 
 /** Figure 5. */
@@ -188,15 +188,6 @@ export function usual({ overheads }: ProgramResult, flavor: Flavor, check: Check
   return found && "ratio" in found ? found : undefined;
 }
 
-/** No section when there is nothing to draw. */
-function barsSection({
-  bars,
-  ...section
-}: Omit<BarsSection, "kind" | "bars"> & { readonly bars: readonly (Bar | undefined)[] }): BarsSection[] {
-  const drawn = bars.filter((bar) => bar !== undefined);
-  return drawn.length === 0 ? [] : [{ kind: "bars", ...section, bars: drawn }];
-}
-
 const barOf = (
   group: string,
   series: string,
@@ -204,11 +195,5 @@ const barOf = (
   label = value?.toFixed(2),
 ): Bar | undefined => (value === undefined ? undefined : { group, series, value, label: label! });
 
-export const ratio = (value: number | null | undefined) => (value == null ? "" : `${value.toFixed(2)}x`);
-export const milliseconds = (value: number | undefined) =>
-  value === undefined ? "" : `${value.toFixed(3)} ms`;
-export const rate = (value: number, unit: string) =>
-  value >= 1e12 ? `${(value / 1e12).toFixed(2)} T${unit}` : `${(value / 1e9).toFixed(1)} G${unit}`;
-const share = (value: number, of: number) => `${((100 * value) / of).toFixed(0)} %`;
 const added = (before: number | null, after: number | null) =>
   before === null || after === null ? "" : `${after < before ? "" : "+"}${(after - before).toFixed(2)}`;

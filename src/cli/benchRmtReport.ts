@@ -3,8 +3,10 @@ import type { Cost, Overhead, Refused } from "../bench/overhead.ts";
 import { isSound, type ProgramResult } from "../bench/rmt.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
-import { figures, measured, milliseconds, ratio, usual } from "./benchRmtFigures.ts";
+import { figures, measured, usual } from "./benchRmtFigures.ts";
 import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
+import { milliseconds, ratio } from "./quantities.ts";
+import { columnsOf, tableSection } from "./sections.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeRmt(run: RmtRun): Report {
@@ -54,13 +56,10 @@ export function summaryTable({ programs }: RmtRun): TableSection {
   return {
     kind: "table",
     title: "Programs",
-    columns: [
-      { label: "Program" },
-      { label: "Result" },
-      { label: "Unprotected", align: "end" },
-      ...pairs.map(([flavor, check]) => ({ label: `${flavor} ${check}`, align: "end" as const })),
-      { label: "Limit", align: "end" },
-    ],
+    columns: columnsOf(
+      ["Program", "Result"],
+      ["Unprotected", ...pairs.map(([flavor, check]) => `${flavor} ${check}`), "Limit"],
+    ),
     rows: programs.map((program) => [
       { text: program.name },
       { text: isSound(program) ? "right" : program.verdict.ok ? "FAILED" : "WRONG", ok: isSound(program) },
@@ -76,29 +75,21 @@ function automaticSection({ programs }: RmtRun): Section[] {
   const known = programs.flatMap(({ automatic, ...program }) =>
     automatic ? [{ ...program, automatic }] : [],
   );
-  if (known.length === 0) return [];
   const text = (cost: Cost | Refused) => ("refused" in cost ? "refused" : ratio(cost.ratio));
-  return [
+  return tableSection(
     {
-      kind: "table",
       title: 'Redundancy "auto"',
       lead: "Chosen from the kernel's text, and by measurement, with the best configuration that was measured beside them.",
-      columns: [
-        { label: "Program" },
-        { label: "From the text", align: "end" },
-        { label: "By measurement", align: "end" },
-        { label: "Best", align: "end" },
-        { label: "Chosen by measurement" },
-      ],
-      rows: known.map((program) => [
-        { text: program.name },
-        { text: text(program.automatic.predicted) },
-        { text: text(program.automatic.tuned) },
-        { text: ratio(best(program)?.ratio) },
-        { text: [...new Set(Object.values(program.automatic.choices))].join(", ") },
-      ]),
     },
-  ];
+    columnsOf(["Program"], ["From the text", "By measurement", "Best"], ["Chosen by measurement"]),
+    known.map((program) => [
+      { text: program.name },
+      { text: text(program.automatic.predicted) },
+      { text: text(program.automatic.tuned) },
+      { text: ratio(best(program)?.ratio) },
+      { text: [...new Set(Object.values(program.automatic.choices))].join(", ") },
+    ]),
+  );
 }
 
 /** The configuration with the least overhead. */
@@ -128,16 +119,11 @@ function faultFreeSection({ programs }: RmtRun): Section[] {
       ],
     ];
   });
-  if (rows.length === 0) return [];
-  const labels = ["Configurations", "Runs", "False alarms", "Waits that ran out", "Other results"];
-  return [
-    {
-      kind: "table",
-      title: "Runs without a fault",
-      columns: [{ label: "Program" }, ...labels.map((label) => ({ label, align: "end" as const }))],
-      rows,
-    },
-  ];
+  return tableSection(
+    { title: "Runs without a fault" },
+    columnsOf(["Program"], ["Configurations", "Runs", "False alarms", "Waits that ran out", "Other results"]),
+    rows,
+  );
 }
 
 function everyRatioSection({ programs }: RmtRun): Section[] {
@@ -151,20 +137,11 @@ function everyRatioSection({ programs }: RmtRun): Section[] {
       { text: ratio(each.ratio) },
     ]),
   );
-  if (rows.length === 0) return [];
-  const labels = ["Unprotected", "Protected", "Quartiles", "Ratio"];
-  return [
-    {
-      kind: "table",
-      title: "Every configuration",
-      columns: [
-        { label: "Program" },
-        { label: "Configuration" },
-        ...labels.map((label) => ({ label, align: "end" as const })),
-      ],
-      rows,
-    },
-  ];
+  return tableSection(
+    { title: "Every configuration" },
+    columnsOf(["Program", "Configuration"], ["Unprotected", "Protected", "Quartiles", "Ratio"]),
+    rows,
+  );
 }
 
 /** What was wrong, could not be measured, or stayed unprotected. */
@@ -175,9 +152,11 @@ function problemsSection({ programs }: RmtRun): Section[] {
     const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);
     return [...bad, ...found].map((cell): Cell[] => [{ text: name }, cell]);
   });
-  if (rows.length === 0) return [];
-  const columns = [{ label: "Program" }, { label: "What" }];
-  return [{ kind: "table", title: "Problems, and kernels left unprotected", columns, rows }];
+  return tableSection(
+    { title: "Problems, and kernels left unprotected" },
+    columnsOf(["Program", "What"], []),
+    rows,
+  );
 }
 
 function problemOf(

@@ -1,30 +1,25 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
-import ora from "ora";
 import { compileLoop, runCompiled } from "../../workloads/loops/compiled.ts";
 import * as gatherScatter from "../../workloads/loops/gatherScatter.ts";
 import { type LoopEntry, loops } from "../../workloads/loops/index.ts";
 import { loadSpeculated } from "../bench/speculatedFunction.ts";
 import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
 import { type Variant, variants } from "../bench/speculationVariant.ts";
-import { renderPage } from "../report/page.ts";
-import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
-import { describeSpeculation, renderProgram, renderSummary } from "./benchSpeculationReport.ts";
-import { exitStatus } from "./failure.ts";
-import { type Io, isTerminal } from "./io.ts";
+import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
+import { describeSpeculation, lineFor, summaryTable } from "./benchSpeculationReport.ts";
+import type { Io } from "./io.ts";
+import { type MeasuredOn, measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
-import { writeAtomically } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 /** What `belay bench speculation --json` prints. */
-export interface SpeculationRun extends SpeculationResult {
-  readonly date: string;
-  readonly node: string;
-  readonly platform: string;
-  readonly adapter: AdapterChoice;
+export interface SpeculationRun extends SpeculationResult, MeasuredOn {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
@@ -33,7 +28,7 @@ export interface SpeculationRun extends SpeculationResult {
 const sizes = ["small", "documented", "scaled", "full"] as const;
 type Size = (typeof sizes)[number];
 
-interface Flags {
+interface Flags extends OutputFlags {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
@@ -41,13 +36,13 @@ interface Flags {
   readonly only?: readonly string[];
   readonly variants?: readonly (Variant | "threads")[];
   readonly growth: readonly number[] | undefined;
-  readonly out: string;
-  readonly json?: string | true;
 }
+
+const name = "speculation";
 
 /** `belay bench speculation`: what speculation gains and costs. */
 export function benchSpeculationCommand(io: Io, finish: (status: number) => void): Command {
-  return new Command("speculation")
+  const command = new Command("speculation")
     .summary("what speculation gains and costs")
     .description(
       "Runs loops in order, in C, on threads and on the GPU, in the default engine and in the published one with parts left\nout, and verifies every result. The exit status is 1 when a result is wrong, or takes too long. Each loop is told, and kept\nin the JSON file, as soon as it is done.",
@@ -63,34 +58,18 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--variants <names>", "some of what is measured besides C and JavaScript", variantsFrom)
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
-    .option("--out <directory>", "where the report and the result go", "belay-report")
-    .option("--json [file]", "print the result as JSON, or write it there")
     .action(async (flags: Flags) => {
       const run = await runSpeculation(flags, io);
-      const page = join(flags.out, "speculation.html");
-      await writeAtomically(page, renderPage(describeSpeculation(run)));
-      const json = await writeRun(run, flags);
-      io.stdout.write(flags.json === true ? json : `${renderSummary(run, io)}\nReport: ${resolve(page)}\n`);
-      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+      finish(
+        await publishRun({ name, describe: describeSpeculation, summary: summaryTable }, run, flags, io),
+      );
     });
-}
-
-/** Writes the result where it goes, and returns it as text. */
-async function writeRun(run: SpeculationRun, { out, json }: Flags): Promise<string> {
-  const text = `${JSON.stringify(run, null, 2)}\n`;
-  await writeAtomically(join(out, "speculation.json"), text);
-  if (typeof json === "string") await writeAtomically(json, text);
-  return text;
+  return addOutputOptions(command);
 }
 
 async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
   const { size, runs, threads, seconds, only, variants, growth } = flags;
   using opened = await openGpu();
-  const progress = ora({
-    stream: io.stderr as NodeJS.WriteStream,
-    isSilent: !isTerminal(io.stderr),
-    discardStdin: false,
-  });
   const directory = mkdtempSync(join(tmpdir(), "belay-"));
   const measured = size === "full" ? (["documented", "scaled"] as const) : ([size] as const);
   const chosen = loops.filter(({ name }) => only?.includes(name) ?? true);
@@ -98,34 +77,28 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
   const bits = growth ?? (only ? [] : allBits);
   const about = (result: SpeculationResult): SpeculationRun => ({
     ...result,
-    date: new Date().toISOString(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    adapter: opened.choice,
+    ...measuredOn(opened.choice),
     ...{ size, runs, threads },
   });
   try {
-    progress.start();
-    return about(
-      await measureSpeculation({
-        newDevice: () => newDevice(opened),
-        programs: measured.flatMap((each) =>
-          chosen.map((entry) => programOf(entry, each, entry[each], directory)),
-        ),
-        growth: bits.map((bit) => growingProgram(bit, directory)),
-        ...{ runs, threads, seconds, variants },
-        progress: (doing) => {
-          progress.text = doing;
-        },
-        measured: async (program, result) => {
-          progress.clear();
-          io.stderr.write(`${renderProgram(program, threads)}\n`);
-          await writeRun(about(result), flags);
-        },
-      }),
+    return await withProgress(io, async ({ doing, tell }) =>
+      about(
+        await measureSpeculation({
+          newDevice: () => newDevice(opened),
+          programs: measured.flatMap((each) =>
+            chosen.map((entry) => programOf(entry, each, entry[each], directory)),
+          ),
+          growth: bits.map((bit) => growingProgram(bit, directory)),
+          ...{ runs, threads, seconds, variants },
+          progress: doing,
+          measured: async (program, result) => {
+            tell(lineFor(program, threads));
+            await saveRun(name, about(result), flags);
+          },
+        }),
+      ),
     );
   } finally {
-    progress.stop();
     rmSync(directory, { recursive: true, force: true });
   }
 }

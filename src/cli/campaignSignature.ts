@@ -1,12 +1,12 @@
 import { Command } from "commander";
-import ora from "ora";
 import { type Collisions, countCollisions } from "../campaign/signatureCollisions.ts";
 import { chanceOfAtLeast } from "../campaign/statistics.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
-import { type Io, isTerminal } from "./io.ts";
+import type { Io } from "./io.ts";
 import { newDevice } from "./newDevice.ts";
+import { withProgress } from "./progress.ts";
 import { alignColumns } from "./table.ts";
 
 interface Flags {
@@ -50,13 +50,12 @@ export function campaignSignatureCommand(io: Io, finish: (status: number) => voi
     .action(async ({ pairs, seed, json }: Flags) => {
       using opened = await openGpu();
       const device = await newDevice(opened);
-      const stream = io.stderr as NodeJS.WriteStream;
-      const progress = ora({ stream, isSilent: !isTerminal(io.stderr), discardStdin: false }).start();
       const start = performance.now();
-      const kinds = await countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) => {
-        progress.text = `${done} of ${pairs} pairs`;
-      });
-      progress.stop();
+      const kinds = await withProgress(io, ({ doing }) =>
+        countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) =>
+          doing(`${done} of ${pairs} pairs`),
+        ),
+      );
       device.destroy();
       const run: SignatureRun = {
         ok: kinds.every(isNoWorse),

@@ -1,7 +1,5 @@
 import { join, resolve } from "node:path";
-import Table from "cli-table3";
 import { Command, Option } from "commander";
-import ora from "ora";
 import { catalog } from "../../workloads/index.ts";
 import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
@@ -16,9 +14,12 @@ import {
 } from "./demonstrate.ts";
 import { describeDemo } from "./demoReport.ts";
 import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io, isTerminal } from "./io.ts";
+import { colorsFor, type Io } from "./io.ts";
+import { measuredOn } from "./machine.ts";
 import { addPolicyOptions, type PolicyFlags, policyOf } from "./options.ts";
 import { writeAtomically } from "./output.ts";
+import { withProgress } from "./progress.ts";
+import { renderReport } from "./table.ts";
 
 interface Flags extends PolicyFlags {
   readonly size: ProgramSize;
@@ -57,43 +58,20 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
 
 async function runDemo(policy: PolicyFlags, size: ProgramSize, io: Io): Promise<DemoResult> {
   using opened = await openGpu();
-  const progress = ora({
-    stream: io.stderr as NodeJS.WriteStream,
-    isSilent: !isTerminal(io.stderr),
-    discardStdin: false,
-  });
-  const programs: Demonstration[] = [];
-  try {
+  const programs = await withProgress(io, async (progress) => {
+    const shown: Demonstration[] = [];
     for (const [index, entry] of catalog.entries()) {
-      progress.start(`${entry.name} (${index + 1} of ${catalog.length})`);
-      programs.push(await demonstrate(entry, size, opened, policy));
+      progress.doing(`${entry.name} (${index + 1} of ${catalog.length})`);
+      shown.push(await demonstrate(entry, size, opened, policy));
     }
-  } finally {
-    progress.stop();
-  }
-  return {
-    ok: programs.every(succeeded),
-    date: new Date().toISOString(),
-    node: process.version,
-    platform: `${process.platform} ${process.arch}`,
-    adapter: opened.choice,
-    policy,
-    size,
-    programs,
-  };
+    return shown;
+  });
+  return { ok: programs.every(succeeded), ...measuredOn(opened.choice), policy, size, programs };
 }
 
 function renderText({ verdict, sections }: Report, { programs }: DemoResult, io: Io): string {
   const color = colorsFor(io.stdout);
-  const paint = (ok: boolean | undefined) => (ok === undefined ? String : ok ? color.green : color.red);
-  const { columns, rows } = sections.find((section): section is TableSection => section.kind === "table")!;
-  const table = new Table({
-    head: columns.map(({ label }) => label),
-    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
-    style: { head: [], border: [], compact: true },
-  });
-  table.push(...rows.map((row) => row.map(({ text, ok }) => paint(ok)(text))));
-
+  const table = sections.find((section): section is TableSection => section.kind === "table")!;
   const faults = programs.flatMap(({ name, injection }) =>
     injection.fault ? [`  ${color.bold(name)}: ${describeFault(injection.fault)}`] : [],
   );
@@ -101,9 +79,7 @@ function renderText({ verdict, sections }: Report, { programs }: DemoResult, io:
     results.outcome === "wrong" ? [`  ${color.bold(name)}: ${color.red(results.message)}`] : [],
   );
   return [
-    paint(verdict.ok)(color.bold(verdict.headline)),
-    color.dim(verdict.detail),
-    table.toString(),
+    renderReport(verdict, table, io),
     ...(faults.length > 0 ? ["Caught faults", ...faults] : []),
     ...(problems.length > 0 ? ["Wrong results", ...problems] : []),
     "",

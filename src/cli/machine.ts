@@ -1,7 +1,7 @@
 /** What reports tell of the machine that something was measured on. */
 import type { Ceilings } from "../bench/ceilings.ts";
 import type { AdapterChoice } from "../runtime/adapter.ts";
-import { rate } from "./benchRmtFigures.ts";
+import { rate } from "./quantities.ts";
 
 /** The machine and the time of a measurement. */
 export interface MeasuredOn {

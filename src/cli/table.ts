@@ -1,4 +1,6 @@
 import Table from "cli-table3";
+import type { TableSection, Verdict } from "../report/report.ts";
+import { colorsFor, type Io } from "./io.ts";
 
 /** Aligns columns with spaces alone, indented by two. */
 export function alignColumns(rows: readonly (readonly string[])[]): string {
@@ -8,6 +10,25 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
   });
   table.push(...rows.map((row) => [...row]));
   return table.toString().replaceAll(/ +$/gm, "");
+}
+
+/** A report's verdict, and the table that tells most, for a terminal. */
+export function renderReport({ ok, headline, detail }: Verdict, table: TableSection, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const paint = (good: boolean) => (good ? color.green : color.red);
+  return [paint(ok)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
+}
+
+function renderTable({ columns, rows }: TableSection, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const paint = (ok: boolean | undefined) => (ok === undefined ? String : ok ? color.green : color.red);
+  const table = new Table({
+    head: columns.map(({ label }) => label),
+    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(...rows.map((row) => row.map(({ text, ok }) => paint(ok)(text))));
+  return table.toString();
 }
 
 const borders = [

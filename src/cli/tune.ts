@@ -1,12 +1,13 @@
-import { Command, InvalidArgumentError, Option } from "commander";
-import ora from "ora";
+import { Command, Option } from "commander";
 import { nameOf, type Structure, structures } from "../compiler/configurations.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { type TunedKernel, tune } from "../runtime/tune.ts";
+import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
-import { type Io, isTerminal } from "./io.ts";
+import type { Io } from "./io.ts";
 import { loadWorkload } from "./loadWorkload.ts";
 import { newDevice } from "./newDevice.ts";
+import { withProgress } from "./progress.ts";
 import { alignColumns } from "./table.ts";
 
 interface Flags {
@@ -28,26 +29,20 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
         .argParser(structuresFrom)
         .default(["ALU", "VRF", "LDS"] satisfies Structure[], "ALU,VRF,LDS"),
     )
-    .addOption(new Option("--runs <count>", "runs of each configuration").argParser(countFrom).default(5))
+    .addOption(new Option("--runs <count>", "runs of each configuration").argParser(count).default(5))
     .option("--json", "print measurements and policies as JSON", false)
     .action(async (path: string, { cover, runs, json }: Flags) => {
       const workload = await loadWorkload(path);
       using opened = await openGpu();
-      const stream = io.stderr as NodeJS.WriteStream;
-      const progress = ora({ stream, isSilent: !isTerminal(io.stderr), discardStdin: false }).start();
-      try {
-        const tuning = await tune(workload, {
+      const tuning = await withProgress(io, (progress) =>
+        tune(workload, {
           ...{ cover, runs },
           newDevice: () => newDevice(opened),
-          progress: (doing) => {
-            progress.text = nameOf(doing);
-          },
-        });
-        io.stdout.write(json ? `${JSON.stringify(tuning, null, 2)}\n` : `${render(tuning.kernels)}\n`);
-        finish(tuning.kernels.length > 0 ? exitStatus.ok : exitStatus.failed);
-      } finally {
-        progress.stop();
-      }
+          progress: (configuration) => progress.doing(nameOf(configuration)),
+        }),
+      );
+      io.stdout.write(json ? `${JSON.stringify(tuning, null, 2)}\n` : `${render(tuning.kernels)}\n`);
+      finish(tuning.kernels.length > 0 ? exitStatus.ok : exitStatus.failed);
     });
 }
 
@@ -64,17 +59,4 @@ function render(kernels: readonly TunedKernel[]): string {
   );
 }
 
-function structuresFrom(text: string): Structure[] {
-  return text.split(",").map((name) => {
-    const found = structures.find((each) => each === name.trim());
-    if (!found) throw new InvalidArgumentError(`"${name}" is none of ${structures.join(", ")}.`);
-    return found;
-  });
-}
-
-function countFrom(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError("Expected a whole number from 1 on.");
-  return number;
-}
+const structuresFrom = (text: string) => namesFrom(text, structures);

@@ -1,0 +1,52 @@
+/** What every benchmark does with its result. */
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { renderPage } from "../report/page.ts";
+import type { Report, TableSection } from "../report/report.ts";
+import { exitStatus } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { writeAtomically } from "./output.ts";
+import { renderReport } from "./table.ts";
+
+export interface OutputFlags {
+  readonly out: string;
+  readonly json?: string | true;
+}
+
+export function addOutputOptions(command: Command): Command {
+  return command
+    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--json [file]", "print the result as JSON, or write it there");
+}
+
+/** A benchmark's files, `<name>.json` and `<name>.html`, and what stands in them. */
+export interface Benchmark<Run> {
+  readonly name: string;
+  readonly describe: (run: Run) => Report;
+  /** The table that stands for the whole in a terminal. */
+  readonly summary: (run: Run) => TableSection;
+}
+
+/** Writes the result, or what there is of it so far. */
+export async function saveRun(name: string, run: unknown, { out, json }: OutputFlags): Promise<void> {
+  await writeAtomically(join(out, `${name}.json`), toJson(run));
+  if (typeof json === "string") await writeAtomically(json, toJson(run));
+}
+
+/** Writes the result and the page, prints one of them, and gives the exit status. */
+export async function publishRun<Run extends { readonly ok: boolean }>(
+  { name, describe, summary }: Benchmark<Run>,
+  run: Run,
+  flags: OutputFlags,
+  io: Io,
+): Promise<number> {
+  const report = describe(run);
+  const page = join(flags.out, `${name}.html`);
+  await saveRun(name, run, flags);
+  await writeAtomically(page, renderPage(report));
+  const text = () => `${renderReport(report.verdict, summary(run), io)}\n\nReport: ${resolve(page)}\n`;
+  io.stdout.write(flags.json === true ? toJson(run) : text());
+  return run.ok ? exitStatus.ok : exitStatus.failed;
+}
+
+const toJson = (run: unknown) => `${JSON.stringify(run, null, 2)}\n`;

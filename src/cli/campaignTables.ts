@@ -1,0 +1,157 @@
+/** What a campaign has found, as tables of a report. */
+
+import { compareWithinFlavors } from "../campaign/compare.ts";
+import type { Outcome } from "../campaign/outcome.ts";
+import type { CellSummary, Summary, Tally } from "../campaign/summary.ts";
+import type { Cell, Section, TableSection } from "../report/report.ts";
+import { comparisonTable } from "./campaignComparison.ts";
+import { atMost, percents } from "./campaignRates.ts";
+import { columnsOf, tableSection } from "./sections.ts";
+
+/** Tables 2 and 3 of the paper on redundant multithreading, measured. */
+export function coverageTable({ cells, settings }: Summary): TableSection {
+  const structures = settings.structures.filter((structure) =>
+    cells.some((cell) => cell.structure === structure),
+  );
+  const configurations = [...new Set(cells.map(({ configuration }) => configuration))];
+  const cellOf = (configuration: string, structure: string): Cell => {
+    const cell = cells.find((each) => each.configuration === configuration && each.structure === structure);
+    if (!cell) return { text: "" };
+    const text = cell.inside
+      ? `${cell.sdc.events} of ${cell.sdc.trials}, ${atMost(cell.sdc)}`
+      : percents(cell.sdc);
+    const unbroken = text.replaceAll(" %", "\u00a0%");
+    return { text: unbroken, ...(cell.holds !== undefined && { ok: cell.holds }) };
+  };
+  return {
+    kind: "table",
+    title: "Silent corruption, by structure",
+    lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held.",
+    columns: [{ label: "Configuration" }, ...structures.map((label) => ({ label }))],
+    rows: configurations.map((configuration) => [
+      { text: configuration },
+      ...structures.map((structure) => cellOf(configuration, structure)),
+    ]),
+  };
+}
+
+/** Where a flavor was measured in several ways, such as with both checks. */
+export function comparisonSection(summary: Summary): Section[] {
+  const compared = compareWithinFlavors(summary);
+  if (compared.length === 0) return [];
+  const lead =
+    "Differences with their intervals. A check mark: the interval has zero in it, so the two are not told apart.";
+  return [{ ...comparisonTable("Ways to compare the replicas", compared), lead }];
+}
+
+const shownOutcomes: readonly (readonly [label: string, of: readonly Outcome[]])[] = [
+  ["Masked", ["masked"]],
+  ["Corrected", ["corrected"]],
+  ["Recovered", ["recovered"]],
+  ["Not recovered", ["unrecovered"]],
+  ["Crash or hang", ["crash", "hang"]],
+  ["Silent", ["sdc"]],
+  ["Not injected", ["notInjected"]],
+];
+const outcomeColumns = shownOutcomes.map(([label]) => label);
+const outcomeCells = ({ counts }: Tally): Cell[] =>
+  shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
+
+export function outcomesTable({ cells }: Summary): TableSection {
+  return {
+    kind: "table",
+    title: "Outcomes",
+    lead: "Noticed: of the faults that were not masked, those that were detected, corrected, or ended the program. Example: what belay campaign replay takes to show one.",
+    columns: columnsOf(
+      ["Configuration", "Structure"],
+      [...outcomeColumns, "Silent, of all", "Noticed"],
+      ["Example"],
+    ),
+    rows: cells.map((cell) => [
+      { text: cell.configuration },
+      { text: cell.structure },
+      ...outcomeCells(cell),
+      { text: percents(cell.sdc) },
+      { text: percents(cell.noticed) },
+      { text: cell.example ?? "" },
+    ]),
+  };
+}
+
+export function modelsTable({ cells }: Summary): TableSection {
+  return {
+    kind: "table",
+    title: "Fault models",
+    columns: columnsOf(["Configuration", "Structure", "Model"], [...outcomeColumns, "Silent, of all"]),
+    rows: cells.flatMap((cell: CellSummary) =>
+      Object.entries(cell.models).map(([model, tally]): Cell[] => [
+        { text: cell.configuration },
+        { text: cell.structure },
+        { text: model },
+        ...outcomeCells(tally),
+        { text: percents(tally.sdc) },
+      ]),
+    ),
+  };
+}
+
+export function kernelsTable({ kernels }: Summary): TableSection {
+  return {
+    kind: "table",
+    title: "Kernels",
+    columns: columnsOf(
+      ["Program", "Kernel", "Configuration", "Structure"],
+      [...outcomeColumns, "Silent, of all"],
+    ),
+    rows: kernels.map((each) => [
+      { text: each.program },
+      { text: each.kernel },
+      { text: each.configuration },
+      { text: each.structure },
+      ...outcomeCells(each),
+      { text: percents(each.sdc) },
+    ]),
+  };
+}
+
+/** Cost beside coverage. */
+export function costsTable({ costs, cells, settings }: Summary): TableSection {
+  const rows = settings.configurations.map(({ name }): Cell[] => {
+    const ratios = costs
+      .filter(({ configuration }) => configuration === name)
+      .map((cost) => cost.protected / cost.plain)
+      .sort((a, b) => a - b);
+    const of = cells.filter(({ configuration }) => configuration === name);
+    const silent = of.reduce((sum, { counts }) => sum + counts.sdc, 0);
+    const struck = of.reduce((sum, { sdc }) => sum + sdc.trials, 0);
+    const inside = of.filter((cell) => cell.inside).map(({ structure }) => structure);
+    return [
+      { text: name },
+      { text: ratios.length === 0 ? "" : ratios[Math.floor(ratios.length / 2)]!.toFixed(2) },
+      { text: inside.join(", ") || "nothing" },
+      { text: `${silent} of ${struck}` },
+    ];
+  });
+  return {
+    kind: "table",
+    title: "Cost beside coverage",
+    lead: "Host time of a clean run of an instrumented kernel, results read, to that of the plain program: the middle of all programs. At these sizes it is mostly verification; belay bench rmt measures the kernels.",
+    columns: [
+      { label: "Configuration" },
+      { label: "Time, protected to plain", align: "end" },
+      { label: "Claims to cover" },
+      { label: "Silent, of all faults", align: "end" },
+    ],
+    rows,
+  };
+}
+
+export function gapsSection({ gaps }: Summary): Section[] {
+  return tableSection(
+    { title: "Outside the sphere of replication" },
+    columnsOf(["Program", "Configuration", "Kernel", "Line", "What"], []),
+    gaps.map(({ program, configuration, kernel, line, message }): Cell[] =>
+      [program, configuration, kernel, String(line), message].map((text) => ({ text })),
+    ),
+  );
+}
