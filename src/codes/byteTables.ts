@@ -1,7 +1,13 @@
-/** The host's passes for any linear code: one look-up per byte. */
+/** The host's passes for any linear code: by vectors, or else one look-up per byte. */
 import type { Columns, HostPasses } from "./linearCode.ts";
+import { vectorPasses } from "./simd/blocks.ts";
+import { nibbleTables } from "./simd/nibbleTables.ts";
 
-export function byteTables({ words, columns }: Columns): HostPasses {
+export function tablePasses(columns: Columns): HostPasses {
+  return vectorPasses(columns, nibbleTables(columns), byteTables(columns));
+}
+
+function byteTables({ words, columns }: Columns): HostPasses {
   let made: Uint32Array | undefined;
   const tables = () => {
     made ??= makeTables(columns);
@@ -13,11 +19,10 @@ export function byteTables({ words, columns }: Columns): HostPasses {
       for (let granule = 0; granule < checks.length; granule++)
         checks[granule] = syndrome(table, data, words, granule, 0);
     },
-    mismatch(data, checks, from) {
+    mismatch(data, checks, from, end) {
       const table = tables();
       let granule = from;
-      while (granule < checks.length && syndrome(table, data, words, granule, checks[granule]!) === 0)
-        granule += 1;
+      while (granule < end && syndrome(table, data, words, granule, checks[granule]!) === 0) granule += 1;
       return granule;
     },
   };

@@ -2,7 +2,7 @@
  * The extended Hamming codes (39,32) and (72,64) that Maruyama, Nukada and Matsuoka protect GPU memory with (2009): a bit of
  * data has a number that is no power of two, whose bits name its check bits, and one more check bit is the parity of all.
  */
-import { byteTables } from "./byteTables.ts";
+import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
@@ -18,7 +18,7 @@ export function hamming(words: 1 | 2): LinearCode {
   });
   return {
     ...columns,
-    host: byteTables(columns),
+    host: tablePasses(columns),
     correction: singleErrors(columns, () => wrongByMasks(columns)),
     wgsl: (prefix) => parityOfMasks(prefix, columns),
   };

@@ -2,7 +2,7 @@
  * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every check bit over about as
  * many bits of data as the others (Hsiao 1970).
  */
-import { byteTables } from "./byteTables.ts";
+import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
@@ -21,7 +21,7 @@ export function hsiao(words: 1 | 2): LinearCode {
   const columns = columnsOf(words, checkBits, (position, bit) => chosen[32 * position + bit]!);
   return {
     ...columns,
-    host: byteTables(columns),
+    host: tablePasses(columns),
     correction: singleErrors(columns, () => wrongByMasks(columns)),
     wgsl: (prefix) => parityOfMasks(prefix, columns),
   };

@@ -21,8 +21,8 @@ export interface LinearCode extends Columns {
 export interface HostPasses {
   /** Writes the check word of each granule. */
   encode(data: Uint32Array, checks: Uint32Array): void;
-  /** The first granule at or after `from` that disagrees with its check word, or the number of granules. */
-  mismatch(data: Uint32Array, checks: Uint32Array, from: number): number;
+  /** The first granule from `from` on that disagrees with its check word, or `end`. */
+  mismatch(data: Uint32Array, checks: Uint32Array, from: number, end: number): number;
 }
 
 /** What a syndrome that is not zero says. */

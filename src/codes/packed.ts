@@ -1,5 +1,5 @@
 /** Several code words of a smaller code that share one check word, as published for 32-bit checks of 16 bytes. */
-import { byteTables } from "./byteTables.ts";
+import { tablePasses } from "./byteTables.ts";
 import { correctedStruct } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { component, components, construct, wordsType } from "./words.ts";
@@ -14,7 +14,7 @@ export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
   });
   return {
     ...columns,
-    host: byteTables(columns),
+    host: tablePasses(columns),
     correction: {
       corrects: inner.correction.corrects,
       locate(syndrome) {

@@ -8,6 +8,8 @@
  */
 import { noCorrection, singleErrors, type WrongBits } from "./correction.ts";
 import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";
+import { vectorPasses } from "./simd/blocks.ts";
+import { rotations } from "./simd/rotations.ts";
 import { components, wordsType } from "./words.ts";
 
 const near = 2;
@@ -19,7 +21,7 @@ export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {})
   return {
     ...columns,
     correction: corrects ? singleErrors(columns, () => wrongByRotations(words)) : noCorrection(columns),
-    host: words === 1 ? oneWord : granulesOf(words),
+    host: vectorPasses(columns, rotations(words, near, far), words === 1 ? oneWord : granulesOf(words)),
     wgsl: (prefix) => `fn ${prefix}encode(data: ${wordsType(words)}) -> u32 {
 ${encodeText(words)}
 }
@@ -45,9 +47,9 @@ const oneWord: HostPasses = {
   encode(data, checks) {
     for (let i = 0; i < checks.length; i++) checks[i] = checkOf(data[i]!, data[i]!);
   },
-  mismatch(data, checks, from) {
+  mismatch(data, checks, from, end) {
     let i = from;
-    while (i < checks.length && checkOf(data[i]! ^ checks[i]!, data[i]!) === 0) i += 1;
+    while (i < end && checkOf(data[i]! ^ checks[i]!, data[i]!) === 0) i += 1;
     return i;
   },
 };
@@ -58,9 +60,9 @@ function granulesOf(words: number): HostPasses {
       for (let granule = 0; granule < checks.length; granule++)
         checks[granule] = syndrome(data, words, granule, 0);
     },
-    mismatch(data, checks, from) {
+    mismatch(data, checks, from, end) {
       let granule = from;
-      while (granule < checks.length && syndrome(data, words, granule, checks[granule]!) === 0) granule += 1;
+      while (granule < end && syndrome(data, words, granule, checks[granule]!) === 0) granule += 1;
       return granule;
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { arbitraryWords, bitsOf, checksOf, wordsOf, wrongGranules } from "../../test/wrongGranules.ts";
-import { byteTables } from "./byteTables.ts";
+import { tablePasses } from "./byteTables.ts";
 import { hsiao } from "./hsiao.ts";
 import { type MemoryScheme, memoryScheme, type SchemeName, schemes } from "./scheme.ts";
 
@@ -112,7 +112,7 @@ describe("a code with a wrong column", () => {
   const whole = hsiao(1);
   const failuresWith = (column: number) => {
     const broken = { ...whole, columns: whole.columns.with(3, column) };
-    return failures(memoryScheme("hsiao32", { ...broken, host: byteTables(broken) }), arbitraryWords(1));
+    return failures(memoryScheme("hsiao32", { ...broken, host: tablePasses(broken) }), arbitraryWords(1));
   };
 
   it("is noticed, whatever is wrong with it", () => {

@@ -102,11 +102,8 @@ export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
       demandWhole(data, checks);
       let corrected = 0;
       const uncorrectable: number[] = [];
-      for (
-        let at = host.mismatch(data, checks, 0);
-        at < checks.length;
-        at = host.mismatch(data, checks, at + 1)
-      ) {
+      const end = checks.length;
+      for (let at = host.mismatch(data, checks, 0, end); at < end; ) {
         const wrong = correction.locate((checkWord(code, data, at) ^ checks[at]!) >>> 0);
         if (wrong === undefined) uncorrectable.push(at);
         for (const bit of wrong ?? []) {
@@ -114,6 +111,7 @@ export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
           else checks[at]! ^= 1 << (bit - columns.length);
           corrected += 1;
         }
+        at = host.mismatch(data, checks, at + 1, end);
       }
       return { corrected, uncorrectable };
     },

@@ -3,7 +3,7 @@
  * word, and three of four bits tell the word. So columns are odd, of weight three at least, and distinct; the six bits are
  * computed from the sum of the words, each of the four from the sum of all words but one.
  */
-import { byteTables } from "./byteTables.ts";
+import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { contributionByEncode, gatherParities, wrongByMasks } from "./parityOfMasks.ts";
@@ -24,7 +24,7 @@ export function separable(): LinearCode {
   ];
   return {
     ...columns,
-    host: byteTables(columns),
+    host: tablePasses(columns),
     correction: singleErrors(columns, () => wrongByMasks(columns)),
     wgsl: (prefix) => `fn ${prefix}encode(data: vec4<u32>) -> u32 {
   let sum = data.x ^ data.y ^ data.z ^ data.w;
