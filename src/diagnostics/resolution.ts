@@ -115,6 +115,14 @@ export const resolutionError = {
   wrongAddressSpace: (space: string, where: string, span: Span) =>
     error("BELAY116", `address space ${quoted(space)} is for variables ${where}`, span),
 
+  noAccessMode: (space: string, span: Span) =>
+    error("BELAY116", `variables in address space ${quoted(space)} take no access mode`, span, {
+      help: "only variables in `storage` do",
+    }),
+
+  noInitializer: (space: string, span: Span) =>
+    error("BELAY116", `variables in address space ${quoted(space)} take no initializer`, span),
+
   assertionFailed: (span: Span) => error("BELAY117", "this assertion is false", span),
 
   misplaced: (what: string, where: string, span: Span) =>

@@ -249,6 +249,32 @@ export function isElement(type: Type): boolean {
   }
 }
 
+/** Whether host and device lay the type out alike, as they do all but `bool` (specification section "Host-shareable Types"). */
+export function isHostShareable(type: Type): boolean {
+  switch (type.kind) {
+    case "scalar":
+      return type !== boolType;
+    case "vector":
+      return type.element !== boolType;
+    case "array":
+      return isHostShareable(type.element);
+    case "struct":
+      return isHostShareableStruct(type);
+    default:
+      return type.kind === "matrix" || type.kind === "atomic";
+  }
+}
+
+const hostShareableStructs = new WeakMap<StructType, boolean>();
+function isHostShareableStruct(type: StructType): boolean {
+  let known = hostShareableStructs.get(type);
+  if (known === undefined) {
+    known = type.members.every((member) => isHostShareable(member.type));
+    hostShareableStructs.set(type, known);
+  }
+  return known;
+}
+
 /** Textures and samplers: values that only name a resource. */
 export function isHandle(type: Type): boolean {
   return type.kind === "texture" || type.kind === "sampler";

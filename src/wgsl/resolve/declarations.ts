@@ -2,7 +2,7 @@
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Attribute, Declaration, FunctionDeclaration, StructDeclaration, StructMember } from "../ast.ts";
-import { isConstructible, isElement, isHandle, isInteger } from "../conversion.ts";
+import { isConstructible, isElement, isHandle, isInteger, sameType } from "../conversion.ts";
 import { describeType } from "../typeNames.ts";
 import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";
@@ -48,6 +48,7 @@ function checkStruct(cx: Context, declaration: StructDeclaration): void {
   declaration.members.forEach((member, i) => {
     checkAttributes(cx, member.attributes);
     const type = checkType(cx, member.type);
+    checkBuiltinType(cx, member.attributes, type);
     if (names.has(member.name)) cx.report(resolutionError.redeclared(member.name, member.nameSpan));
     names.add(member.name);
     const isLast = i === declaration.members.length - 1;
@@ -88,6 +89,7 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
         resolutionError.invalidType(describeType(type), "the type of a parameter", parameter.type.span),
       );
     }
+    checkBuiltinType(cx, parameter.attributes, type);
     cx.declared.set(parameter, type);
   }
   checkAttributes(cx, fn.returnAttributes);
@@ -95,6 +97,7 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
   if (fn.returnType && returnType !== errorType && !isConstructible(returnType)) {
     cx.report(resolutionError.invalidType(describeType(returnType), "returned", fn.returnType.span));
   }
+  checkBuiltinType(cx, fn.returnAttributes, returnType);
   cx.returns.set(fn, returnType);
   checkBody(cx, fn.body, returnType);
 }
@@ -129,7 +132,18 @@ function checkBuiltinValue(cx: Context, { args, span }: Attribute): void {
     cx.report(resolutionError.badAttribute("builtin", "the name of a built-in value", span));
   } else if (!builtinValues.has(value.name)) {
     cx.report(
-      resolutionError.unknownBuiltinValue(value.name, similarName(value.name, builtinValues), value.span),
+      resolutionError.unknownBuiltinValue(
+        value.name,
+        similarName(value.name, builtinValues.keys()),
+        value.span,
+      ),
     );
   }
+}
+
+function checkBuiltinType(cx: Context, attributes: readonly Attribute[], type: Type): void {
+  const value = attributes.find(({ name }) => name === "builtin")?.args[0];
+  const expected = value?.kind === "identifier" && builtinValues.get(value.name);
+  if (!value || !expected || type === errorType || sameType(type, expected)) return;
+  cx.report(resolutionError.wrongType(`\`${describeType(expected)}\``, describeType(type), value.span));
 }

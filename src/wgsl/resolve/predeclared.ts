@@ -3,7 +3,7 @@
 import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import type { Builtin } from "../program.ts";
 import type { Type } from "../types.ts";
-import { f16Type, f32Type, i32Type, u32Type } from "../types.ts";
+import { boolType, f16Type, f32Type, i32Type, u32Type } from "../types.ts";
 import { signatureNames } from "./signatures.ts";
 
 export const accessModes: ReadonlySet<string> = words("read write read_write");
@@ -16,12 +16,25 @@ export const texelFormats: ReadonlySet<string> = words(
     "r32uint r32sint r32float rg32uint rg32sint rg32float rgba32uint rgba32sint rgba32float bgra8unorm " +
     "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat",
 );
-/** The names that `@builtin` takes (section "Built-in Inputs and Outputs"); they are no identifiers in scope. */
-export const builtinValues: ReadonlySet<string> = words(
-  "position vertex_index instance_index front_facing frag_depth clip_distances primitive_index sample_index sample_mask " +
-    "local_invocation_id local_invocation_index global_invocation_id global_invocation_index workgroup_id " +
-    "workgroup_index num_workgroups subgroup_invocation_id subgroup_size subgroup_id num_subgroups barycentric_coord",
-);
+/**
+ * What `@builtin` takes, with its type; none where several are allowed (section "Built-in Inputs and Outputs"). These names are no
+ * identifiers in scope.
+ */
+export const builtinValues: ReadonlyMap<string, Type | undefined> = new Map([
+  ...typed("position", vectorType(4, f32Type)),
+  ...typed("barycentric_coord", vectorType(3, f32Type)),
+  ...typed("frag_depth", f32Type),
+  ...typed("front_facing", boolType),
+  ...typed("vertex_index instance_index primitive_index sample_index sample_mask", u32Type),
+  ...typed("local_invocation_id global_invocation_id workgroup_id num_workgroups", vectorType(3, u32Type)),
+  ...typed("local_invocation_index global_invocation_index workgroup_index", u32Type),
+  ...typed("subgroup_invocation_id subgroup_size subgroup_id num_subgroups", u32Type),
+  ...typed("clip_distances", undefined),
+]);
+
+function typed(names: string, type: Type | undefined): [string, Type | undefined][] {
+  return [...words(names)].map((name) => [name, type]);
+}
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));

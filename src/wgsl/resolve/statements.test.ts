@@ -127,6 +127,29 @@ describe("module-scope declarations", () => {
       "BELAY113 n: the argument of `@group` must be a const-expression",
     ],
     [
+      "@group(0) @binding(0) var<private> x: array<f32>;",
+      "BELAY118 @group(0): attribute `@group` stands only in the declaration of a resource",
+      "BELAY118 @binding(0): attribute `@binding` stands only in the declaration of a resource",
+      "BELAY108 array<f32>: `array<f32>` cannot be the type of a variable in address space `private`",
+    ],
+    [
+      "@group(0) @binding(0) var<storage> x: array<bool>;",
+      "BELAY108 array<bool>: `array<bool>` cannot be the type of a variable in address space `storage`",
+    ],
+    [
+      "override n = 2; var<private> x: array<u32, n>;",
+      "BELAY108 array<u32, n>: `array<u32, n>` cannot be the type of a variable in address space `private`",
+    ],
+    [
+      "var<workgroup, read_write> x: u32;",
+      "BELAY116 read_write: variables in address space `workgroup` take no access mode",
+    ],
+    ["var<workgroup> x = 1u;", "BELAY116 1u: variables in address space `workgroup` take no initializer"],
+    [
+      "fn f(@builtin(workgroup_id) x: vec2u) {}",
+      "BELAY105 workgroup_id: expected `vec3<u32>`, found `vec2<u32>`",
+    ],
+    [
       "@compute @workgroup_size(1.5) fn f() {}",
       "BELAY105 1.5: expected an argument of type `i32` or `u32`, found `f32`",
     ],
@@ -134,7 +157,7 @@ describe("module-scope declarations", () => {
       "fn f(@builtin(local_invocation_idx) x: u32) {}",
       "BELAY114 local_invocation_idx: `local_invocation_idx` is not a built-in value",
     ],
-  ])("refuses %s", (source, finding) => {
-    expect(findings(source)).toEqual([finding]);
+  ])("refuses %s", (source, ...found) => {
+    expect(findings(source)).toEqual(found);
   });
 });

@@ -13,6 +13,7 @@ import { isConstructible, isHandle } from "../conversion.ts";
 import type { EvaluationStage } from "../program.ts";
 import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, Type } from "../types.ts";
+import { checkAddressSpace } from "./addressSpaces.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces } from "./predeclared.ts";
@@ -100,12 +101,12 @@ export function checkGlobalVariable(cx: Context, declaration: GlobalVariable): v
     cx.declared.set(declaration, store);
     return;
   }
+  const actualSpace = (space ?? (isHandle(store) ? "handle" : "private")) as AddressSpace;
   if (!space && !isHandle(store)) {
     cx.report(resolutionError.noAddressSpace(declaration.name, declaration.nameSpan));
-  } else if (space === "function") {
-    cx.report(resolutionError.wrongAddressSpace("function", "in functions", declaration.nameSpan));
+  } else {
+    checkAddressSpace(cx, declaration, actualSpace, store);
   }
-  const actualSpace = (space ?? (isHandle(store) ? "handle" : "private")) as AddressSpace;
   place(
     cx,
     declaration,
