@@ -82,7 +82,8 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
     ...measuredOn(opened.choice),
     ...{ size, runs, schemes, redundancy },
   });
-  const chosen = memoryCatalog.filter(({ name }) => only?.includes(name) ?? true);
+  const usual = flags.heldOut ? heldOut : memoryCatalog;
+  const chosen = only ? everyProgram.filter(({ name }) => only.includes(name)) : usual;
   return withProgress(io, async ({ doing, tell }) =>
     about(
       await measureEcc({
