@@ -136,7 +136,7 @@ export interface ProtectOptions {
   readonly cover?: readonly Structure[];
   /** The entry point that `"auto"` chooses for. Default: all of the module's compute entry points together. */
   readonly entryPoint?: string;
-  /** Default `"signature"`. `"none"` protects nothing: replicas compute and store without a comparison, to measure what it costs. */
+  /** Default `"signature"`. `"none"` protects nothing: replicas compute without a comparison, to measure what it costs. */
   readonly check?: Check | "none";
   /** Default `"adjacent"`; Intra-Group only. */
   readonly pairing?: Pairing;
