@@ -76,7 +76,7 @@ export interface EccResult {
 }
 
 /** Bytes of a transfer, and of what the host encodes. */
-const transferSizes = { small: 2 ** 16, full: 2 ** 25 } as const;
+const transferSizes = { small: 2 ** 16, full: 2 ** 26 } as const;
 
 /** Runs of either: they take tens of milliseconds, and vary little. */
 const mostHostRuns = 7;

@@ -4,7 +4,10 @@ import { summarize, type Times } from "./timing.ts";
 
 /** Wall-clock milliseconds, until the data are where they belong and verified. */
 export interface TransferTimes {
+  /** By `writeBuffer`, and through a buffer that is mapped. */
   readonly upload: Times;
+  readonly mappedUpload: Times;
+  /** Through a buffer that is mapped. */
   readonly download: Times;
 }
 
@@ -15,39 +18,75 @@ export async function measureTransfers(
   runs: number,
 ): Promise<TransferTimes[]> {
   const data = anyWords(bytes);
-  const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
-  const places = devices.map((device) => ({
-    device,
-    stored: device.createBuffer({ size: bytes, usage: STORAGE | COPY_SRC | COPY_DST }),
-    readable: device.createBuffer({ size: bytes, usage: MAP_READ | COPY_DST }),
-    uploads: [] as number[],
-    downloads: [] as number[],
-  }));
+  const places = devices.map((device) => new Place(device, bytes));
   for (let run = -1; run < runs; run++) {
-    for (const { device, stored, readable, uploads, downloads } of places) {
-      const start = performance.now();
-      device.queue.writeBuffer(stored, 0, data);
-      await device.queue.onSubmittedWorkDone();
-      const written = performance.now();
-      const encoder = device.createCommandEncoder();
-      encoder.copyBufferToBuffer(stored, readable);
-      device.queue.submit([encoder.finish()]);
-      await readable.mapAsync(GPUMapMode.READ);
-      const last = new Uint32Array(readable.getMappedRange()).at(-1);
-      const read = performance.now();
-      readable.unmap();
-      if (last !== data.at(-1)) throw new Error("the buffer has other contents than were written");
-      if (run < 0) continue;
-      uploads.push(written - start);
-      downloads.push(read - written);
+    for (const place of places) {
+      const times = {
+        upload: await timed(() => place.write(data)),
+        mappedUpload: await timed(() => place.writeMapped(data)),
+        download: await timed(() => place.readLast(data.at(-1)!)),
+      };
+      if (run >= 0) place.times.push(times);
     }
   }
-  for (const { stored, readable } of places) {
-    stored.destroy();
-    readable.destroy();
+  return places.map((place) => {
+    place.destroy();
+    const of = (way: keyof TransferTimes) => summarize(place.times.map((times) => times[way]));
+    return { upload: of("upload"), mappedUpload: of("mappedUpload"), download: of("download") };
+  });
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** A buffer on a device, and those through which the host gets at it. */
+class Place {
+  readonly times: Record<keyof TransferTimes, number>[] = [];
+  readonly #device: GPUDevice;
+  readonly #stored: GPUBuffer;
+  readonly #writable: GPUBuffer;
+  readonly #readable: GPUBuffer;
+
+  constructor(device: GPUDevice, size: number) {
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE } = GPUBufferUsage;
+    this.#device = device;
+    this.#stored = device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST });
+    this.#writable = device.createBuffer({ size, usage: MAP_WRITE | COPY_SRC });
+    this.#readable = device.createBuffer({ size, usage: MAP_READ | COPY_DST });
   }
-  return places.map(({ uploads, downloads }) => ({
-    upload: summarize(uploads),
-    download: summarize(downloads),
-  }));
+
+  async write(data: Uint32Array<ArrayBuffer>): Promise<void> {
+    this.#device.queue.writeBuffer(this.#stored, 0, data);
+    await this.#device.queue.onSubmittedWorkDone();
+  }
+
+  async writeMapped(data: Uint32Array<ArrayBuffer>): Promise<void> {
+    await this.#writable.mapAsync(GPUMapMode.WRITE);
+    new Uint32Array(this.#writable.getMappedRange()).set(data);
+    this.#writable.unmap();
+    this.#copy(this.#writable, this.#stored);
+    await this.#device.queue.onSubmittedWorkDone();
+  }
+
+  /** Throws when the last word that comes back is not the expected one. */
+  async readLast(expected: number): Promise<void> {
+    this.#copy(this.#stored, this.#readable);
+    await this.#readable.mapAsync(GPUMapMode.READ);
+    const last = new Uint32Array(this.#readable.getMappedRange()).at(-1);
+    this.#readable.unmap();
+    if (last !== expected) throw new Error("the buffer has other contents than were written");
+  }
+
+  #copy(from: GPUBuffer, to: GPUBuffer): void {
+    const encoder = this.#device.createCommandEncoder();
+    encoder.copyBufferToBuffer(from, to);
+    this.#device.queue.submit([encoder.finish()]);
+  }
+
+  destroy(): void {
+    for (const buffer of [this.#stored, this.#writable, this.#readable]) buffer.destroy();
+  }
 }

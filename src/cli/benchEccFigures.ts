@@ -65,11 +65,12 @@ function overheadSection({ programs, schemes, size }: EccRun, figure: Figure): B
 }
 
 function transferSection({ transfers, transferBytes }: EccRun): BarsSection[] {
-  const bars = transfers.flatMap(({ scheme, upload, download }) =>
+  const bars = transfers.flatMap(({ scheme, upload, mappedUpload, download }) =>
     (
       [
-        ["to the GPU", upload],
-        ["to the host", download],
+        ["writeBuffer", upload],
+        ["written mapped", mappedUpload],
+        ["read mapped", download],
       ] as const
     ).map(([group, { median }]) => {
       const perSecond = (1000 * transferBytes) / median;

@@ -33,8 +33,8 @@ const run: EccRun = {
   ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13 },
   host: [{ scheme: "secded128", storage: 0.25, encode: 3e9, verify: 2.5e9 }],
   transfers: [
-    { scheme: "none", upload: times(10), download: times(20) },
-    { scheme: "secded128", upload: times(40), download: times(50) },
+    { scheme: "none", upload: times(10), mappedUpload: times(15), download: times(20) },
+    { scheme: "secded128", upload: times(40), mappedUpload: times(45), download: times(50) },
   ],
   transferBytes: 2 ** 27,
   programs: [
