@@ -156,7 +156,7 @@ const struck: Record<string, Struck> = {
   sobelFilter: {
     program: sobelFilter.create({ width: 5 }),
     kernel: "sobel",
-    value: "pack4x8unorm(",
+    value: "even | (odd",
     store: everywhere("edges[y * size.x + id.x] = "),
     signature: everywhere("fn sobel("),
   },
@@ -168,9 +168,9 @@ const struck: Record<string, Struck> = {
     signature: everywhere("fn relax("),
   },
   binarySearch: {
-    program: binarySearch.create({ length: 2, searches: 8, seed: 2 }),
+    program: binarySearch.create({ length: 8, searches: 8, seed: 2 }),
     kernel: "narrow",
-    value: "start; }",
+    value: "start + dot(",
     store: everywhere("narrowed[search] = start"),
     signature: everywhere("fn narrow("),
   },
@@ -198,7 +198,7 @@ const struck: Record<string, Struck> = {
   urng: {
     program: urng.create({ pixels: 9 }),
     kernel: "addNoise",
-    value: "vec4u(clamp(channels",
+    value: "vec4u(vec4i(clamp(channels",
     store: everywhere("noisy[index] = "),
     signature: everywhere("fn addNoise("),
   },

@@ -3,8 +3,9 @@
  *
  * Follows the sample BinarySearch of the AMD APP OpenCL SDK. Documented there: a pass cuts the range of a search into as
  * many parts as there are work-items, each looks at the two ends of its part, and the one whose part holds the key
- * writes down the range of the next pass. Chosen here: sixteen parts; many searches at once, where the sample has one
- * key; the range stays on the GPU between the passes, where the sample's host reads it.
+ * writes down the range of the next pass. Chosen here: sixteen parts, four for each invocation, which looks at the ends
+ * that they share once; many searches at once, where the sample has one key; the range stays on the GPU between the
+ * passes, where the sample's host reads it.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
@@ -13,17 +14,25 @@ import { randomWord } from "./random.ts";
 const WORKGROUP = 128;
 /** Into how many parts a pass cuts each range. */
 const PARTS = 16;
+/** How many of them an invocation takes: the components of a vector. */
+const SHARE = 4;
 
 /** One pass: exactly one part has a first element not above the key, and behind it one that is above. */
 const NARROW = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const PARTS = ${PARTS}u;
+const SHARE = ${SHARE}u;
 
 @group(0) @binding(0) var<uniform> partLength: u32;
 @group(0) @binding(1) var<storage, read> elements: array<u32>; // ascending
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>; // of the range of each search
 @group(0) @binding(4) var<storage, read_write> narrowed: array<u32>;
+
+/** Whether there is an element at this position, and not above the key. */
+fn reaches(position: u32, key: u32) -> bool {
+  return position < arrayLength(&elements) && elements[position] <= key;
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn narrow(
@@ -32,17 +41,20 @@ fn narrow(
   @builtin(local_invocation_index) local: u32,
 ) {
   let index = (id.y * groups.x + id.x) * WORKGROUP + local;
-  let search = index / PARTS;
-  let part = index % PARTS;
+  let search = index / (PARTS / SHARE);
+  let first = index % (PARTS / SHARE) * SHARE;
   if (search >= arrayLength(&keys)) { return; }
 
   let key = keys[search];
-  let count = arrayLength(&elements);
-  let start = starts[search] + part * partLength;
-  let end = start + partLength;
+  let start = starts[search] + first * partLength;
+  let ends = start + vec4u(1u, 2u, 3u, 4u) * partLength;
   // The ends of the whole range are known from the pass before.
-  let begins = part == 0u || (start < count && elements[start] <= key);
-  if (begins && (part == PARTS - 1u || end >= count || key < elements[end])) { narrowed[search] = start; }
+  let begins = first == 0u || reaches(start, key);
+  let beyond = vec4<bool>(
+    reaches(ends.x, key), reaches(ends.y, key), reaches(ends.z, key), first + SHARE < PARTS && reaches(ends.w, key));
+  if (begins && !beyond.w) {
+    narrowed[search] = start + dot(vec3u(beyond.xyz), vec3u(1u)) * partLength;
+  }
 }`;
 
 /** Element i lies in [i·GAP, (i+1)·GAP): ascending without a sort, and the reference knows where to look. */
@@ -88,7 +100,7 @@ export function create(options: BinarySearchOptions = {}): Program<{ positions: 
         pass.setPipeline(pipeline);
         for (const group of bindings) {
           pass.setBindGroup(0, group);
-          pass.dispatchWorkgroups(...gridOf(Math.ceil((searches * PARTS) / WORKGROUP)));
+          pass.dispatchWorkgroups(...gridOf(Math.ceil((searches * PARTS) / SHARE / WORKGROUP)));
         }
         pass.end();
       },

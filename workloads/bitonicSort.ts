@@ -44,9 +44,13 @@ fn orderInBlock(at: vec2u) {
   block[at.y] = max(low, high);
 }
 
+fn keysAt(at: u32) -> vec4u {
+  if (at < arrayLength(&keys)) { return keys[at]; }
+  return vec4u(0xffffffffu);
+}
+
 fn loadBlock(at: u32, local: u32) {
-  var four = vec4u(0xffffffffu);
-  if (at < arrayLength(&keys)) { four = keys[at]; }
+  let four = keysAt(at);
   for (var i = 0u; i < 4u; i++) { block[4u * local + i] = four[i]; }
   workgroupBarrier();
 }
@@ -106,10 +110,8 @@ fn mergeMirrored(
   if (at.y >= arrayLength(&keys)) { return; }
   let low = keys[at.x];
   let high = keys[at.y].wzyx;
-  if (any(low > high)) {
-    keys[at.x] = min(low, high);
-    keys[at.y] = max(low, high).wzyx;
-  }
+  keys[at.x] = min(low, high);
+  keys[at.y] = max(low, high).wzyx;
 }
 
 /** Continues a merge at one distance. */
@@ -123,13 +125,46 @@ fn mergeSpaced(
   if (at.y >= arrayLength(&keys)) { return; }
   let low = keys[at.x];
   let high = keys[at.y];
-  if (any(low > high)) {
-    keys[at.x] = min(low, high);
-    keys[at.y] = max(low, high);
-  }
+  keys[at.x] = min(low, high);
+  keys[at.y] = max(low, high);
+}
+
+/** Continues a merge at one distance and then at half of it: four vectors are all that both need. */
+@compute @workgroup_size(WORKGROUP)
+fn mergeSpacedTwice(
+  @builtin(workgroup_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let step = params.span / 16u;
+  let i = (id.y * groups.x + id.x) * WORKGROUP + local;
+  let inside = i & (step - 1u);
+  let at = 4u * (i - inside) + inside + step * vec4u(0u, 1u, 2u, 3u);
+  let count = arrayLength(&keys);
+  if (at.y >= count) { return; }
+
+  let first = keys[at.x];
+  let second = keys[at.y];
+  let third = keysAt(at.z);
+  let fourth = keysAt(at.w);
+  let low = array(min(first, third), min(second, fourth));
+  let high = array(max(first, third), max(second, fourth));
+  keys[at.x] = min(low[0], low[1]);
+  keys[at.y] = max(low[0], low[1]);
+  if (at.z < count) { keys[at.z] = min(high[0], high[1]); }
+  if (at.w < count) { keys[at.w] = max(high[0], high[1]); }
 }`;
 
-type EntryPoint = "sortBlocks" | "mergeMirrored" | "mergeSpaced" | "mergeBlocks";
+type EntryPoint = "sortBlocks" | "mergeMirrored" | "mergeSpacedTwice" | "mergeSpaced" | "mergeBlocks";
+
+/** How many keys an invocation holds. */
+const KEYS: Readonly<Record<EntryPoint, number>> = {
+  sortBlocks: 4,
+  mergeMirrored: 8,
+  mergeSpacedTwice: 16,
+  mergeSpaced: 8,
+  mergeBlocks: 4,
+};
 
 export interface BitonicSortOptions {
   readonly length?: number;
@@ -154,6 +189,7 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
     const pipelines = {
       sortBlocks: pipelineOf("sortBlocks"),
       mergeMirrored: pipelineOf("mergeMirrored"),
+      mergeSpacedTwice: pipelineOf("mergeSpacedTwice"),
       mergeSpaced: pipelineOf("mergeSpaced"),
       mergeBlocks: pipelineOf("mergeBlocks"),
     };
@@ -170,10 +206,9 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
         passes.forEach(({ entryPoint, span }, i) => {
           pass.setPipeline(pipelines[entryPoint]);
           steps.set(pass, i);
-          const isBlock = span === BLOCK;
           // The last span counts in full: mirrored, its first keys meet those beyond the end.
           const covered = Math.ceil(length / span) * span;
-          pass.dispatchWorkgroups(...gridOf(covered / (isBlock ? BLOCK : 2 * BLOCK)));
+          pass.dispatchWorkgroups(...gridOf(Math.ceil(covered / (WORKGROUP * KEYS[entryPoint]))));
         });
         pass.end();
       },
@@ -200,7 +235,9 @@ function sortingPasses(length: number): { entryPoint: EntryPoint; span: number }
   const passes: { entryPoint: EntryPoint; span: number }[] = [{ entryPoint: "sortBlocks", span: BLOCK }];
   for (let merged = 2 * BLOCK; merged < 2 * length; merged *= 2) {
     passes.push({ entryPoint: "mergeMirrored", span: merged });
-    for (let span = merged / 2; span > BLOCK; span /= 2) passes.push({ entryPoint: "mergeSpaced", span });
+    let span = merged / 2;
+    for (; span > 2 * BLOCK; span /= 4) passes.push({ entryPoint: "mergeSpacedTwice", span });
+    if (span > BLOCK) passes.push({ entryPoint: "mergeSpaced", span });
     passes.push({ entryPoint: "mergeBlocks", span: BLOCK });
   }
   return passes;

@@ -60,7 +60,8 @@ export const catalog: readonly CatalogEntry[] = [
   {
     name: "sobelFilter",
     small: () => sobelFilter.create({ width: 129, height: 127 }),
-    full: (limits) => sobelFilter.create({ width: Math.min(16_384, Math.floor(Math.sqrt(wordsIn(limits)))) }),
+    full: (limits) =>
+      sobelFilter.create({ width: Math.min(16_384, 4 * Math.floor(Math.sqrt(wordsIn(limits)) / 4)) }),
   },
   {
     name: "binarySearch",

@@ -2,45 +2,74 @@ import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomWords, sampleIndices } from "./random.ts";
 
-const WIDTH = 64;
-const HEIGHT = 2;
-/** How many pixels, one below the other, an invocation computes. */
+const WIDTH = 32;
+const HEIGHT = 4;
+/** How many rows of four pixels, one below the other, an invocation computes. */
 const SERIAL = 16;
 
 /**
  * The strength of edges, for each of four 8-bit channels; the border is as if it went on. Two channels share a word, as far
- * as numbers are whole, and become floating-point numbers by their bits: GPUs convert slowly.
+ * as numbers are whole, and become floating-point numbers by their bits, and bytes again: GPUs convert slowly.
  */
 const SOBEL = /* wgsl */ `
 const SERIAL = ${SERIAL}u;
+/** The last bits of a whole number below 2^23 and of 2^23 plus that number are the same. */
+const WHOLE = 0x4b000000u;
 
-/** A number in each half of two words: of channels 0 and 2, and of 1 and 3. */
-alias Channels = vec2u;
+@group(0) @binding(0) var<uniform> size: vec2u; // in vectors and rows
+@group(0) @binding(1) var<storage, read> image: array<vec4u>; // rgba8unorm
+@group(0) @binding(2) var<storage, read_write> edges: array<vec4u>;
 
-struct Row {
-  difference: Channels, // of the right and the left pixel, and 255
-  sum: Channels, // of the left, twice the middle and the right pixel
+/** Of four pixels, for two channels, a number in each half of a word. */
+struct Halves {
+  difference: vec4u, // of the right and the left pixel, and 255
+  sum: vec4u, // of the left, twice the middle and the right pixel
 }
 
-@group(0) @binding(0) var<uniform> size: vec2u;
-@group(0) @binding(1) var<storage, read> image: array<u32>; // rgba8unorm
-@group(0) @binding(2) var<storage, read_write> edges: array<u32>;
+struct Row {
+  even: Halves, // channels 0 and 2
+  odd: Halves, // channels 1 and 3
+}
 
-fn pixel(x: u32, y: u32) -> Channels {
-  let word = image[y * size.x + x];
-  return vec2u(word, word >> 8u) & vec2u(0x00ff00ffu);
+fn halves(left: u32, here: vec4u, right: u32) -> Halves {
+  let lefts = vec4u(left, here.xyz);
+  let rights = vec4u(here.yzw, right);
+  return Halves(rights + vec4u(0x00ff00ffu) - lefts, lefts + 2u * here + rights);
 }
 
 fn row(x: u32, y: u32) -> Row {
-  let left = pixel(max(x, 1u) - 1u, y);
-  let right = pixel(min(x + 1u, size.x - 1u), y);
-  return Row(right + vec2u(0x00ff00ffu) - left, left + 2u * pixel(x, y) + right);
+  let at = y * size.x + x;
+  let here = image[at];
+  var left = here.x;
+  if (x > 0u) { left = image[at - 1u].w; }
+  var right = here.w;
+  if (x + 1u < size.x) { right = image[at + 1u].x; }
+  const EVEN = 0x00ff00ffu;
+  return Row(
+    halves(left & EVEN, here & vec4u(EVEN), right & EVEN),
+    halves((left >> 8u) & EVEN, (here >> vec4u(8u)) & vec4u(EVEN), (right >> 8u) & EVEN),
+  );
 }
 
-/** Each channel less 4 * 255, exactly: below 2^23 a whole number is the last bits of itself and 2^23. */
-fn centered(channels: Channels) -> vec4f {
-  let numbers = vec4u(channels & vec2u(0xffffu), channels >> vec2u(16u));
-  return bitcast<vec4f>(numbers | vec4u(0x4b000000u)) - (0x1p23 + 1020.0);
+/** Less 4 * 255, exactly. */
+fn centered(numbers: vec4u) -> vec4f {
+  return bitcast<vec4f>(numbers | vec4u(WHOLE)) - (0x1p23 + 1020.0);
+}
+
+/** One channel of four pixels: a byte, and what is above it in \`WHOLE\`. */
+fn strength(across: vec4u, down: vec4u) -> vec4u {
+  let a = centered(across);
+  let d = centered(down);
+  return bitcast<vec4u>(min(sqrt(a * a + d * d) / 2.0, vec4f(255.0)) + 0x1p23);
+}
+
+/** Two channels of four pixels: the second two bytes above the first. */
+fn strengths(upper: Halves, middle: Halves, lower: Halves) -> vec4u {
+  let across = upper.difference + 2u * middle.difference + lower.difference;
+  let down = lower.sum + vec4u(4u * 0x00ff00ffu) - upper.sum;
+  let first = strength(across & vec4u(0xffffu), down & vec4u(0xffffu));
+  let second = strength(across >> vec4u(16u), down >> vec4u(16u));
+  return (first & vec4u(0xffu)) | (second << vec4u(16u));
 }
 
 @compute @workgroup_size(${WIDTH}, ${HEIGHT})
@@ -51,9 +80,9 @@ fn sobel(@builtin(global_invocation_id) id: vec3u) {
   var middle = row(id.x, start);
   for (var y = start; y < min(start + SERIAL, size.y); y++) {
     let lower = row(id.x, min(y + 1u, size.y - 1u));
-    let across = centered(upper.difference + 2u * middle.difference + lower.difference);
-    let down = centered(lower.sum + vec2u(4u * 0x00ff00ffu) - upper.sum);
-    edges[y * size.x + id.x] = pack4x8unorm(sqrt(across * across + down * down) / 510.0);
+    let even = strengths(upper.even, middle.even, lower.even);
+    let odd = strengths(upper.odd, middle.odd, lower.odd);
+    edges[y * size.x + id.x] = even | (odd << vec4u(8u));
     upper = middle;
     middle = lower;
   }
@@ -63,6 +92,7 @@ fn sobel(@builtin(global_invocation_id) id: vec3u) {
 const VERIFIED_PIXELS = 2 ** 22;
 
 export interface SobelFilterOptions {
+  /** Rounded up to a multiple of four. */
   readonly width?: number;
   readonly height?: number;
   readonly seed?: number;
@@ -70,13 +100,15 @@ export interface SobelFilterOptions {
 
 /** Finds edges in an RGBA image that is kept in a storage buffer. */
 export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint32Array }> {
-  const { width = 255, height = width, seed = 1 } = options;
+  const { width: asked = 255, height = asked, seed = 1 } = options;
+  const quads = Math.ceil(asked / 4);
+  const width = 4 * quads;
   const image = randomWords(width * height, seed);
 
   const prepare = (device: GPUDevice): Prepared<{ edges: Uint32Array }> => {
     const module = device.createShaderModule({ code: SOBEL });
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-    const size = uploadBuffer(device, Uint32Array.of(width, height), GPUBufferUsage.UNIFORM);
+    const size = uploadBuffer(device, Uint32Array.of(quads, height), GPUBufferUsage.UNIFORM);
     const input = uploadBuffer(device, image);
     const edges = resultBuffer(device, image.byteLength);
     const bindings = bindBuffers(device, pipeline, size, input, edges);
@@ -85,7 +117,7 @@ export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint3
         const pass = encoder.beginComputePass();
         pass.setPipeline(pipeline);
         pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(Math.ceil(width / WIDTH), Math.ceil(height / (HEIGHT * SERIAL)));
+        pass.dispatchWorkgroups(Math.ceil(quads / WIDTH), Math.ceil(height / (HEIGHT * SERIAL)));
         pass.end();
       },
       read: async () => ({ edges: new Uint32Array(await readBuffers(device, edges)) }),
@@ -109,7 +141,7 @@ export default (device: GPUDevice) => create().workload(device);
 
 /**
  * Compares with f64. Before the result is rounded to a level it may be off by 2^-8 of one: gradients are exact, and
- * the square root, the division and the packing round within a few units of 255·2^-24.
+ * the square root and the squares under it round within a few units of 255·2^-24.
  */
 function verifyEdges(
   image: Uint32Array,

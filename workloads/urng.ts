@@ -5,9 +5,9 @@
  * average of its channels, the "minimal standard" of Park and Miller ("Random number generators: good ones are hard to
  * find", 1988), whose numbers a table of four entries per work-item, in local memory, shuffles (Bays and Durham,
  * "Improving a poor random number generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the
- * channels as the seed, so that there are 1021; the first numbers skipped at once; a number for each of red, green and
- * blue, so that the table is used more than once; alpha as it is; four pixels, one after the other, for each invocation;
- * whole numbers throughout, so that every pixel is checked exactly.
+ * channels as the seed, so that there are 1021; each number straight from the seed, as a power of the multiplier takes it
+ * there; a number for each of red, green and blue, so that the table is used more than once; alpha as it is; four pixels,
+ * one after the other, for each invocation; whole numbers throughout, so that every pixel is checked exactly.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
@@ -17,22 +17,47 @@ const WORKGROUP = 128;
 const ENTRIES = 4;
 /** Numbers that are thrown away before the table is filled. */
 const WARM_UP = 8;
-/** What takes a seed there: a power of the multiplier. */
-const skip = () => {
-  let power = 1;
-  for (let i = 0; i < WARM_UP; i++) power = (power * MULTIPLIER) % MODULUS;
-  return power;
-};
 const MULTIPLIER = 16807;
 const MODULUS = 2 ** 31 - 1;
+/** The sum of four channels, and one, as zero would stay zero. */
+const SEEDS = Array.from({ length: 4 * 255 + 1 }, (_, sum) => sum + 1);
 /** How many levels the noise covers, around 0. */
 const STRENGTH = 25;
+
+/** The multiplier to the `exponent`, modulo the modulus; f64 holds the products exactly. */
+function powerOf(exponent: number): number {
+  let power = 1;
+  for (let i = 0; i < exponent; i++) power = (power * MULTIPLIER) % MODULUS;
+  return power;
+}
+
+const QUOTIENT_BITS = 22;
+
+/** A fixed-point factor that gives `seed * power / MODULUS`, rounded down, for every seed. */
+function quotientOf(power: number): number {
+  const below = Math.floor((power * 2 ** QUOTIENT_BITS) / MODULUS);
+  const isExact = (factor: number) =>
+    SEEDS.every((seed) => (seed * factor) >>> QUOTIENT_BITS === Math.floor((seed * power) / MODULUS));
+  const exact = [below, below + 1].find(isExact);
+  if (exact === undefined) throw new Error(`no factor of ${QUOTIENT_BITS} bits divides by the modulus`);
+  return exact;
+}
+
+/** The WGSL for the number that comes `n` after those that are thrown away. */
+function number(n: number): string {
+  const power = powerOf(WARM_UP + n);
+  return `times(seed, ${power}u, ${quotientOf(power)}u)`;
+}
+
+/** What each channel of a pixel draws; a number that has left the table makes room for the next. */
+const drawing = (channel: number) => `
+  let entry${channel} = number${channel} / (1u + (MODULUS - 1u) / ENTRIES);
+  let number${channel + 1} = table[entry${channel}][local];
+  table[entry${channel}][local] = ${number(ENTRIES + 1 + channel)};`;
 
 const ADD_NOISE = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const ENTRIES = ${ENTRIES}u;
-const SKIP = ${skip()}u;
-const MULTIPLIER = ${MULTIPLIER}u;
 const MODULUS = ${MODULUS}u;
 const STRENGTH = ${STRENGTH}u;
 
@@ -42,32 +67,21 @@ const STRENGTH = ${STRENGTH}u;
 /** Each invocation has a column, so that a subgroup touches every bank once. */
 var<workgroup> table: array<array<u32, WORKGROUP>, ENTRIES>;
 
-/** A product modulo 2^31 - 1 in 32 bits, for a factor below 2^15: what is above 2^31 counts from 1 again. */
-fn times(state: u32, factor: u32) -> u32 {
-  let high = factor * (state >> 16u);
-  let sum = factor * (state & 0xffffu) + ((high & 0x7fffu) << 16u) + (high >> 15u);
-  return min(sum, sum - MODULUS); // a negative difference is large
+/** A product modulo 2^31 - 1: the product itself and its quotient, but for multiples of 2^31. */
+fn times(seed: u32, power: u32, quotient: u32) -> u32 {
+  return (seed * power + ((seed * quotient) >> ${QUOTIENT_BITS}u)) & MODULUS;
 }
 
 fn withNoise(pixel: u32, local: u32) -> u32 {
   let channels = vec4i((vec4u(pixel) >> vec4u(0u, 8u, 16u, 24u)) & vec4u(255u));
+  let seed = u32(channels.r + channels.g + channels.b + channels.a + 1);
+${Array.from({ length: ENTRIES }, (_, i) => `  table[${ENTRIES - 1 - i}][local] = ${number(i + 1)};`).join("\n")}
+  let number0 = ${number(ENTRIES)};
+${[0, 1, 2].map(drawing).join("")}
 
-  var state = times(SKIP, u32(channels.r + channels.g + channels.b + channels.a + 1));
-  for (var i = ENTRIES; i > 0u; i--) {
-    state = times(state, MULTIPLIER);
-    table[i - 1u][local] = state;
-  }
-
-  var shuffled = state;
-  var noise = vec4i();
-  for (var channel = 0; channel < 3; channel++) {
-    state = times(state, MULTIPLIER);
-    let entry = shuffled / (1u + (MODULUS - 1u) / ENTRIES);
-    shuffled = table[entry][local];
-    table[entry][local] = state;
-    noise[channel] = i32(((shuffled >> 7u) * STRENGTH) >> 24u) - i32(STRENGTH / 2u);
-  }
-  let levels = vec4u(clamp(channels + noise, vec4i(), vec4i(255)));
+  let random = vec3u(number1, number2, number3) >> vec3u(7u);
+  let noise = vec3i((random * STRENGTH) >> vec3u(24u)) - vec3i(i32(STRENGTH / 2u));
+  let levels = vec4u(vec4i(clamp(channels.rgb + noise, vec3i(), vec3i(255)), channels.a));
   return dot(levels, vec4u(1u, 0x100u, 0x10000u, 0x1000000u));
 }
 
@@ -126,7 +140,7 @@ export function create({ pixels = 5000, seed = 1 }: UrngOptions = {}): Program<{
 export default (device: GPUDevice) => create().workload(device);
 
 function withNoise(image: Uint32Array): Uint32Array {
-  const noise = Int32Array.from(Array.from({ length: 4 * 255 + 1 }, (_, sum) => noiseFrom(sum + 1)).flat());
+  const noise = Int32Array.from(SEEDS.flatMap(noiseFrom));
   const noisy = new Uint32Array(image.length);
   for (let i = 0; i < image.length; i++) {
     const pixel = image[i]!;
