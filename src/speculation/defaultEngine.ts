@@ -54,15 +54,14 @@ class DefaultExecution {
 
   async run(plan?: PlanName): Promise<EngineOutcome> {
     const { loop, lengths, count } = this.#execution;
-    const { plans } = this.#progress;
     const longest = longestSegment(this.#execution, this.#workspace);
     const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));
     while (this.#done < count && !this.#ended) {
       const part = partOf(this.#execution, this.#done, Math.min(longest, count - this.#done));
-      await this.#advance(part, plans.at(-1) ?? first);
+      await this.#advance(part, this.#progress.plan ?? first);
     }
-    const { rounds, evaluated, timer, window, longest: tried } = this.#progress;
-    remember(loop, { plan: plans.at(-1)!, window, longest: tried });
+    const { plans, rounds, evaluated, timer, window, longest: tried } = this.#progress;
+    remember(loop, { plan: this.#progress.plan ?? first, window, longest: tried });
     return {
       executed: this.#done,
       ended: this.#ended,

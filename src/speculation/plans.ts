@@ -32,12 +32,13 @@ export interface Plan {
 
 /**
  * - `claimed`: as `in place`, and finds out that nothing depends in less time, but nothing else.
- * - `in place`: executes windows in which no iteration depends on another one; others conflict.
+ * - `in place`: executes windows up to the first iteration that depends on another one; where that makes too many of them, they conflict.
+ * - `proven`: executes windows that `in place` has found in an earlier execution with the same addresses, and checks nothing.
  * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
  * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
  *   seen something else.
  */
-export type PlanName = "claimed" | "in place" | "by reservation" | "logged";
+export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged";
 
 /** The plan of a name for a loop, whose iterations log so much at most. */
 export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
@@ -73,6 +74,14 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
         epochs: 1,
         bytesPerSlot: 0,
         marksPerElement: 1,
+      };
+    case "proven":
+      return {
+        name,
+        phases: [schedule(kernels.scheduleProven), compute(kernels.execute)],
+        epochs: 1,
+        bytesPerSlot: 0,
+        marksPerElement: 0,
       };
     case "by reservation":
       return {

@@ -18,6 +18,8 @@ const roundTimes = { most: 200, least: 20 };
 /** What the segments of one execution share: what was learned, and what happened. */
 export class Progress {
   readonly plans: PlanName[] = [];
+  /** The last of them that needs no proof from before. */
+  plan: PlanName | null = null;
   rounds = 0;
   /** Iterations that rounds looked at, some more than once. */
   evaluated = 0;

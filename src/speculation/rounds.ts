@@ -2,6 +2,7 @@ import type { Loop } from "../loops/ir.ts";
 import { type ControlWord, controlWords, mostEpochs, none, states } from "../loops/kernels/control.ts";
 import { engineParameters } from "../loops/kernels/marks.ts";
 import { packParameters } from "../loops/kernels/parameters.ts";
+import { mostWindows } from "../loops/kernels/scheduling.ts";
 import { bind } from "./bind.ts";
 import { gridFor } from "./gridFor.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
@@ -59,6 +60,13 @@ export class Rounds {
     const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
     this.#slots = state.slots;
+  }
+
+  /** Writes the windows that the next rounds execute without any check. */
+  take(windows: readonly number[]): void {
+    const words = new Uint32Array(mostWindows);
+    words.set(windows);
+    this.#workspace.device.queue.writeBuffer(this.#buffers.windows!, 0, words);
   }
 
   /** Runs at most `count` rounds, of windows no longer than `longest`; resolves to the control words after them. */

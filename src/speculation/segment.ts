@@ -5,12 +5,13 @@ import { conflictKinds, controlWords, longestWindow, none, states } from "../loo
 import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
-import { shortestWindow } from "../loops/kernels/scheduling.ts";
+import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
 import { firstWindow, type Progress } from "./progress.ts";
+import { canKeepWindows, recallWindows, rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./variables.ts";
@@ -36,10 +37,10 @@ export interface SegmentResult {
   readonly stopped: "escaped" | "slow" | null;
 }
 
-/** Most iterations of a segment: those of a window, and what there is room for to keep their parts of reductions. */
+/** Most iterations of a segment: what the kernels can count, and what there is room for to keep their parts of reductions. */
 export function longestSegment({ loop }: Part, { device }: Workspace): number {
   const { maxStorageBufferBindingSize } = device.limits;
-  let longest = longestWindow;
+  let longest = loop.reductions.length > 0 ? longestWindow : 2 ** 31;
   while (contributionBytes(loop, longest) > maxStorageBufferBindingSize) longest /= 2;
   return longest;
 }
@@ -61,6 +62,10 @@ export class Segment {
   #window = 0;
   /** Whether it would be longer if it could have been when the last rounds were encoded. */
   #isGrowing = false;
+  /** Windows that were found earlier, when these are executed now. */
+  #proven: readonly number[] | null = null;
+  /** Whether the windows of all iterations are being found. */
+  #isProving = false;
 
   /** The execution is one of at most {@link longestSegment} iterations. */
   constructor(workspace: Workspace, execution: Part, progress: Progress) {
@@ -78,10 +83,17 @@ export class Segment {
     // Other arrays than those before may be too large.
     const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
     const isWhole = plan === "claimed" || plan === "in place";
-    await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
-    for (let encoded = 1; ; encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, mostRounds)) {
+    this.#proven = recallWindows(this.#execution);
+    if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
+    else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
+    for (
+      let encoded = this.#proven?.length ?? 1;
+      ;
+      encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, mostRounds)
+    ) {
       const state = await this.#run(encoded);
       const { base } = state;
+      this.#takeCarried(state);
       if (state.state === states.conflicting && (state.conflicts & conflictKinds.unclear) !== 0) {
         await this.#begin("in place", base, Infinity);
         continue;
@@ -95,7 +107,6 @@ export class Segment {
         continue;
       }
       if (this.#shouldReserve(state)) {
-        this.#takeCarried(state);
         this.#progress.window = firstWindow;
         await this.#begin("by reservation", base, firstWindow);
         encoded = 2;
@@ -103,7 +114,7 @@ export class Segment {
       }
       const slow = state.state === states.running && pace?.isSlow(count - base) === true;
       if (state.state === states.running && !slow) continue;
-      this.#takeCarried(state);
+      if (state.state === states.finished) await this.#keepWindows(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#growLog()) {
         await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
@@ -120,6 +131,11 @@ export class Segment {
   async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
     const { plans, timer } = this.#progress;
+    this.#isProving = name === "claimed" || (name === "in place" && base === 0);
+    if (name !== "proven") {
+      this.#proven = null;
+      this.#progress.plan = name;
+    }
     this.#plan = planOf(name, loop, this.#logSize);
     const pipelines = await this.#workspace.compile(
       loop,
@@ -140,6 +156,16 @@ export class Segment {
     const start = startOf(base, length, Uint32Array.from(bits));
     this.#window = length;
     this.#rounds.begin(this.#parameters(), { ...start, asked: this.#stamp });
+    if (this.#proven) this.#rounds.take(this.#proven);
+  }
+
+  /** Keeps the windows that were found for all of the iterations, where they are good for another execution. */
+  async #keepWindows({ rounds }: ControlState): Promise<void> {
+    if (!this.#isProving || rounds > mostWindows || !canKeepWindows(this.#execution)) return;
+    const read = await readBuffers(this.#workspace, [
+      { buffer: this.#buffers().windows!, bytes: 4 * rounds },
+    ]);
+    read((bytes) => rememberWindows(this.#execution, [...new Uint32Array(bytes.slice().buffer)]));
   }
 
   /** Whether the log is the wrong plan: most of what was executed was not committed, and iterations can reserve elements. */
@@ -241,6 +267,7 @@ export class Segment {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
       control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),
       marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
+      windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
       claims: named("claims", this.#plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
       log_words: named("log_words", slots("logged"), STORAGE),
@@ -283,6 +310,7 @@ export class Segment {
 
   /** Most iterations of the windows that are begun before the host looks again. */
   get #longestNext(): number {
+    if (this.#proven) return Math.max(...this.#proven);
     return Math.max(1, Math.min(this.#capacity, this.#progress.longest, mostGrowth * this.#window));
   }
 }

@@ -25,8 +25,25 @@ export function addressLoop(loop: Loop): AddressLoop | null {
 
 const found = new WeakMap<Loop, AddressLoop | null>();
 
+/** Whether the addresses of that loop follow from numbers alone: from inputs and lengths, and from no element of any array. */
+export function followsFromNumbers({ loop }: AddressLoop): boolean {
+  const varies = varyingIn(loop, new Set());
+  const statements = [...everyStatement(loop.body)];
+  return !statements.some(
+    (statement) =>
+      (statement.kind === "store" && varies(statement.index)) ||
+      (statement.kind === "if" && varies(statement.test)) ||
+      expressionsOf(statement).some((expression) =>
+        [...withOperands(expression)].some(
+          (part) => (part.kind === "load" && varies(part.index)) || choosesLoads(part, varies),
+        ),
+      ),
+  );
+}
+
 function findAddressLoop(loop: Loop): AddressLoop | null {
-  const varies = varyingIn(loop);
+  const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
+  const varies = varyingIn(loop, read);
   const statements = [...everyStatement(loop.body)];
   const expressions = statements.flatMap((statement) =>
     expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
@@ -44,9 +61,8 @@ function findAddressLoop(loop: Loop): AddressLoop | null {
   return { loop: { ...loop, body: new Opening(varies).block(loop.body) }, isExact: false };
 }
 
-/** Tells expressions whose value may depend on what the loop writes, or on a kernel's rounding. */
-function varyingIn(loop: Loop): (expression: Expression) => boolean {
-  const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
+/** Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding. */
+function varyingIn(loop: Loop, read: ReadonlySet<string>): (expression: Expression) => boolean {
   const varying = new Set<string>();
   const varies = (expression: Expression): boolean => {
     switch (expression.kind) {

@@ -12,6 +12,7 @@ import {
   workgroupSize,
 } from "./kernel.ts";
 import {
+  cutAt,
   engineParameters,
   indexAt,
   limitFunction,
@@ -28,7 +29,7 @@ import { toBits, wgslName } from "./names.ts";
  * access, those that cannot meet are executed in place, and nothing is copied.
  *
  * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
- * - `check`: looks for any dependence between iterations of the window. Without one the whole window is executed.
+ * - `check`: finds the first iteration that depends on an earlier one of the window, in any way. Those before it are executed.
  * - `execute`: executes iterations, reading and writing the arrays themselves.
  *
  * Where there are dependences, iterations are executed past them, by reservation: `markAll` also marks what is loaded, and
@@ -67,7 +68,11 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
       all
         ? `  atomicMax(&marks[${id}], own_mark);`
         : `  let before = atomicMax(&marks[${id}], own_mark);
-  if (before != own_mark && slot_of(before, control.epoch) != NONE) { report_conflict(CONFLICT_ORDER); }`,
+  let other = slot_of(before, control.epoch);
+  if (before != own_mark && other != NONE) {
+    report_conflict(CONFLICT_ORDER);
+    cut_at(max(slot, other));
+  }`,
     ...reports,
   });
   return addressKernel(loop, name, {
@@ -89,19 +94,24 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
 function checkKernel(loop: Loop): Kernel {
   const effects = addressEffects({
     load: (id) => `  let first = slot_of(marks[${id}], control.epoch);
-  if (first != NONE && first != slot) { found |= select(CONFLICT_ORDER, CONFLICT_FLOW, first < slot); }`,
+  if (first != NONE && first != slot) {
+    found |= select(CONFLICT_ORDER, CONFLICT_FLOW, first < slot);
+    cut_at(max(slot, first));
+  }`,
     store: () => "",
     escape: "",
     endLoop: "",
   });
   return addressKernel(loop, "check", {
-    atomics: ["conflicts"],
-    reports: `${reportConflict}\n\n${limitFunction}`,
+    atomics: ["conflicts", "cut"],
+    reports: `${reportConflict}\n\n${cutAt}`,
     resources: [control, { name: "marks", access: "read", type: "array<u32>" }],
     effects,
     variables: "/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;",
     where: inWindow,
-    before: "if (slot >= limit()) { return; }",
+    // What others find meanwhile only leaves fewer iterations to look at.
+    before:
+      "if (slot >= atomicLoad(&control.cut) || (control.end != NONE && slot > control.end)) { return; }",
     after: "report_conflict(found);",
   });
 }

@@ -1,5 +1,5 @@
 import type { Loop } from "../ir.ts";
-import { declareControl, none, states } from "./control.ts";
+import { conflictKinds, declareControl, none, states } from "./control.ts";
 import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
 
@@ -9,7 +9,9 @@ import { engineParameters } from "./marks.ts";
  * longer than `params.longest`, for which the host makes the dispatches large enough: what has less to do ends at once, and costs
  * much less than a dispatch whose size only the GPU knows.
  *
- * - `scheduleInPlace`: executes the window when nothing in it conflicts, else leaves the decision to the host.
+ * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. Where that would take more rounds than a loop
+ *   should have, or nobody knows which one that is, leaves the decision to the host.
+ * - `scheduleProven`: executes windows that `scheduleInPlace` has found earlier, for the same addresses.
  * - `scheduleReserved`: executes those that hold their elements; the others wait for the next round.
  * - `scheduleLogged`: commits the iterations before the first that is wrong.
  */
@@ -20,15 +22,24 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
       loop,
       parameters: engineParameters(loop),
       declarations: [declareControl(loop.carried.length)],
-      resources: [{ name: "control", access: "write", type: "Control" }],
+      resources: [
+        { name: "control", access: "write", type: "Control" },
+        { name: "windows", access: name === "scheduleProven" ? "read" : "write", type: "array<u32>" },
+      ],
       functions: [shared, decisions[name], entry(name)],
     });
   return {
     scheduleInPlace: kernel("scheduleInPlace"),
+    scheduleProven: kernel("scheduleProven"),
     scheduleReserved: kernel("scheduleReserved"),
     scheduleLogged: kernel("scheduleLogged"),
   };
 }
+
+/** Windows in which a loop may be executed in place where that depends on how long they are: so many launches are worth it. */
+export const mostWindows = 64;
+/** The same where no iteration loads what an earlier one stores. */
+const mostOrdered = 8;
 
 /** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
 export const shortestWindow = 1024;
@@ -63,12 +74,25 @@ fn twice(length: u32) -> u32 { return min(length, NONE / 2u) * 2u; }`.trim();
 const decisions = {
   scheduleInPlace: `
 fn decide() {
-  if (control.conflicts != 0u) {
+  let done = limit();
+  let conflicts = control.conflicts;
+  // What only has to be ordered is in order in a log, without more rounds.
+  let most = select(${mostOrdered}u, ${mostWindows}u, (conflicts & ${conflictKinds.flow}u) != 0u);
+  let isShort = (control.base + done) / control.rounds < params.count / most;
+  if ((conflicts & ${conflictKinds.unclear}u) != 0u || (conflicts != 0u && isShort)) {
     control.state = ${states.conflicting}u;
     return;
   }
-  control.executing = limit();
-  advance(control.executing, NONE);
+  control.executing = done;
+  if (control.rounds <= ${mostWindows}u) { windows[control.rounds - 1u] = done; }
+  // Dependences often come at regular distances.
+  advance(done, select(twice(control.window), done, conflicts != 0u));
+}`.trim(),
+
+  scheduleProven: `
+fn decide() {
+  control.executing = windows[control.rounds - 1u];
+  advance(control.executing, windows[min(control.rounds, ${mostWindows - 1}u)]);
 }`.trim(),
 
   // Those that wait are looked at again in every round, so a window should be over after a few.
