@@ -82,8 +82,9 @@ class ComputePass {
   readonly #commands: PassCommands;
   readonly #record: CommandRecord;
   readonly #parts: PassParts;
-  /** What the program has set. */
+  /** What the program has set, and what runs with the buffers that it has bound. */
   #pipeline: PipelineRecord | undefined;
+  #running: PipelineRecord | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
   readonly #site: Site;
@@ -99,7 +100,7 @@ class ComputePass {
   setPipeline(pipeline: PipelineRecord): void {
     if (this.#pipeline === pipeline) return;
     this.#commands.setPipeline(pipeline.variant(0).pipeline);
-    this.#prepared = undefined;
+    this.#reset();
     this.#pipeline = pipeline;
   }
 
@@ -107,8 +108,13 @@ class ComputePass {
     const before = this.#groups.get(index);
     if (before && before.group === set.group && before.offsets === set.offsets) return;
     this.#commands.setBindGroup(index, set);
-    this.#prepared = undefined;
+    this.#reset();
     this.#groups.set(index, set);
+  }
+
+  #reset(): void {
+    this.#prepared = undefined;
+    this.#running = undefined;
   }
 
   dispatch(grid: readonly unknown[]): void {
@@ -141,15 +147,31 @@ class ComputePass {
     if (prepared) this.#noteWrites(prepared);
   }
 
+  /** The pipeline to run: one that checks nothing, where a buffer that it would check has no check words. */
+  get #runs(): PipelineRecord | undefined {
+    this.#running ??= this.#lacksChecks() ? this.#pipeline?.bracketed : this.#pipeline;
+    return this.#running;
+  }
+
+  #lacksChecks(): boolean {
+    const { bindGroups, memory } = this.#parts;
+    const bindings = this.#pipeline?.kernel?.memory?.bindings ?? [];
+    return bindings.some(({ of: { group, binding }, mode }) => {
+      const set = mode === "checked" ? this.#groups.get(group) : undefined;
+      const range = set && bindGroups.rangeAt(set, binding);
+      return range !== undefined && memory?.buffers.of(range.buffer) === undefined;
+    });
+  }
+
   /** The kernel that is to run on twice the grid, unless the device is going to refuse it for want of a bind group. */
   #kernelToDouble(): Kernel | undefined {
-    const { kernel, groups = [] } = this.#pipeline ?? {};
+    const { kernel, groups = [] } = this.#runs ?? {};
     return kernel?.interGroup && groups.every((index) => this.#groups.get(index)?.group) ? kernel : undefined;
   }
 
   /** Undefined as long as the program has set no pipeline. */
   #prepare(doubling: Doubling): Prepared | undefined {
-    const pipeline = this.#pipeline;
+    const pipeline = this.#runs;
     if (!pipeline) return undefined;
     const { dispatches } = this.#record;
     const { kernel } = pipeline;
@@ -175,10 +197,10 @@ class ComputePass {
 
   /** What the pipeline may use of the buffers that are set. */
   #uses(): Use[] {
-    const bindings = this.#pipeline?.kernel?.memory?.bindings ?? [];
+    const bindings = this.#runs?.kernel?.memory?.bindings ?? [];
     const checked = bindings.filter(({ mode }) => mode === "checked").map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
-      this.#parts.bindGroups.ranges(set, this.#pipeline?.accessOf(group)).map(({ binding, range, mode }) => ({
+      this.#parts.bindGroups.ranges(set, this.#runs?.accessOf(group)).map(({ binding, range, mode }) => ({
         ...{ range, stores: mode !== "read" },
         isChecked: checked.some((of) => of.group === group && of.binding === binding),
       })),
@@ -190,7 +212,7 @@ class ComputePass {
   }
 
   #use({ variant, bound }: Prepared): void {
-    const kernel = this.#pipeline?.kernel;
+    const kernel = this.#runs?.kernel;
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
     this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
   }
@@ -198,7 +220,7 @@ class ComputePass {
   /** Whether the kernel may write a buffer. */
   #writes(buffer: GPUBuffer): boolean {
     return [...this.#groups].some(([index, { group }]) => {
-      const access = group && this.#parts.bindGroups.accessOf(group, this.#pipeline?.accessOf(index));
+      const access = group && this.#parts.bindGroups.accessOf(group, this.#runs?.accessOf(index));
       return access?.written.has(buffer);
     });
   }
@@ -228,11 +250,11 @@ class ComputePass {
   /** What the kernel writes and a shadow does not follow. */
   #unshadowed(): readonly BufferRange[] {
     const { bindGroups } = this.#parts;
-    const shadows = this.#pipeline?.kernel?.interGroup?.shadows ?? [];
+    const shadows = this.#runs?.kernel?.interGroup?.shadows ?? [];
     const followed = shadows.filter(({ hasAtomics }) => !hasAtomics).map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
       bindGroups
-        .ranges(set, this.#pipeline?.accessOf(group))
+        .ranges(set, this.#runs?.accessOf(group))
         .filter(({ mode }) => mode !== "read")
         .filter(({ binding }) => !followed.some((of) => of.group === group && of.binding === binding))
         .map(({ range }) => range),

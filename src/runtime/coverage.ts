@@ -59,6 +59,12 @@ export const leftAlone = {
       "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
       "request a device with a higher maxStorageBuffersPerShaderStage",
     ),
+  boundWithoutChecks: () =>
+    warning(
+      "BELAY337",
+      "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
+      "the report's memory.unprotected says why it has none",
+    ),
   refusedByDriver: (message: string) =>
     warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>

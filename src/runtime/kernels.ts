@@ -56,6 +56,8 @@ export interface KernelRequest {
   readonly constants: Readonly<Record<string, number>>;
   /** What an explicit pipeline layout has room for. */
   readonly room: LayoutRoom | undefined;
+  /** Set where a buffer without check words is bound: the kernel checks none. */
+  readonly isBracketed?: true;
 }
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
@@ -187,9 +189,10 @@ export class Kernels {
     return { ...request, entryPoint: entryPoints.length === 1 ? entryPoints[0]!.name : undefined };
   }
 
-  /** The protection for a kernel; without room for check words in its layout, its memory is verified around it instead. */
+  /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
   #protectWithin(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
-    const { room } = request;
+    const { room, isBracketed } = request;
+    if (isBracketed) return [this.#protectOnce(request, policy, "none"), leftAlone.boundWithoutChecks()];
     const protection = this.#protectOnce(request, policy, this.#policy.memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
@@ -256,8 +259,8 @@ function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
   return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
 }
 
-function keyOf({ source, entryPoint, label, constants, room }: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, room, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, room, isBracketed }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, room, isBracketed, Object.entries(constants).sort(), source]);
 }
 
 /** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */

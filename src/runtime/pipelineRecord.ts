@@ -42,6 +42,8 @@ export class PipelineRecord {
   #guarded: Guarded | undefined;
   readonly #variants = new Map<Doubling, Variant>();
   #makeVariant: ((doubling: Doubling) => Variant) | undefined;
+  #bracketed: PipelineRecord | undefined;
+  #makeBracketed: (() => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
     this.#device = device;
@@ -61,15 +63,23 @@ export class PipelineRecord {
     return this.#explicit === undefined;
   }
 
-  protect(guarded: Guarded, primary: Variant, makeVariant: (doubling: Doubling) => Variant): void {
+  /** `makeBracketed`: of the same kernel without checks of its own. */
+  protect(
+    guarded: Guarded,
+    primary: Variant,
+    makeVariant: (doubling: Doubling) => Variant,
+    makeBracketed: () => PipelineRecord,
+  ): void {
     this.#guarded = guarded;
     this.#variants.set(0, primary);
     if (guarded.kernel.interGroup) this.#makeVariant = makeVariant;
+    this.#makeBracketed = makeBracketed;
   }
 
   fallBack(): void {
     this.#guarded = undefined;
     this.#makeVariant = undefined;
+    this.#makeBracketed = undefined;
     this.#variants.clear();
     this.#variants.set(0, { pipeline: this.#own, added: undefined });
   }
@@ -81,6 +91,12 @@ export class PipelineRecord {
     const made = this.#makeVariant ? this.#makeVariant(doubling) : this.variant(0);
     this.#variants.set(doubling, made);
     return made;
+  }
+
+  /** What runs where a buffer that is bound has no check words, while the kernel would check them. */
+  get bracketed(): PipelineRecord {
+    this.#bracketed ??= this.#makeBracketed?.() ?? this;
+    return this.#bracketed;
   }
 
   /** The bind group layout that the program sees. */

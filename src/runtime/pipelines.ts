@@ -12,6 +12,7 @@ import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** How a pipeline is made. */
 interface Plan {
+  readonly descriptor: GPUComputePipelineDescriptor;
   readonly choice: KernelChoice;
   readonly request: KernelRequest;
   /** The program's explicit layout. */
@@ -66,7 +67,7 @@ export class Pipelines {
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
     );
-    const record = this.#protect(new PipelineRecord(this.#device, own, plan), guarded, made);
+    const record = this.#protect(own, plan, guarded, made);
     const proven = failed.then(async (error) => {
       if (!error) return;
       record.fallBack();
@@ -90,13 +91,13 @@ export class Pipelines {
       const made = await this.#device.createComputePipelineAsync(doubledIn(0, guarded));
       // Only the program's own pipeline knows the default layout of a bind group to which the protected one adds.
       const own = plan.explicit || guarded.shared.size === 0 ? made : await makeOwn();
-      const record = this.#protect(new PipelineRecord(this.#device, own, plan), guarded, made);
+      const record = this.#protect(own, plan, guarded, made);
       return this.#adopt(own, plan, record);
     } catch (error) {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(error instanceof Error ? error.message : String(error));
-      this.#leaveAlone(plan.request, reason);
+      this.#leaveAlone(descriptor, plan.request, reason);
       return this.#adopt(own, plan);
     }
   }
@@ -105,7 +106,7 @@ export class Pipelines {
     return this.#pipelines.stateOf(pipeline) ?? new PipelineRecord(this.#device, pipeline, {});
   }
 
-  #plan(descriptor: GPUComputePipelineDescriptor): Plan {
+  #plan(descriptor: GPUComputePipelineDescriptor, { isBracketed = false } = {}): Plan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
     const explicit = layout === "auto" ? undefined : this.layouts.recordOf(layout);
@@ -116,13 +117,14 @@ export class Pipelines {
       label: label ?? "",
       constants: membersOf(compute.constants ?? {}),
       room,
+      ...(isBracketed && { isBracketed }),
     };
-    if (source === undefined) return this.#leaveAlone(request, leftAlone.unknownModule());
-    if (layout !== "auto" && !room) return this.#leaveAlone(request, leftAlone.unknownLayout());
+    if (source === undefined) return this.#leaveAlone(descriptor, request, leftAlone.unknownModule());
+    if (layout !== "auto" && !room) return this.#leaveAlone(descriptor, request, leftAlone.unknownLayout());
     const choice = this.#kernels.choose(request);
     checkStrict(choice);
     const { kernel, bindings = [] } = choice;
-    if (!kernel) return { choice, request, explicit };
+    if (!kernel) return { descriptor, choice, request, explicit };
     const points = addedPoints(kernel);
     const { entryPoint, module } = kernel;
     const own = { ...membersOf(descriptor), compute: { ...membersOf(compute), module, entryPoint } };
@@ -131,42 +133,79 @@ export class Pipelines {
         ? this.layouts.entriesAt(explicit, group).length > 0
         : bindings.some((each) => each.group === group);
     const checked = checkedBindings(kernel);
-    const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...checked.keys()]);
+    // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
+    const seen = checked.size > 0 && !explicit ? bindings.map(({ group }) => group) : checked.keys();
+    const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...seen]);
     const guarded = {
       descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points, checked) } : own,
       ...{ kernel, shared },
     };
-    return { choice, request, explicit, guarded };
+    return { descriptor, choice, request, explicit, guarded };
   }
 
-  #leaveAlone(request: KernelRequest, reason: Parameters<Kernels["leaveAlone"]>[1]): Plan {
+  #leaveAlone(
+    descriptor: GPUComputePipelineDescriptor,
+    request: KernelRequest,
+    reason: Parameters<Kernels["leaveAlone"]>[1],
+  ): Plan {
     const choice = this.#kernels.leaveAlone(request, reason);
     checkStrict(choice);
-    return { choice, request };
+    return { descriptor, choice, request };
   }
 
-  /** Lets a protected pipeline run in place of the program's, and its variants where they are needed. */
-  #protect(record: PipelineRecord, guarded: Guarded, primary: GPUComputePipeline): PipelineRecord {
+  /**
+   * Lets a protected pipeline run in place of the program's, and its variants where they are needed. `known`: the pipeline
+   * whose bind groups the program has, if that is another one.
+   */
+  #protect(
+    own: GPUComputePipeline,
+    plan: Plan,
+    guarded: Guarded,
+    primary: GPUComputePipeline,
+    known?: PipelineRecord,
+  ): PipelineRecord {
+    const record = new PipelineRecord(this.#device, own, plan);
     const { kernel, shared } = guarded;
+    const all = record.hasDefaultLayout ? new Set([...record.groups, ...shared]) : shared;
     const variantOf = (pipeline: GPUComputePipeline, replaced: ReadonlySet<number>): Variant => ({
       pipeline,
       added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, this.#memory, {
         ...{ pipeline, kernel, replaced },
-        accepts: (layout) => record.accepts(layout),
+        accepts: (layout) => (known ?? record).accepts(layout),
       }),
     });
-    record.protect(guarded, variantOf(primary, shared), (doubling) => {
-      const { made, failed } = makeSilently(this.#device, () =>
-        this.#device.createComputePipeline(doubledIn(doubling, guarded)),
-      );
-      const proven = failed.then((error) => {
-        if (error) kernel.refused = error.message;
-      });
-      prove(kernel, proven);
-      // Bind groups for one pipeline's default layout do not fit another pipeline.
-      return variantOf(made, record.hasDefaultLayout ? new Set([...record.groups, ...shared]) : shared);
-    });
+    // Bind groups for one pipeline's default layout do not fit another pipeline.
+    const makeVariant = (doubling: Doubling) => variantOf(this.#make(doubling, guarded), all);
+    const makeBracketed = () => this.#bracket(own, plan.descriptor, record);
+    record.protect(guarded, variantOf(primary, known ? all : shared), makeVariant, makeBracketed);
     return record;
+  }
+
+  /** The same kernel without checks of its own, for the bind groups of a pipeline. */
+  #bracket(
+    own: GPUComputePipeline,
+    descriptor: GPUComputePipelineDescriptor,
+    known: PipelineRecord,
+  ): PipelineRecord {
+    const plan = this.#plan(descriptor, { isBracketed: true });
+    const { guarded, explicit } = plan;
+    if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
+    // What was made in the background with an explicit layout may be protected itself.
+    const pipeline = explicit ? this.#device.createComputePipeline(descriptor) : own;
+    return new PipelineRecord(this.#device, pipeline, plan);
+  }
+
+  /** Makes a pipeline at once; whether the device refuses it is known before the kernel's work is trusted. */
+  #make(doubling: Doubling, guarded: Guarded): GPUComputePipeline {
+    const { kernel } = guarded;
+    const { made, failed } = makeSilently(this.#device, () =>
+      this.#device.createComputePipeline(doubledIn(doubling, guarded)),
+    );
+    const proven = failed.then((error) => {
+      if (error) kernel.refused = error.message;
+    });
+    prove(kernel, proven);
+    return made;
   }
 
   #adopt(

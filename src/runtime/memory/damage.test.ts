@@ -1,6 +1,6 @@
 /** What becomes of memory that is damaged beyond what its code corrects, and of memory that cannot be protected. */
 import fc from "fast-check";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
@@ -28,11 +28,13 @@ class Program {
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
 
-  constructor(device: HardenedDevice) {
+  /** `afterInput` is called when only the input has been made. */
+  constructor(device: HardenedDevice, afterInput: () => void = () => {}) {
     this.device = device;
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const make = (label: string, usage: number) => device.createBuffer({ label, size: 4 * WORDS, usage });
     this.input = make("input", STORAGE | COPY_DST);
+    afterInput();
     this.output = make("output", STORAGE | COPY_SRC | COPY_DST);
     this.staging = make("staging", MAP_READ | COPY_DST);
     const compute = { module: device.createShaderModule({ code: STEP }) };
@@ -145,10 +147,11 @@ it("is reported, and released all the same, if the policy wants that", async () 
 });
 
 describe("memory that cannot be protected", () => {
+  afterEach(() => vi.restoreAllMocks());
   const full = () => vi.spyOn(CheckArena.prototype, "hasRoom").mockReturnValue(false);
 
   it("is named, and used as it is by kernels that it is verified around", async () => {
-    const hasRoom = full();
+    full();
     const program = await newProgram({ redundancy: "none", memory: "secded1024" });
     program.step();
     expect(await program.read()).toEqual(stepsTo(1));
@@ -158,18 +161,36 @@ describe("memory that cannot be protected", () => {
       unprotected: [{ buffer: "input", code: "BELAY335" }, { buffer: "output" }, { buffer: "staging" }],
     });
     program.device.destroy();
-    hasRoom.mockRestore();
   });
 
-  it("is refused by kernels that check it themselves, and by strict policies", async () => {
-    const hasRoom = full();
-    const program = await newProgram({ redundancy: "none", memory: "secded128" });
-    expect(() => program.step()).toThrow("has no check words");
-    program.device.destroy();
+  it.each(["none", "intra+lds", "inter"] as const)(
+    "is used as it is by kernels that would check it, whose other buffers are verified around them (%s)",
+    async (redundancy) => {
+      const hasRoom = vi.spyOn(CheckArena.prototype, "hasRoom");
+      const device = await harden(await newDevice(), { redundancy, memory: "secded128", injectFaults: true });
+      const program = new Program(device, () => hasRoom.mockReturnValue(false));
+      device.belay.flip(program.input, 20, 1 << 7);
+      program.step();
+      program.step();
+      expect(await program.read()).toEqual(stepsTo(2));
+      const { memory, kernels } = await device.belay.report();
+      expect(memory).toMatchObject({
+        buffers: [{ label: "input", corrected: 1 }],
+        unprotected: [{ buffer: "output" }, { buffer: "staging" }],
+      });
+      const [checking, bracketed] = kernels;
+      expect(checking!.diagnostics.map(({ code }) => code)).not.toContain("BELAY337");
+      expect(bracketed!.diagnostics.map(({ code }) => code)).toContain("BELAY337");
+      expect(bracketed!.redundancy).toBe(redundancy);
+      device.destroy();
+    },
+  );
+
+  it("is refused by strict policies", async () => {
+    full();
     const strict = await harden(await newDevice(), { memory: "secded128", strict: true });
     const make = () => strict.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE });
     expect(make).toThrow(UnprotectedBufferError);
     strict.destroy();
-    hasRoom.mockRestore();
   });
 });

@@ -12,7 +12,7 @@ import { Mappings } from "./mappings.ts";
 import { type MemoryListeners, MemoryLog } from "./memoryLog.ts";
 import { MemoryState } from "./memoryState.ts";
 import { type Granules, type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
-import { describeUnprotected, type UnprotectedBuffer, UnprotectedBufferError } from "./unprotectedBuffer.ts";
+import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 /** How the memory of a device is protected, and who is told of it. */
 export interface MemoryOptions extends MemoryListeners {
@@ -38,7 +38,6 @@ export class Memory {
   readonly #device: GPUDevice;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
-  readonly #reasons = new WeakMap<GPUBuffer, UnprotectedBuffer>();
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
@@ -77,7 +76,6 @@ export class Memory {
       const unprotected = describeUnprotected(buffer, owner);
       if (this.#options.strict) throw new UnprotectedBufferError(unprotected);
       this.log.unprotected.push(unprotected);
-      this.#reasons.set(buffer, unprotected);
     } else if (owner && (owner.mapped || mappedAtCreation)) {
       this.#arrivals.set(buffer, this.#mappings.cover(owner, mappedAtCreation));
     }
@@ -117,16 +115,15 @@ export class Memory {
     return { buffer, offset: 0, size: buffer.size };
   }
 
-  /** The table that tells a kernel where the check words of its bindings are. Throws for a buffer that has none. */
+  /** The table that tells a kernel where the check words of its bindings are; each of these has some. */
   table(
     rows: readonly { readonly index: number; readonly range: BufferRange }[],
     bytes: number,
   ): BufferRange {
     const words = new Array<number>(bytes / 4).fill(0);
     for (const { index, range } of rows) {
-      const granules = this.buffers.granulesIn(range);
-      if (!granules) throw new UnprotectedBufferError(this.#reasons.get(range.buffer)!);
-      words[index * tableRow.stride + tableRow.base] = granules.owner.first + granules.first;
+      const { owner, first } = this.buffers.granulesIn(range)!;
+      words[index * tableRow.stride + tableRow.base] = owner.first + first;
       words[index * tableRow.stride + tableRow.bytes] = range.size;
     }
     return this.words.constants.of(words);
