@@ -208,7 +208,7 @@ describe("belay bench rmt", () => {
       out,
       "--json",
     ]);
-    expect(stderr).toMatch(/^sobelFilter, .*intra\+lds signature subgroup \d+\.\d+\n$/);
+    expect(stderr).toMatch(/^sobelFilter, .*intra\+lds signature subgroup \d+\.\d+, 1 taken apart\n$/);
     const result = JSON.parse(stdout);
     expect(result).toMatchObject({ size: "small", runs: 1, programs: [{ name: "sobelFilter" }] });
     expect(result.programs[0].verdict).toMatchObject({ ok: true });

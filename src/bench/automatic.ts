@@ -2,13 +2,23 @@
 import { tune } from "../runtime/tune.ts";
 import type { Prepared, Program, Workload } from "../runtime/workload.ts";
 import { nameOf } from "./configurations.ts";
-import { type Baseline, type Cost, measureCost, type Refused } from "./overhead.ts";
+import { type Baseline, type Cost, measureCost, type Refused, withGuarded } from "./overhead.ts";
 
 export interface Automatic {
-  readonly predicted: Cost | Refused;
-  readonly tuned: Cost | Refused;
-  /** What tuning chose, by kernel. */
-  readonly choices: Readonly<Record<string, string>>;
+  readonly predicted: Chosen | Refused;
+  readonly tuned: Chosen | Refused;
+}
+
+export interface Chosen extends Cost {
+  readonly choices: readonly Choice[];
+}
+
+/** What was chosen for a kernel. */
+export interface Choice {
+  readonly kernel: string;
+  readonly configuration: string;
+  /** Why; set where the kernel's text decided. */
+  readonly reason?: string;
 }
 
 /** Runs for each configuration that is tried while tuning. */
@@ -20,15 +30,34 @@ export async function measureAutomatic(
   baseline: Baseline,
   runs: number,
 ): Promise<Automatic> {
-  const { kernels, policies } = await tune(preparedOnce(program), { newDevice, runs: tuningRuns });
-  const cost = async (policy: Parameters<typeof measureCost>[3]) =>
-    measureCost(program, await newDevice(), baseline, policy, runs);
-  return {
-    predicted: await cost({ redundancy: "auto" }),
-    tuned: await cost({ redundancy: "auto", kernels: policies }),
-    choices: Object.fromEntries(kernels.map(({ kernel, configuration }) => [kernel, nameOf(configuration)])),
-  };
+  const predicted = await withGuarded(program, await newDevice(), { redundancy: "auto" }, async (guarded) => {
+    const { kernels } = await guarded.device.belay.report();
+    const choices = kernels.flatMap(({ kernel, chosen }): Choice[] =>
+      chosen ? [{ kernel, configuration: nameOf(chosen), reason: chosen.reason }] : [],
+    );
+    return { ...(await measureCost(guarded, baseline, runs)), choices };
+  });
+  const tuning = await tune(preparedOnce(program), { newDevice, runs: tuningRuns });
+  const choices = tuning.kernels.map(
+    ({ kernel, configuration }): Choice => ({ kernel, configuration: nameOf(configuration) }),
+  );
+  // The same kernels need not be timed again.
+  if ("choices" in predicted && isSame(choices, predicted.choices)) {
+    return { predicted, tuned: { ...predicted, choices } };
+  }
+  const policy = { redundancy: "auto", kernels: tuning.policies } as const;
+  const tuned = await withGuarded(program, await newDevice(), policy, async (guarded) => ({
+    ...(await measureCost(guarded, baseline, runs)),
+    choices,
+  }));
+  return { predicted, tuned };
 }
+
+const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
+  some.length === others.length &&
+  some.every(({ kernel, configuration }) =>
+    others.some((other) => other.kernel === kernel && other.configuration === configuration),
+  );
 
 /** The program as a workload that uploads once for each device and reads nothing back: only its kernels' times matter. */
 function preparedOnce(program: Program): Workload {

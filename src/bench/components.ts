@@ -16,7 +16,7 @@ export interface Components {
   readonly computed: number | null;
 }
 
-/** Both replicas compute and store, and nothing is compared. */
+/** Both replicas compute, and nothing is compared. */
 const withoutComparison: Protect = (wgsl, options) => protect(wgsl, { ...options, check: "none" });
 
 /** Whole subgroups are idle, so that those of the first replica stay as dense as the unprotected program's. */

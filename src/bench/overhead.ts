@@ -36,29 +36,34 @@ export interface Baseline {
   readonly expected: Outputs;
 }
 
-/** What `configuration` costs a program. Rejects when the program fails. */
-export async function measureOverhead(
-  program: Program,
-  native: GPUDevice,
-  baseline: Baseline,
-  configuration: Configuration,
-  runs: number,
-): Promise<Overhead | Refusal> {
-  return { ...configuration, ...(await measureCost(program, native, baseline, configuration, runs)) };
+/** A program that is ready on a device that protects it. */
+export interface Guarded {
+  readonly device: HardenedDevice;
+  readonly guarded: TimedProgram;
 }
 
-/** Times a program under a policy in alternation with the unprotected one. Rejects when the program fails. */
-export async function measureCost(
+/**
+ * Makes a program ready under a policy, has `work` measure it, and destroys the device. Resolves to a refusal where the
+ * policy leaves kernels unprotected. Rejects when the program fails.
+ */
+export async function withGuarded<Result>(
   program: Program,
   native: GPUDevice,
-  { unprotected, expected }: Baseline,
   policy: Policy,
-  runs: number,
-): Promise<Cost | Refused> {
+  work: (guarded: Guarded) => Promise<Result>,
+): Promise<Result | Refused> {
   const device = await harden(native, { ...policy, onFault: "report" });
   using guarded = new TimedProgram(program, device);
   const refused = await gapsOf(device, guarded);
-  if (refused) return { refused };
+  return refused ? { refused } : await work({ device, guarded });
+}
+
+/** Times a protected program in alternation with the unprotected one. */
+export async function measureCost(
+  { device, guarded }: Guarded,
+  { unprotected, expected }: Baseline,
+  runs: number,
+): Promise<Cost> {
   const [before, after] = await alternate(runs, unprotected, guarded);
   return {
     unprotected: before,
@@ -70,7 +75,7 @@ export async function measureCost(
 }
 
 /** Why some kernels of a program stay unprotected on a device; undefined when none does. The program runs once. */
-export async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
+async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
   await guarded.run();
   const { kernels } = await device.belay.report();
   const gaps = kernels.filter(({ redundancy }) => redundancy === "none");

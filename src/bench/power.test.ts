@@ -21,11 +21,15 @@ case "$*" in *instant*) echo "is not a valid field"; exit 2;; esac
 case "$*" in *loop*) while :; do echo 150; echo 250; sleep 0.01; done;; esac
 echo 100.5`;
 
+const untilRead = async (isReading: () => boolean) => {
+  while (!isReading()) await setTimeout(5);
+};
+
 describe.skipIf(process.platform === "win32")("a power meter", () => {
   it("is read while work runs", async () => {
     const found = await findPowerMeter(command("smi", meter));
     expect(found?.source).toMatch(/smi power\.draw$/);
-    const readings = await readPower(found!, () => setTimeout(200));
+    const readings = await readPower(found!, untilRead, () => setTimeout(200));
     expect(readings.length).toBeGreaterThan(4);
     expect(new Set(readings)).toEqual(new Set([150, 250]));
   });
@@ -37,6 +41,6 @@ describe.skipIf(process.platform === "win32")("a power meter", () => {
 
   it("that ends is an error, and no wait without end", async () => {
     const found = { source: "", command: command("broken", "exit 1"), args: [] };
-    await expect(readPower(found, () => setTimeout(1))).rejects.toThrow("ended");
+    await expect(readPower(found, untilRead, () => setTimeout(1))).rejects.toThrow("ended");
   });
 });

@@ -3,11 +3,8 @@ import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { mean } from "simple-statistics";
-import { harden } from "../runtime/harden.ts";
-import type { Program } from "../runtime/workload.ts";
-import type { Configuration, Flavor } from "./configurations.ts";
-import { gapsOf } from "./overhead.ts";
-import { TimedProgram } from "./timing.ts";
+import type { Flavor } from "./configurations.ts";
+import type { TimedProgram } from "./timing.ts";
 
 /** Watts, over the readings of one program that runs again and again. */
 export interface Power {
@@ -15,6 +12,8 @@ export interface Power {
   readonly average: number;
   readonly peak: number;
   readonly readings: number;
+  /** Joules of one run. */
+  readonly energy: number;
 }
 
 /** Something that prints the GPU's power, in watts, a line for each reading, until it is stopped. */
@@ -40,54 +39,72 @@ export async function findPowerMeter(command = "nvidia-smi"): Promise<PowerMeter
   return undefined;
 }
 
-/** The readings of a meter while `work` runs. */
-export async function readPower(meter: PowerMeter, work: () => Promise<void>): Promise<number[]> {
+/**
+ * The readings of a meter while `work` runs. The meter takes a while to start: `settle` runs meanwhile, until it is told that
+ * there is a first reading, so that no reading is one of an idle device.
+ */
+export async function readPower(
+  meter: PowerMeter,
+  settle: (isReading: () => boolean) => Promise<unknown>,
+  work: () => Promise<unknown>,
+): Promise<number[]> {
   const child = spawn(meter.command, meter.args, { stdio: ["ignore", "pipe", "ignore"] });
   const readings: number[] = [];
-  const failed = new Promise<never>((_, reject) => {
-    child.once("error", reject);
-    child.once("exit", () => reject(new Error(`${meter.command} has ended`)));
+  let ended: Error | undefined;
+  child.once("error", (error) => {
+    ended = error;
   });
-  // Killed at the end, it exits too, when nobody waits for that any more.
-  failed.catch(() => {});
+  child.once("exit", () => {
+    ended ??= new Error(`${meter.command} has ended`);
+  });
   const lines = createInterface({ input: child.stdout });
-  const first = new Promise<void>((resolve) => lines.once("line", () => resolve()));
   lines.on("line", (line) => {
     const watts = Number.parseFloat(line);
     if (watts > 0) readings.push(watts);
   });
   try {
-    await Promise.race([first, failed]);
+    await settle(() => ended !== undefined || readings.length > 0);
+    if (ended) throw ended;
     readings.length = 0;
     await work();
+    if (ended) throw ended;
+    return [...readings];
   } finally {
     child.kill();
     lines.close();
   }
-  return readings;
 }
 
-/** Runs a program, unprotected or in a configuration, for `milliseconds` and reads its power; undefined where it cannot run. */
+/** Runs a program, unprotected or protected, for `milliseconds` and reads its power. Rejects when the meter ends or is silent. */
 export async function measurePower(
-  program: Program,
-  native: GPUDevice,
-  configuration: Configuration | undefined,
+  redundancy: Power["redundancy"],
+  running: TimedProgram,
   meter: PowerMeter,
   milliseconds: number,
-): Promise<Power | undefined> {
-  const device = configuration && (await harden(native, { ...configuration, onFault: "report" }));
-  using running = new TimedProgram(program, device ?? native);
-  if (device && (await gapsOf(device, running))) return undefined;
-  const once = await running.run();
-  const batch = Math.max(1, Math.ceil(20 / once));
-  const runFor = async (duration: number) => {
+): Promise<Power> {
+  const each = await running.run();
+  const runFor = (duration: number, isOver = () => true) => {
     const end = performance.now() + duration;
-    while (performance.now() < end) await running.runMany(batch);
+    return running.runUntil(() => performance.now() >= end && isOver(), each);
   };
-  // Clocks and the regulator settle first.
-  await runFor(milliseconds / 4);
-  const readings = await readPower(meter, () => runFor(milliseconds));
-  if (readings.length === 0) return undefined;
-  const redundancy = configuration?.redundancy ?? "none";
-  return { redundancy, average: mean(readings), peak: Math.max(...readings), readings: readings.length };
+  let [runs, took] = [0, 0];
+  const readings = await readPower(
+    meter,
+    // Clocks and the regulator settle meanwhile.
+    (isReading) => runFor(milliseconds / 4, isReading),
+    async () => {
+      const began = performance.now();
+      runs = await runFor(milliseconds);
+      took = performance.now() - began;
+    },
+  );
+  if (readings.length === 0) throw new Error(`${meter.source} had no reading`);
+  const average = mean(readings);
+  return {
+    redundancy,
+    average,
+    peak: Math.max(...readings),
+    readings: readings.length,
+    energy: (average * took) / 1000 / runs,
+  };
 }

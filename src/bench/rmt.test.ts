@@ -9,7 +9,8 @@ import { measureCeilings } from "./ceilings.ts";
 import { measureComponents } from "./components.ts";
 import { configurationsFor, usualOf } from "./configurations.ts";
 import { idleReplicaFlags, withIdleReplicas } from "./idleReplicas.ts";
-import { isSound, measureRmt, type ProgramResult, type RmtOptions } from "./rmt.ts";
+import { isSound, measureRmt, type RmtOptions } from "./rmt.ts";
+import type { ProgramResult } from "./rmtProgram.ts";
 import { TimedProgram } from "./timing.ts";
 
 let opened: OpenedGpu;
@@ -39,7 +40,6 @@ function program(expected = 16): Program {
     const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const sums = device.createBuffer({ size: 4 * COUNT, usage: STORAGE | COPY_SRC });
-    const readable = device.createBuffer({ size: 4 * COUNT, usage: MAP_READ | COPY_DST });
     const layout = pipeline.getBindGroupLayout(0);
     const entries = [{ binding: 0, resource: { buffer: sums } }];
     const group = device.createBindGroup({ layout, entries });
@@ -52,17 +52,17 @@ function program(expected = 16): Program {
         pass.end();
       },
       async read() {
+        const readable = device.createBuffer({ size: 4 * COUNT, usage: MAP_READ | COPY_DST });
         const encoder = device.createCommandEncoder();
         encoder.copyBufferToBuffer(sums, readable);
         device.queue.submit([encoder.finish()]);
         await readable.mapAsync(GPUMapMode.READ);
         const copy = new Uint32Array(readable.getMappedRange().slice(0));
-        readable.unmap();
+        readable.destroy();
         return { sums: copy };
       },
       destroy() {
         sums.destroy();
-        readable.destroy();
       },
     };
   };
@@ -194,6 +194,16 @@ describe("the whole", () => {
     expect(saved).toEqual([["broken"], ["broken", "sum"]]);
   });
 
+  it("goes on where an earlier run has ended", async () => {
+    const some = options({ flavors: ["intra-lds"], faultFree: 1 });
+    const cut = await measureRmt({ ...some, timeLimit: 0 });
+    expect(cut).toMatchObject({ ok: false, programs: [{ left: ["unprotected"] }] });
+    const whole = await measureRmt({ ...some, earlier: cut });
+    expect(whole).toMatchObject({ ok: true, programs: [{ left: [], failures: [] }] });
+    const again = { name: "sum", create: () => expect.unreachable("nothing is left to measure") };
+    expect(await measureRmt({ ...some, programs: [again], earlier: whole })).toEqual(whole);
+  });
+
   it("does not pass a false alarm, other bits or a failure", () => {
     const times = { median: 1, lower: 1, upper: 1 };
     const [configuration] = configurationsFor(new Set() as GPUSupportedFeatures);
@@ -207,6 +217,7 @@ describe("the whole", () => {
       power: [],
       faultFree: [faultFree],
       failures: [],
+      left: [],
     };
     expect(isSound(sound)).toBe(true);
     for (const change of [
@@ -218,6 +229,7 @@ describe("the whole", () => {
       { faultFree: [{ ...faultFree, unverified: 1 }] },
       { faultFree: [{ ...faultFree, different: 1 }] },
       { failures: ["the device is lost"] },
+      { left: ["auto"] },
     ]) {
       expect(isSound({ ...sound, ...change })).toBe(false);
     }

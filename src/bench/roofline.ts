@@ -5,7 +5,9 @@ import { residentKernel, withKernels } from "./residentKernels.ts";
 import { alternate, TimedProgram, type Times } from "./timing.ts";
 
 export interface Roofline {
-  /** Of the unprotected program. */
+  /** Median milliseconds of the unprotected program. */
+  readonly time: number;
+  /** Of the least that it has to do. */
   readonly bytesPerSecond: number;
   readonly flopsPerSecond: number;
   /** Milliseconds that its bytes take at the rate of a copy, and that its operations take at the device's best. */
@@ -44,6 +46,7 @@ export function rooflineOf(
   // Wrapped around, stores of many workgroups meet; the time without memory is no longer than the whole.
   const computeTime = Math.min(resident.median, time);
   return {
+    time,
     bytesPerSecond: (1000 * bytes) / time,
     flopsPerSecond: (1000 * flops) / time,
     memoryTime,

@@ -20,6 +20,9 @@ export function summarize(milliseconds: readonly number[]): Times {
   };
 }
 
+/** What is under way at once while a program keeps the GPU busy, of which there are two: more than the host takes to submit. */
+const batchMilliseconds = 20;
+
 /** A program that is ready on a device. */
 export class TimedProgram implements Disposable {
   readonly #device: GPUDevice;
@@ -47,12 +50,39 @@ export class TimedProgram implements Disposable {
     return milliseconds;
   }
 
+  /** Submits a run, from the inputs that a run overwrites on. */
+  submit(): void {
+    this.#prepared.reset?.();
+    this.#submit(1);
+  }
+
   /** Submits `count` runs at once and waits for them. */
   async runMany(count: number): Promise<void> {
+    if (this.#prepared.reset) for (let i = 0; i < count; i++) this.submit();
+    else this.#submit(count);
+    await this.#device.queue.onSubmittedWorkDone();
+    if (this.#errors.length > 0) throw new Error(this.#errors[0]);
+  }
+
+  /** Runs again and again, with no pause between, until `isOver`; resolves to how often. */
+  async runUntil(isOver: () => boolean, millisecondsEach: number): Promise<number> {
+    const batch = Math.max(1, Math.ceil(batchMilliseconds / millisecondsEach));
+    let count = 0;
+    let before: Promise<void> | undefined;
+    while (!isOver()) {
+      const next = this.runMany(batch);
+      count += batch;
+      await before;
+      before = next;
+    }
+    await before;
+    return count;
+  }
+
+  #submit(count: number): void {
     const encoder = this.#device.createCommandEncoder();
     for (let i = 0; i < count; i++) this.#prepared.encode(encoder);
     this.#device.queue.submit([encoder.finish()]);
-    await this.#device.queue.onSubmittedWorkDone();
   }
 
   /** The outputs of the last run. */

@@ -3,17 +3,13 @@ import { benchmarkSizes } from "../../workloads/benchmarkSizes.ts";
 import { catalog } from "../../workloads/index.ts";
 import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
-import {
-  type Measurement,
-  measurements,
-  measureRmt,
-  type ProgramResult,
-  type RmtResult,
-} from "../bench/rmt.ts";
+import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
+import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { describeRmt, summaryTable } from "./benchRmtReport.ts";
-import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
+import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
+import { CommandFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
@@ -34,6 +30,8 @@ interface Flags extends OutputFlags {
   readonly measure: readonly Measurement[];
   readonly flavors: readonly Flavor[];
   readonly faultFree: number;
+  readonly timeLimit?: number;
+  readonly resume: boolean;
 }
 
 const name = "rmt";
@@ -60,6 +58,8 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     .option("--measure <what>", `some of ${measurements.join(", ")}`, measurementsFrom, [...measurements])
     .option("--flavors <flavors>", `some of ${flavors.join(", ")}`, flavorsFrom, [...flavors])
     .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
+    .option("--time-limit <seconds>", "begin no further step after this time; --resume goes on", count)
+    .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .action(async (flags: Flags) => {
       finish(
         await publishRun(
@@ -75,7 +75,8 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
-  const { size, runs, only, measure, flavors, faultFree } = flags;
+  const { size, runs, only, measure, flavors, faultFree, timeLimit, resume } = flags;
+  const earlier = resume ? await earlierRun(flags) : undefined;
   using opened = await openGpu({ dawnFlags: idleReplicaFlags });
   const about = (result: RmtResult): RmtRun => ({
     ...result,
@@ -92,10 +93,12 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
       await measureRmt({
         newDevice: () => newDevice(opened),
         ...{ size, programs, measure, flavors, runs, faultFree },
+        ...(earlier && { earlier }),
+        ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
         powerTime: size === "full" ? 1000 : 200,
         progress: doing,
-        save: async (sofar) => {
-          tell(lineFor(sofar.programs.at(-1)!));
+        save: async (sofar, last) => {
+          tell(lineFor(last));
           await saveRun(name, about(sofar), flags);
         },
       }),
@@ -103,12 +106,30 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   );
 }
 
+/** What --resume goes on with. */
+async function earlierRun(flags: Flags): Promise<RmtRun | undefined> {
+  const earlier = await readRun<RmtRun>(name, flags);
+  if (earlier && (earlier.size !== flags.size || earlier.runs !== flags.runs)) {
+    throw new CommandFailure("BELAY400", `the result in ${flags.out} has another size, or other runs`, {
+      help: `resume with --size ${earlier.size} --runs ${earlier.runs}, or name another --out`,
+    });
+  }
+  return earlier;
+}
+
 /** A program in one line, for whoever watches a pipe. */
-function lineFor({ name, overheads, failures }: ProgramResult): string {
+function lineFor({ name, overheads, components, power, faultFree, failures, left }: ProgramResult): string {
   const ratios = overheads.flatMap((each) =>
     "ratio" in each ? [`${nameOf(each)} ${each.ratio.toFixed(2)}`] : [],
   );
-  return [name, ...ratios, ...failures].join(", ");
+  const parts = [
+    [components.length, "taken apart"],
+    [power.length, "powers"],
+    [faultFree.reduce((sum, { runs }) => sum + runs, 0), "runs without a fault"],
+    [left.length, "steps left"],
+  ] as const;
+  const counts = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
+  return [name, ...ratios, ...counts, ...failures].join(", ");
 }
 
 const programsFrom = (text: string) =>

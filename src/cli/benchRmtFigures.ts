@@ -1,7 +1,7 @@
 /** The figures of the paper on redundant multithreading, as sections of a report. */
 import { type Configuration, type Flavor, flavors, usualOf } from "../bench/configurations.ts";
 import type { Overhead } from "../bench/overhead.ts";
-import type { ProgramResult } from "../bench/rmt.ts";
+import type { ProgramResult } from "../bench/rmtProgram.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Bar, BarsSection, Cell, Section } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";

@@ -43,6 +43,7 @@ const run: RmtRun = {
         { ...configuration, redundancy: "intra-lds", refused: "its workgroups are too large" },
       ],
       roofline: {
+        time: 2,
         bytesPerSecond: 2e12,
         flopsPerSecond: 0,
         memoryTime: 1,
@@ -51,8 +52,9 @@ const run: RmtRun = {
         limit: 1.25,
       },
       components: [{ redundancy: "intra+lds", reserved: 1.125, computed: 1.375 }],
-      power: [{ redundancy: "none", average: 321, peak: 432, readings: 50 }],
+      power: [{ redundancy: "none", average: 321, peak: 432, readings: 50, energy: 1.5 }],
       faultFree: [{ ...configuration, runs: 20, detections: 0, unverified: 0, different: 3 }],
+      left: [],
       failures: ["overhead, inter store: the device is lost"],
     },
   ],

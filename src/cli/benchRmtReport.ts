@@ -1,6 +1,8 @@
+import type { Automatic } from "../bench/automatic.ts";
 import { flavors, nameOf } from "../bench/configurations.ts";
 import type { Cost, Overhead, Refused } from "../bench/overhead.ts";
-import { isSound, type ProgramResult } from "../bench/rmt.ts";
+import { isSound } from "../bench/rmt.ts";
+import type { ProgramResult } from "../bench/rmtProgram.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { figures, measured, usual } from "./benchRmtFigures.ts";
@@ -87,10 +89,15 @@ function automaticSection({ programs }: RmtRun): Section[] {
       { text: text(program.automatic.predicted) },
       { text: text(program.automatic.tuned) },
       { text: ratio(best(program)?.ratio) },
-      { text: [...new Set(Object.values(program.automatic.choices))].join(", ") },
+      { text: chosenIn(program.automatic.tuned) },
     ]),
   );
 }
+
+const chosenIn = (automatic: Automatic["tuned"]) =>
+  "choices" in automatic
+    ? [...new Set(automatic.choices.map(({ configuration }) => configuration))].join(", ")
+    : "";
 
 /** The configuration with the least overhead. */
 function best(program: Pick<ProgramResult, "overheads">): Overhead | undefined {

@@ -1,9 +1,10 @@
 /** What every benchmark does with its result. */
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
-import { exitStatus } from "./failure.ts";
+import { CommandFailure, exitStatus, messageOf } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { writeAtomically } from "./output.ts";
 import { renderReport } from "./table.ts";
@@ -31,6 +32,19 @@ export interface Benchmark<Run> {
 export async function saveRun(name: string, run: unknown, { out, json }: OutputFlags): Promise<void> {
   await writeAtomically(join(out, `${name}.json`), toJson(run));
   if (typeof json === "string") await writeAtomically(json, toJson(run));
+}
+
+/** The result that an earlier run has left in the output directory; undefined when there is none. */
+export async function readRun<Run>(name: string, { out }: OutputFlags): Promise<Run | undefined> {
+  const path = join(out, `${name}.json`);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Run);
+  } catch (error) {
+    throw new CommandFailure("BELAY401", `cannot read ${path}: ${messageOf(error)}`, {
+      help: "measure anew without --resume",
+    });
+  }
 }
 
 /** Writes the result and the page, prints one of them, and gives the exit status. */

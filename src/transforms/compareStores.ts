@@ -31,6 +31,7 @@ import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
 import type { Comparison } from "./comparison/comparison.ts";
+import { storesAlone } from "./comparison/storesAlone.ts";
 import type { Words } from "./comparison/valueWords.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
@@ -167,26 +168,15 @@ class StoreComparison {
     return this.#options.comparison.wordsOf(stable.name, this.#program.valueTypeOf(stable));
   }
 
-  /**
-   * A store of the first replica, for which the second computes all the same: what the value is compared with is unknown to
-   * a compiler, which would leave the second replica out, and next to never met.
-   */
-  #storedByOne(statement: Statement, { address, words }: Output): Statement {
-    const { expression, statements } = quote(statement.span);
-    const first = expression`${this.#names.the("replica")} == 0u`;
-    const unknown = expression`(${this.#names.the("report")}.dispatch ^ 0x9e3779b9u)`;
-    let computed: Expression | undefined;
-    for (const word of [address?.expression, words && oneWord(words)]) {
-      if (word) computed = computed ? expression`${computed} ^ ${word}` : word;
-    }
-    const guard = computed ? expression`${first} || (${computed}) == ${unknown}` : first;
-    return statements`if (${guard}) { ${statement} }`[0]!;
-  }
-
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
     const { kind, name, stored, address, words } = output;
     const { check, comparison, sites } = this.#options;
-    if (check === "none") return stored === "once" ? [this.#storedByOne(statement, output)] : [statement];
+    if (check === "none") {
+      const guard = storesAlone(this.#names, address, words);
+      return stored === "once"
+        ? quote(statement.span).statements`if (${guard}) { ${statement} }`
+        : [statement];
+    }
     const bySignature = check === "signature";
     const site = sites.add({
       kind,
@@ -208,13 +198,4 @@ class StoreComparison {
     const guard = stored === "once" ? expression`${agree} && ${first}` : agree;
     return statements`if (${guard}) { ${statement} }`;
   }
-}
-
-/** All words in one. */
-function oneWord({ expression: words, count }: Words): Expression {
-  const { expression } = quote(words.span);
-  const components = ["x", "y", "z", "w"]
-    .slice(0, count)
-    .map((component) => expression`(${words}).${component}`);
-  return count === 1 ? words : components.reduce((all, component) => expression`${all} ^ ${component}`);
 }
