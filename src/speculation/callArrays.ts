@@ -1,6 +1,8 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
-import { download, type Moved, Resident, rescue } from "./resident.ts";
+import { download, type Moved, rescue } from "./downloads.ts";
+import { Resident } from "./resident.ts";
+import { settle } from "./sharedMemory.ts";
 import type { SpeculateCall } from "./speculate.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -11,6 +13,16 @@ interface CallArray {
   readonly isOwn: boolean;
   readonly resident: Resident;
   readonly length: number;
+}
+
+/** Bytes that executing a loop moves. */
+export interface BytesToMove {
+  /** On the device: to lend it arrays for this call, and to have them back. */
+  readonly lent: Moved;
+  /** On the device: of arrays that stay there. */
+  readonly toDevice: number;
+  /** On the host: of arrays that the device has, now and when the device is to have them again. */
+  readonly toHost: Moved;
 }
 
 /** The arrays of one call, here and on the device. */
@@ -37,22 +49,36 @@ export class CallArrays {
     return !this.#arrays.some(({ resident }) => resident.isOnDevice);
   }
 
-  /** Bytes that have to be moved to execute the loop on the device, and to give the program its arrays back. */
-  bytesToMove(workspace: Workspace): Moved {
-    const sum = (bytesOf: (array: CallArray) => number) =>
-      this.#arrays.reduce((bytes, array) => bytes + bytesOf(array), 0);
+  /** Bytes of the arrays that stay on the device. */
+  get keptBytes(): number {
+    return this.#sum(({ isOwn, resident }) => (isOwn ? 0 : resident.host.byteLength));
+  }
+
+  /** Bytes that a decision about where the loop is executed moves. */
+  bytesToMove(workspace: Workspace): BytesToMove {
+    const toSend = ({ resident }: CallArray) => resident.bytesToSend(workspace);
     return {
-      uploaded: sum(({ resident }) => resident.bytesToSend(workspace)),
-      downloaded: sum(({ isOwn, isWritten, resident }) =>
-        isOwn && isWritten ? resident.host.byteLength : 0,
-      ),
+      lent: {
+        uploaded: this.#sum((array) => (array.isOwn ? toSend(array) : 0)),
+        downloaded: this.#sum(({ isOwn, isWritten, resident }) =>
+          isOwn && isWritten ? resident.host.byteLength : 0,
+        ),
+      },
+      toDevice: this.#sum((array) => (array.isOwn ? 0 : toSend(array))),
+      toHost: {
+        downloaded: this.#sum(({ resident }) => (resident.isOnDevice ? resident.host.byteLength : 0)),
+        uploaded: this.#sum(({ isWritten, resident }) => (isWritten ? resident.bytesToKeep(workspace) : 0)),
+      },
     };
   }
 
   /** Bytes of the arrays that loops change. */
   get writtenBytes(): number {
-    const written = this.#arrays.filter(({ isWritten }) => isWritten);
-    return written.reduce((bytes, { resident }) => bytes + resident.host.byteLength, 0);
+    return this.#sum(({ isWritten, resident }) => (isWritten ? resident.host.byteLength : 0));
+  }
+
+  #sum(bytesOf: (array: CallArray) => number): number {
+    return this.#arrays.reduce((bytes, array) => bytes + bytesOf(array), 0);
   }
 
   /** The arrays in the device's memory, where the loop will change them. */
@@ -70,8 +96,9 @@ export class CallArrays {
     await this.#download(this.#arrays);
   }
 
-  /** Brings those up to date that only another device has. */
+  /** Brings those up to date that only another device has, or the copy of another view of their memory. */
   async leaveOthers(workspace: Workspace): Promise<void> {
+    for (const { resident, isWritten } of this.#arrays) await settle(resident.host, resident, isWritten);
     const elsewhere = this.#arrays.filter(({ resident }) => resident.isElsewhere(workspace));
     await rescue(
       elsewhere.map(({ resident }) => resident),

@@ -1,6 +1,9 @@
 import type { Loop } from "../loops/ir.ts";
+import { hasInnerLoops } from "../loops/kernels/walk.ts";
 import type { CallArrays } from "./callArrays.ts";
 import { type Costs, costsOf } from "./costs.ts";
+import type { Moved } from "./downloads.ts";
+import { operationsOf } from "./operations.ts";
 import { MeasuredPace, type Pace } from "./pace.ts";
 import { runInSlices } from "./slices.ts";
 import type { Workspace } from "./workspace.ts";
@@ -14,100 +17,190 @@ interface History {
   stays: number;
   /** Milliseconds that the CPU has worked on the loop so far. */
   worked: number;
+  /** Where the last executions were. */
+  side: "cpu" | "gpu";
+  /** Milliseconds that they would have been shorter on the other side, had the kept arrays been there. */
+  regret: number;
   readonly compiledOn: WeakSet<Workspace>;
 }
 
+interface Reached {
+  /** The first iteration that was not executed. */
+  readonly next: number;
+  readonly ended: boolean;
+}
+
+/** Executes iterations on the CPU: those from `from` to `to - 1`. */
+type RunOnCpu = (from: number, to: number) => Reached;
+
 const histories = new WeakMap<Loop, History>();
+
+const newHistory = (): History => ({
+  cpu: null,
+  gpu: null,
+  stays: 0,
+  worked: 0,
+  side: "cpu",
+  regret: 0,
+  compiledOn: new WeakSet(),
+});
+
+const unasked: Costs = { launch: 0, uploadedByte: 0, downloadedByte: 0, compile: 0 };
 
 /** Kernels that are compiled for a loop that meets no difficulties. */
 const kernels = 4;
 /** Launches that a loop without conflicts takes. */
 const launches = 4;
+/** Milliseconds in which no device answers: until then, it is not asked what it costs. */
+const soonest = 0.1;
 /** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets. */
 const warm = 5;
+/** How much longer than a launch without iterations the CPU has to take before a GPU is tried that may meet conflicts. */
+const doubt = 2;
+/** Milliseconds that an operation takes on a CPU, until that is measured. */
+const assumed = 5e-7;
 /** Executions on the CPU after which the GPU is given another chance: its data may have become easier. */
 const period = 16;
 /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
 const trial = 1 / 4;
 
 /**
- * Where a loop is executed when that is to be measured: first on the CPU, a quarter of the time at most that the GPU is expected to
- * take; there to the end, if that is faster by then.
+ * Where a loop is executed when that is to be measured: where it promises to be faster, moving included. While little is known of
+ * it, first on the CPU, a quarter of the time at most that the GPU is expected to take. Arrays that stay on the GPU move when what
+ * was lost by leaving them where they are adds up to what moving costs: not more than twice the least is lost.
  */
 export class Choice {
-  readonly #history: History;
   readonly #workspace: Workspace;
-  readonly #costs: Costs;
+  readonly #loop: Loop;
   readonly #count: number;
-  /** Milliseconds that the GPU takes besides executing iterations. */
-  readonly #fixed: number;
-  readonly #handOver: number;
+  readonly #arrays: CallArrays;
+  readonly #history: History;
+  readonly #ask: typeof costsOf;
+  #costs: Costs = unasked;
+  /** Milliseconds that the GPU was to take besides executing iterations, and those to send it arrays to keep. */
+  #fixed = { all: 0, sending: 0 };
 
-  static async of(workspace: Workspace, loop: Loop, count: number, arrays: CallArrays): Promise<Choice> {
-    return new Choice(workspace, await costsOf(workspace), loop, count, arrays);
-  }
-
-  private constructor(workspace: Workspace, costs: Costs, loop: Loop, count: number, arrays: CallArrays) {
-    const nothing: History = { cpu: null, gpu: null, stays: 0, worked: 0, compiledOn: new WeakSet() };
-    const history = histories.get(loop) ?? nothing;
+  constructor(workspace: Workspace, loop: Loop, count: number, arrays: CallArrays, ask = costsOf) {
+    const history = histories.get(loop) ?? newHistory();
     histories.set(loop, history);
-    this.#history = history;
     this.#workspace = workspace;
-    this.#costs = costs;
+    this.#loop = loop;
     this.#count = count;
-    const { uploaded, downloaded } = arrays.bytesToMove(workspace);
-    // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
-    const compile = history.compiledOn.has(workspace)
-      ? 0
-      : Math.max(0, kernels * costs.compile - history.worked);
-    this.#fixed = compile + launches * costs.launch + this.#moving(uploaded, downloaded);
-    this.#handOver = 2 * costs.launch + this.#moving(arrays.writtenBytes, arrays.writtenBytes);
+    this.#arrays = arrays;
+    this.#history = history;
+    this.#ask = ask;
   }
 
-  /** Executes iterations on the CPU, until it is clear that the GPU is faster. */
-  tryCpu(run: (from: number, to: number) => { next: number; ended: boolean }): {
-    next: number;
-    ended: boolean;
-  } {
-    const { cpu, worked } = this.#history;
-    if (cpu !== null && worked > warm && cpu * this.#count > 2 * this.#onGpu(this.#count))
-      return { next: 0, ended: false };
-    let [spent, longest] = [0, 0];
-    const result = runInSlices(run, 0, this.#count, (slice) => {
-      spent += slice.time;
-      this.#history.worked += slice.time;
-      // The last slice may be too short to say anything.
-      if (slice.iterations >= longest) this.#history.cpu = slice.time / slice.iterations;
-      longest = slice.iterations;
-      const left = this.#count - slice.next;
-      const gpu = this.#onGpu(left);
-      return spent < trial * gpu || this.#history.cpu! * left < gpu;
-    });
-    if (result.ended || result.next === this.#count) this.#history.stays++;
-    return result;
+  /** Executes iterations on the CPU for as long as it promises to be faster, which it may not do at all. */
+  async tryCpu(run: RunOnCpu): Promise<Reached> {
+    const history = this.#history;
+    const { toHost } = this.#arrays.bytesToMove(this.#workspace);
+    let reached: Reached = { next: 0, ended: false };
+    let [spent, longest, last] = [0, 0, Infinity];
+    const go = (goesOn: (left: number) => boolean) => {
+      reached = runInSlices(run, reached.next, this.#count, ({ iterations, time, next }) => {
+        spent += time;
+        const rate = time / iterations;
+        // The last slice may be too short to say anything, and something else may have held one up.
+        if (iterations >= longest) history.cpu = Math.min(rate, last);
+        [longest, last] = [Math.max(longest, iterations), rate];
+        return goesOn(this.#count - next);
+      });
+    };
+    const isDone = () => reached.ended || reached.next === this.#count;
+    const isNew = history.gpu === null && history.worked <= warm;
+    if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0) go(() => spent < soonest);
+    if (!isDone()) {
+      this.#costs = await this.#ask(this.#workspace);
+      const left = this.#count - reached.next;
+      const moving = Math.max(0, this.#moving(toHost) - this.#regretOf("gpu"));
+      const onGpu = this.#onGpu(left, this.#fixedTime());
+      const isUnclear = history.cpu === null || history.worked <= warm;
+      if (moving + this.#onCpu(left) < onGpu || (isUnclear && spent + moving < trial * onGpu)) {
+        await this.#arrays.toHost();
+        const fixed = this.#fixedTime() + toHost.uploaded * this.#costs.uploadedByte;
+        go((left) => {
+          const onGpu = this.#onGpu(left, fixed);
+          return spent + moving < trial * onGpu || this.#onCpu(left) < onGpu;
+        });
+      }
+    }
+    history.worked += spent;
+    if (isDone()) {
+      history.stays++;
+      // A device that was not asked would not have been faster.
+      const kept = this.#onGpu(this.#count, this.#fixedTime() - this.#sending);
+      this.#regret("cpu", this.#costs === unasked ? 0 : spent - kept);
+    }
+    return reached;
   }
 
-  /** What tells, while the GPU executes the loop, whether it should have been the CPU. */
+  /** What tells, while the GPU executes the loop from now on, whether it should have been the CPU. */
   pace(): Pace {
-    return new MeasuredPace(this.#handOver, this.#history.cpu);
+    const { writtenBytes } = this.#arrays;
+    this.#fixed = { sending: this.#sending, all: this.#fixedTime() };
+    const written = { uploaded: writtenBytes, downloaded: writtenBytes };
+    return new MeasuredPace(2 * this.#costs.launch + this.#moving(written), this.#history.cpu);
+  }
+
+  /** The CPU executed so many iterations, while arrays were lent to it, in so many milliseconds. */
+  observeCpu(iterations: number, time: number): void {
+    if (iterations > 0) this.#history.cpu = time / iterations;
+    this.#history.worked += time;
   }
 
   /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
   observeGpu(iterations: number, time: number): void {
-    const { compiledOn } = this.#history;
-    this.#history.stays = 0;
+    const history = this.#history;
+    const { sending, all } = this.#fixed;
+    history.stays = 0;
     // Compiling takes most of the first execution.
-    if (iterations > 0 && compiledOn.has(this.#workspace))
-      this.#history.gpu = Math.max(0, time - this.#fixed) / iterations;
-    compiledOn.add(this.#workspace);
+    if (iterations > 0 && history.compiledOn.has(this.#workspace)) {
+      history.gpu = Math.max(0, time - all) / iterations;
+      this.#regret("gpu", time - sending - this.#onCpu(this.#count));
+    }
+    history.compiledOn.add(this.#workspace);
   }
 
-  #onGpu(iterations: number): number {
+  #onCpu(iterations: number): number {
+    // How long inner loops are is not known before.
+    const rate = hasInnerLoops(this.#loop) ? Infinity : assumed * operationsOf(this.#loop);
+    return (this.#history.cpu ?? rate) * iterations;
+  }
+
+  #onGpu(iterations: number, fixed: number): number {
     const { gpu, stays } = this.#history;
-    return this.#fixed + (stays % period === period - 1 ? 0 : (gpu ?? 0)) * iterations;
+    return gpu === null || stays % period === period - 1 ? doubt * fixed : fixed + gpu * iterations;
   }
 
-  #moving(uploaded: number, downloaded: number): number {
-    return uploaded * this.#costs.uploadedByte + downloaded * this.#costs.downloadedByte;
+  /** Milliseconds that the GPU takes besides executing iterations. */
+  #fixedTime(): number {
+    const { compiledOn, worked } = this.#history;
+    const { launch, compile } = this.#costs;
+    const { lent } = this.#arrays.bytesToMove(this.#workspace);
+    // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
+    const compiling = compiledOn.has(this.#workspace) ? 0 : Math.max(0, kernels * compile - worked);
+    return compiling + launches * launch + this.#moving(lent) + this.#sending;
+  }
+
+  /** Milliseconds for arrays that are to stay on the GPU, less what was lost already as they are not there. */
+  get #sending(): number {
+    const { toDevice } = this.#arrays.bytesToMove(this.#workspace);
+    return Math.max(0, toDevice * this.#costs.uploadedByte - this.#regretOf("cpu"));
+  }
+
+  #moving({ uploaded, downloaded }: Moved): number {
+    const { launch, uploadedByte, downloadedByte } = this.#costs;
+    return (downloaded > 0 ? launch : 0) + uploaded * uploadedByte + downloaded * downloadedByte;
+  }
+
+  /** What staying on a side has cost so far. */
+  #regretOf(side: History["side"]): number {
+    return this.#history.side === side ? this.#history.regret : 0;
+  }
+
+  #regret(side: History["side"], milliseconds: number): void {
+    this.#history.regret = this.#regretOf(side) + Math.max(0, milliseconds);
+    this.#history.side = side;
   }
 }

@@ -46,45 +46,41 @@ export class DeviceCall {
   }
 
   async run(): Promise<Speculated> {
-    const { loop, count } = this.#call;
     const arrays = this.#arrays;
     await arrays.leaveOthers(this.#workspace);
-    let done = 0;
-    const mayFallBack =
-      (this.#options.engine ?? "default") === "default" && this.#options.fallback !== "never";
-    if (mayFallBack && hasOpenRounding(loop)) {
-      this.#pace = new CountedPace();
-      if (arrays.areOnHost && isSmall(loop, count, arrays.lengths)) {
-        const { next, ended } = this.#onHost(0, count);
-        return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the loop is small");
-      }
-    } else if (mayFallBack) {
-      this.#choice = await Choice.of(this.#workspace, loop, count, arrays);
-      this.#pace = this.#choice.pace();
-      if (arrays.areOnHost && arrays.bytesToMove(this.#workspace).uploaded > 0) {
-        const { next, ended } = this.#choice.tryCpu((from, to) => this.#onHost(from, to));
-        if (next === count || ended)
-          return this.#result({ ...nothing, executed: next, ended, onCpu: next }, "the CPU is faster");
-        done = next;
-      }
-    }
-    if (arrays.areOnHost) this.#keep(done);
+    if (arrays.areOnHost) this.#keep(0);
     try {
-      const outcome = await this.#onDevice(done);
-      return this.#result(
-        outcome,
-        this.#choice
-          ? "the GPU promised to be faster"
-          : this.#pace
-            ? "the loop is large"
-            : "the program asked for it",
-      );
+      const { next, ended, cpu, gpu } = await this.#begin();
+      if (next === this.#call.count || ended)
+        return this.#result({ ...nothing, executed: next, ended, onCpu: next }, cpu);
+      return this.#result(await this.#onDevice(next), gpu);
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;
       return this.#recover(error);
     } finally {
       arrays.giveBack();
     }
+  }
+
+  /** Executes on the CPU what should be, before the device is given the rest; and says why one is, or the other. */
+  async #begin(): Promise<{ next: number; ended: boolean; cpu: string; gpu: string }> {
+    const { loop, count } = this.#call;
+    const arrays = this.#arrays;
+    const { engine = "default", fallback } = this.#options;
+    const why = { cpu: "the CPU is faster", gpu: "the program asked for it" };
+    if (engine !== "default" || fallback === "never") return { next: 0, ended: false, ...why };
+    if (!hasOpenRounding(loop)) {
+      const choice = new Choice(this.#workspace, loop, count, arrays);
+      const begun = await choice.tryCpu((from, to) => this.#onHostToKeep(from, to));
+      this.#choice = choice;
+      this.#pace = choice.pace();
+      return { ...begun, ...why, gpu: "the GPU promised to be faster" };
+    }
+    this.#pace = new CountedPace();
+    const size = { cpu: "the loop is small", gpu: "the loop is large" };
+    if (!isSmall(loop, count, arrays.lengths, arrays.keptBytes)) return { next: 0, ended: false, ...size };
+    await arrays.toHost();
+    return { ...this.#onHostToKeep(0, count), ...size };
   }
 
   async #onDevice(done: number): Promise<EngineOutcome> {
@@ -143,6 +139,7 @@ export class DeviceCall {
       },
     );
     this.#pace?.observeCpu(executed, spent);
+    this.#choice?.observeCpu(executed, spent);
     // The published engine has the reductions of earlier rounds on the device still.
     if (this.#options.engine === "published" && this.#call.loop.reductions.length > 0)
       this.#checkpoint = null;
@@ -155,6 +152,13 @@ export class DeviceCall {
     const all = { ...inputs, $first: first, $step: step };
     this.#arrays.hostChanged();
     return sequential(this.#arrays.hosts, all, this.#carried, this.#reductions, from, to);
+  }
+
+  /** The same when the host has all arrays as they are then. */
+  #onHostToKeep(from: number, to: number): { readonly next: number; readonly ended: boolean } {
+    const reached = this.#onHost(from, to);
+    this.#keep(reached.next);
+    return reached;
   }
 
   #keep(next: number): void {

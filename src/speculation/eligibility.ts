@@ -1,6 +1,7 @@
 import type { ElementType, Loop, NumberType } from "../loops/ir.ts";
 import { hasMarks, markedElements } from "../loops/kernels/marks.ts";
 import type { LoopData } from "../loops/sequential.ts";
+import { overlap } from "./sharedMemory.ts";
 import type { SpeculateCall } from "./speculate.ts";
 import { bitsOf, numberOf } from "./variables.ts";
 
@@ -46,14 +47,6 @@ function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): st
     }
   }
   return null;
-}
-
-function overlap(one: LoopData, other: LoopData): boolean {
-  return (
-    one.buffer === other.buffer &&
-    one.byteOffset < other.byteOffset + other.byteLength &&
-    other.byteOffset < one.byteOffset + one.byteLength
-  );
 }
 
 function whyNotLimits(

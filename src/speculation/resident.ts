@@ -1,14 +1,7 @@
-import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
-import { DeviceFailure } from "./deviceFailure.ts";
-import { readBuffers } from "./readBuffers.ts";
+import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
+import { addCopy, removeCopy, settle } from "./sharedMemory.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** Bytes moved between the program and the device. */
-export interface Moved {
-  uploaded: number;
-  downloaded: number;
-}
 
 /** A part of an array: bytes from `start` to `end - 1`. */
 interface Range {
@@ -26,11 +19,16 @@ export function residentOf(array: LoopData | Resident): LoopData | Resident {
 /**
  * An array that stays on the GPU from one loop to the next, and moves only when the other side has changed it. Between loops the
  * program reads it with {@link read} and changes it with {@link write}.
+ *
+ * Either side may be the only one that is up to date, or both: the host is not while {@link isOnDevice}, and the device is not while
+ * there are {@link bytesToSend}.
  */
 export class Resident<Data extends LoopData = LoopData> {
   readonly #host: Data;
   #workspace: Workspace | null = null;
   #buffer: GPUBuffer | null = null;
+  /** Bytes of the array when its memory on the device was made. */
+  #size = 0;
   /** What the device does not know yet. */
   #unsent: Range;
   /** Whether the device has changed the array since it was last read. */
@@ -48,12 +46,14 @@ export class Resident<Data extends LoopData = LoopData> {
 
   /** The array as loops left it. It is the program's array that was taken over, brought up to date. */
   async read(): Promise<Data> {
+    await settle(this.#host, this, false);
     await rescue([this]);
     return this.#host;
   }
 
   /** Changes elements from `start` on. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
+    await settle(this.#host, this, true);
     await rescue([this]);
     this.#host.set(values, start);
     const bytes = this.#host.BYTES_PER_ELEMENT;
@@ -82,33 +82,48 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#changed;
   }
 
-  /** Whether only another device's copy is up to date. */
+  /** Whether only a copy is up to date that loops on this device cannot use: one on another device, or of another size. */
   isElsewhere(workspace: Workspace): boolean {
-    return this.#changed && this.#workspace !== workspace;
+    return this.#changed && !this.#isHeldBy(workspace);
   }
 
   /** Bytes that {@link upload} would send. */
   bytesToSend(workspace: Workspace): number {
-    return this.#workspace === workspace ? this.#unsent.end - this.#unsent.start : this.#host.byteLength;
+    const { byteLength } = this.#host;
+    return this.#isHeldBy(workspace)
+      ? Math.min(this.#unsent.end - this.#unsent.start, byteLength)
+      : byteLength;
   }
 
-  /** The array's memory on the device, up to date. The device's copy must not be newer on another device. */
+  /** Bytes of the device's copy that are up to date, and have to be sent again when the host changes all of the array. */
+  bytesToKeep(workspace: Workspace): number {
+    return this.#isHeldBy(workspace) ? this.#host.byteLength - this.bytesToSend(workspace) : 0;
+  }
+
+  /** The array's memory on the device, up to date. It must not be {@link isElsewhere}. */
   upload(workspace: Workspace, moved: Moved): GPUBuffer {
-    if (this.#workspace !== workspace || !this.#buffer) {
-      this.#buffer?.destroy();
+    const { buffer, byteOffset, byteLength } = this.#host;
+    if (!this.#buffer || !this.#isHeldBy(workspace)) {
+      this.drop();
       this.#workspace = workspace;
-      this.#buffer = workspace.borrow(padded(this.#host.byteLength));
-      this.#unsent = { start: 0, end: this.#host.byteLength };
+      this.#buffer = workspace.borrow(padded(byteLength));
+      this.#size = byteLength;
+      this.#unsent = { start: 0, end: byteLength };
+      addCopy(this);
     }
     const { start, end } = this.#unsent;
     if (start < end) {
-      const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, this.#host.byteLength)];
-      const { buffer, byteOffset } = this.#host;
+      const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, byteLength)];
       workspace.uploads.write(this.#buffer, from, new Uint8Array(buffer, byteOffset + from, to - from));
       moved.uploaded += end - start;
     }
     this.#unsent = { start: 0, end: 0 };
     return this.#buffer;
+  }
+
+  /** Whether the device has memory for the array as it is now: an array whose memory can grow, or was given away, gets another length. */
+  #isHeldBy(workspace: Workspace): boolean {
+    return this.#workspace === workspace && this.#size === this.#host.byteLength;
   }
 
   /** Says that kernels have written to the device's copy, or are about to. */
@@ -132,6 +147,7 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   #forget(): void {
+    removeCopy(this);
     this.#buffer = null;
     this.#workspace = null;
     this.#changed = false;
@@ -140,26 +156,17 @@ export class Resident<Data extends LoopData = LoopData> {
   /** What to read to bring the array up to date; null when it is. */
   get pending(): PendingDownload | null {
     if (!this.#changed) return null;
-    const { byteLength } = this.#host;
-    const take = (bytes: Uint8Array) => {
+    const bytes = Math.min(this.#host.byteLength, this.#size);
+    const take = (read: Uint8Array) => {
+      const { buffer, byteOffset, byteLength } = this.#host;
+      const taken = Math.min(bytes, byteLength);
       // The memory of an empty array may have been given away.
-      if (byteLength > 0)
-        new Uint8Array(this.#host.buffer, this.#host.byteOffset, byteLength).set(
-          bytes.subarray(0, byteLength),
-        );
+      if (taken > 0) new Uint8Array(buffer, byteOffset, taken).set(read.subarray(0, taken));
       this.#changed = false;
-      return byteLength;
+      return taken;
     };
-    return { workspace: this.#workspace!, buffer: this.#buffer!, bytes: padded(byteLength), take };
+    return { workspace: this.#workspace!, buffer: this.#buffer!, bytes: padded(bytes), take };
   }
-}
-
-interface PendingDownload {
-  readonly workspace: Workspace;
-  readonly buffer: GPUBuffer;
-  readonly bytes: number;
-  /** Takes what was read; gives how many bytes that was. */
-  take(bytes: Uint8Array): number;
 }
 
 /**
@@ -171,30 +178,6 @@ export function resident<Data extends LoopData>(array: Data): Resident<Data> {
   const result = known ?? new Resident(array);
   kept.set(array, result);
   return result;
-}
-
-/** As {@link download}, for arrays that nobody can compute again. */
-export async function rescue(residents: readonly Resident[], moved?: Moved): Promise<void> {
-  try {
-    await download(residents, moved);
-  } catch (error) {
-    throw error instanceof DeviceFailure ? speculationError.lostArrays([], error) : error;
-  }
-}
-
-/** Brings arrays up to date that the device has changed, in one go. */
-export async function download(
-  residents: readonly Resident[],
-  moved: Moved = { uploaded: 0, downloaded: 0 },
-): Promise<void> {
-  const pending = residents.flatMap((resident) => resident.pending ?? []);
-  for (const workspace of new Set(pending.map(({ workspace }) => workspace))) {
-    const downloads = pending.filter((each) => each.workspace === workspace);
-    const read = await readBuffers(workspace, downloads);
-    read((bytes, place) => {
-      moved.downloaded += downloads[place]!.take(bytes);
-    });
-  }
 }
 
 function padded(bytes: number): number {

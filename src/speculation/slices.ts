@@ -7,8 +7,8 @@ export interface Slice {
   readonly next: number;
 }
 
-/** Iterations of the first slice: too few to take long, whatever they do. */
-const firstSlice = 64;
+/** Iterations of the first slice: too few to take long, even where each has loops of its own. */
+const firstSlice = 4;
 
 /**
  * Executes iterations from `from` to `to - 1` on the CPU, in slices of which each is at most twice as long as the one before, for as

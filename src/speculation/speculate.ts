@@ -1,11 +1,13 @@
 import type { Loop } from "../loops/ir.ts";
 import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
 import { DeviceCall } from "./deviceCall.ts";
+import { rescue } from "./downloads.ts";
 import { whyNot } from "./eligibility.ts";
 import type { Engine } from "./execution.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
 import type { PublishedOptions } from "./published.ts";
-import { Resident, rescue, residentOf } from "./resident.ts";
+import { Resident, residentOf } from "./resident.ts";
+import { settle } from "./sharedMemory.ts";
 import { Workspace } from "./workspace.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -117,18 +119,17 @@ async function runSequential(
 ): Promise<Speculated> {
   const start = performance.now();
   const moved = { uploaded: 0, downloaded: 0 };
-  await rescue(
-    Object.values(call.arrays).filter((array) => array instanceof Resident),
-    moved,
-  );
+  for (const { name, role } of call.loop.arrays) {
+    const array = call.arrays[name];
+    const own = array instanceof Resident ? array : null;
+    if (hosts[name]) await settle(hosts[name], own, role !== "read");
+    await rescue(own ? [own] : [], moved);
+    if (role !== "read") own?.hostChanged();
+  }
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };
   const { next, ended } = call.sequential(hosts, inputs, carried, reductions, 0, call.count);
-  for (const { name, role } of call.loop.arrays) {
-    const array = call.arrays[name];
-    if (role !== "read" && array instanceof Resident) array.hostChanged();
-  }
   const statistics: Statistics = {
     engine: "sequential",
     reason,

@@ -9,6 +9,7 @@ const n = 500;
 const order = numbers(n, (i) => (i * 77 + 5) % n);
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.doUnmock("../../src/speculation/costs.ts");
   vi.doUnmock("../../src/speculation/isSmall.ts");
   vi.resetModules();
@@ -48,14 +49,22 @@ it("stays on the CPU for less than a launch takes", async () => {
 });
 
 it("goes on on the GPU where the CPU has turned out to be slower", async () => {
+  let clock = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => clock++);
   const { first } = await execute(free);
-  expect(first).toMatchObject({ engine: "default", committed: n, onCpu: 64 });
+  expect(first).toMatchObject({ engine: "default", committed: n, onCpu: 4 });
 });
 
-it("does not bring arrays home for a trial", async () => {
-  const { first, second } = await execute({ ...free, launch: 0.001 }, n, true);
-  expect(first.bytes.downloaded).toBe(0);
-  expect(second.bytes).toEqual({ uploaded: 0, downloaded: 0 });
+it("leaves kept arrays where they are, on either side", async () => {
+  const onHost = await execute({ ...free, launch: 1000 }, n, true);
+  for (const each of [onHost.first, onHost.second]) {
+    expect(each).toMatchObject({ engine: "sequential", bytes: { uploaded: 0, downloaded: 0 } });
+  }
+  let clock = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => clock++);
+  const { first, second } = await execute(free, n, true);
+  expect(first.bytes).toEqual({ uploaded: 8 * n, downloaded: 0 });
+  expect(second.bytes.downloaded).toBe(0);
 });
 
 it.each([
@@ -91,8 +100,8 @@ it("takes a loop for large by its iterations, or by the elements that inner loop
     "for (let i = 0; i < 9; i++) { for (let k = 0; k < 3; k++) { a[i] = a[i]! + 1; } }",
     "speculate(a)",
   );
-  expect(isSmall(flat, 1000, { a: 2 ** 24 })).toBe(true);
-  expect(isSmall(flat, 2 ** 22, { a: 10 })).toBe(false);
-  expect(isSmall(nested, 1000, { a: 10 })).toBe(true);
-  expect(isSmall(nested, 1000, { a: 2 ** 24 })).toBe(false);
+  expect(isSmall(flat, 1000, { a: 2 ** 24 }, 0)).toBe(true);
+  expect(isSmall(flat, 2 ** 22, { a: 10 }, 0)).toBe(false);
+  expect(isSmall(nested, 1000, { a: 10 }, 0)).toBe(true);
+  expect(isSmall(nested, 1000, { a: 2 ** 24 }, 0)).toBe(false);
 });

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Loop } from "../loops/ir.ts";
+import { CallArrays } from "./callArrays.ts";
+import { Choice } from "./choice.ts";
+import type { Costs } from "./costs.ts";
+import { Resident } from "./resident.ts";
+import type { SpeculateCall } from "./speculate.ts";
+import type { Workspace } from "./workspace.ts";
+
+let costs: Costs;
+
+/** Milliseconds on the clock that everything here looks at. */
+let clock: number;
+beforeEach(() => {
+  clock = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => clock);
+  costs = { launch: 1, uploadedByte: 0.01, downloadedByte: 0.01, compile: 0 };
+});
+afterEach(() => vi.restoreAllMocks());
+
+const count = 1000;
+const bytes = 4 * count;
+
+/** A program whose loop takes so many milliseconds on either side, with an array that stays on the GPU or does not. */
+function program(onCpu: number, onGpu: number, isKept: boolean) {
+  const loop = { arrays: [{ name: "a", role: "tracked" }], body: [] } as unknown as Loop;
+  const a = new Int32Array(count);
+  const workspace = {
+    borrow: () => ({ destroy() {} }),
+    giveBack() {},
+    uploads: { write() {} },
+  } as unknown as Workspace;
+  const given = isKept ? new Resident(a) : a;
+  return async (): Promise<{ cpu: number; time: number }> => {
+    const arrays = new CallArrays({ loop, arrays: { a: given } } as unknown as SpeculateCall);
+    const start = clock;
+    const choice = new Choice(workspace, loop, count, arrays, async () => costs);
+    if (!arrays.areOnHost)
+      vi.spyOn(arrays, "toHost").mockImplementation(async () => {
+        clock += costs.launch + bytes * costs.downloadedByte;
+        Object.defineProperty(arrays, "areOnHost", { value: true });
+        if (given instanceof Resident) given.pending?.take(new Uint8Array(bytes));
+      });
+    const { next } = await choice.tryCpu((from, to) => {
+      arrays.hostChanged();
+      clock += (onCpu * (to - from)) / count;
+      return { next: to, ended: false };
+    });
+    choice.pace();
+    if (next < count) {
+      const before = clock;
+      clock += 4 * costs.launch + (onGpu * (count - next)) / count;
+      clock += arrays.bytesToMove(workspace).toDevice * costs.uploadedByte;
+      if (!isKept) clock += bytes * (costs.uploadedByte + costs.downloadedByte);
+      arrays.toDevice(workspace);
+      choice.observeGpu(count - next, clock - before);
+    }
+    if (!isKept) arrays.giveBack();
+    return { cpu: next, time: clock - start };
+  };
+}
+
+async function executions(run: ReturnType<typeof program>, times: number) {
+  const all = [];
+  for (let n = 0; n < times; n++) all.push(await run());
+  return all;
+}
+
+it("asks no device what it costs for a loop that ends before one answers", async () => {
+  Object.defineProperty(costs, "launch", { get: () => expect.fail("asked") });
+  expect(await program(0.09, 0, false)()).toEqual({ cpu: count, time: expect.closeTo(0.09) });
+});
+
+it("leaves a loop on the CPU that takes less than a launch and the moving", async () => {
+  for (const { cpu, time } of await executions(program(50, 0, false), 40)) {
+    expect(cpu).toBe(count);
+    expect(time).toBeCloseTo(50);
+  }
+});
+
+it("spends no more than a part of the GPU's time on finding out, and little later", async () => {
+  const [gpu, moving] = [2, 2 * bytes * 0.01 + 4];
+  const [first, ...later] = await executions(program(2000, gpu, false), 20);
+  expect(first!.time).toBeLessThan(1.75 * (gpu + moving));
+  for (const { cpu, time } of later) {
+    expect(cpu).toBe(0);
+    expect(time).toBeCloseTo(gpu + moving, 0);
+  }
+});
+
+it("returns to the CPU when the GPU has turned out to be slower, and seldom tries again", async () => {
+  const all = await executions(program(500, 5000, false), 33);
+  expect(all.filter(({ cpu }) => cpu < count).length).toBeLessThanOrEqual(4);
+});
+
+it("leaves kept arrays on the host for a small loop, and on the device for a large one", async () => {
+  for (const { cpu } of await executions(program(3, 0, true), 40)) expect(cpu).toBe(count);
+  const large = await executions(program(300, 1, true), 20);
+  for (const { cpu } of large.slice(2)) expect(cpu).toBe(0);
+});
+
+it.each([
+  ["to the device when the work was worth it", 20, 1],
+  ["to the host when the work was worth it", 3, 30],
+])("moves kept arrays %s", async (_, onCpu, onGpu) => {
+  const run = program(onCpu, onGpu, true);
+  const all = await executions(run, 60);
+  const best = Math.min(onCpu, onGpu + 4);
+  const total = all.reduce((sum, { time }) => sum + time, 0);
+  const moves = 3 * (bytes * 0.02 + 10);
+  expect(total).toBeLessThan(60 * best + moves + 4 * Math.max(onCpu, onGpu));
+  const last = all.slice(-10);
+  for (const { cpu } of last) expect(cpu).toBe(onCpu < onGpu ? count : 0);
+});

@@ -1,0 +1,48 @@
+import { speculationError } from "../diagnostics/speculation.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
+import { readBuffers } from "./readBuffers.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Bytes moved between the program and the device. */
+export interface Moved {
+  uploaded: number;
+  downloaded: number;
+}
+
+/** What has to be read to bring an array up to date. */
+export interface PendingDownload {
+  readonly workspace: Workspace;
+  readonly buffer: GPUBuffer;
+  readonly bytes: number;
+  /** Takes what was read; gives how many bytes that was. */
+  take(bytes: Uint8Array): number;
+}
+
+/** Something that a device may have changed. */
+export interface Downloadable {
+  readonly pending: PendingDownload | null;
+}
+
+/** Brings arrays up to date that the device has changed, in one go. */
+export async function download(
+  arrays: readonly Downloadable[],
+  moved: Moved = { uploaded: 0, downloaded: 0 },
+): Promise<void> {
+  const pending = arrays.flatMap((array) => array.pending ?? []);
+  for (const workspace of new Set(pending.map(({ workspace }) => workspace))) {
+    const downloads = pending.filter((each) => each.workspace === workspace);
+    const read = await readBuffers(workspace, downloads);
+    read((bytes, place) => {
+      moved.downloaded += downloads[place]!.take(bytes);
+    });
+  }
+}
+
+/** As {@link download}, for arrays that nobody can compute again. */
+export async function rescue(arrays: readonly Downloadable[], moved?: Moved): Promise<void> {
+  try {
+    await download(arrays, moved);
+  } catch (error) {
+    throw error instanceof DeviceFailure ? speculationError.lostArrays([], error) : error;
+  }
+}

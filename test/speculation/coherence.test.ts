@@ -1,0 +1,153 @@
+/** Copies of one memory on the host and on devices, through any views: a program sees what it would without any device. */
+import fc from "fast-check";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type * as SharedMemory from "../../src/speculation/sharedMemory.ts";
+import { testDevices } from "../testDevices.ts";
+import { numbers } from "./sourceLoops.ts";
+
+const devices = testDevices();
+const size = 48;
+/** Views of one memory: the first three overlap. */
+const views = [
+  [0, 20],
+  [12, 36],
+  [16, 20],
+  [36, 48],
+] as const;
+
+const view = fc.nat(views.length - 1);
+const operation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      what: fc.constant("loop" as const),
+      target: view,
+      source: view,
+      where: fc.constantFrom("never" as const, "measured" as const, "sequential" as const),
+      device: fc.nat(1),
+    }),
+  },
+  fc.record({
+    what: fc.constantFrom("keep" as const, "read" as const, "write" as const, "release" as const),
+    target: view,
+  }),
+);
+
+/** Does random things to the memory, on devices and on the host alone, and expects the same of both. */
+async function search(numRuns: number): Promise<void> {
+  const { loopFrom } = await import("./sourceLoops.ts");
+  const { sequentialLoop } = await import("../../src/loops/sequential.ts");
+  const { speculate } = await import("../../src/speculation/speculate.ts");
+  const { resident } = await import("../../src/speculation/resident.ts");
+  const loop = loopFrom(
+    "a: Int32Array, b: Int32Array, n: number",
+    "for (let i = 0; i < n; i++) { a[i] = (Math.imul(a[i]!, 3) + b[i]!) | 0; }",
+    "speculate(a)",
+  );
+  const sequential = sequentialLoop(loop);
+  const both = [await devices.newDevice(), await devices.newDevice()] as const;
+  const viewsOf = (memory: Int32Array<ArrayBuffer>) => views.map(([from, to]) => memory.subarray(from, to));
+  const property = fc.asyncProperty(
+    fc.subarray([0, 1, 2, 3]),
+    fc.array(operation, { maxLength: 16 }),
+    async (first, operations) => {
+      const [memory, model] = [numbers(size, (i) => i), numbers(size, (i) => i)];
+      const [real, expected] = [viewsOf(memory), viewsOf(model)];
+      const kept = new Map(first.map((place) => [place, resident(real[place]!)]));
+      try {
+        for (const [turn, each] of operations.entries()) {
+          const own = kept.get(each.target);
+          switch (each.what) {
+            case "loop": {
+              const [a, b] = [expected[each.target]!, expected[each.source]!];
+              const count = Math.min(a.length, b.length);
+              const rest = { first: 0, step: 1, count, inputs: {}, carried: {}, reductions: {} };
+              sequential({ a, b }, { $first: 0, $step: 1 }, {}, {}, 0, count);
+              const arrays = { a: real[each.target]!, b: real[each.source]! };
+              const how = each.where === "sequential" ? { engine: each.where } : { fallback: each.where };
+              await speculate({ loop, sequential, arrays, ...rest }, { device: both[each.device]!, ...how });
+              break;
+            }
+            case "keep":
+              kept.set(each.target, resident(real[each.target]!));
+              break;
+            case "read":
+              expect(await own?.read()).toEqual(own && expected[each.target]);
+              break;
+            case "write":
+              await own?.write([turn, -turn], 2);
+              if (own) expected[each.target]!.set([turn, -turn], 2);
+              break;
+            case "release":
+              await own?.read();
+              own?.release();
+              kept.delete(each.target);
+          }
+        }
+        for (const own of kept.values()) await own.read();
+        expect(memory).toEqual(model);
+      } finally {
+        for (const own of kept.values()) own.release();
+      }
+    },
+  );
+  await fc.assert(property, { numRuns, seed: 11 });
+}
+
+describe("views of one memory", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/speculation/sharedMemory.ts");
+    vi.resetModules();
+  });
+
+  it("are coherent, whatever a program does with them", () => search(100), 60_000);
+
+  it("are not where copies are left alone", async () => {
+    vi.resetModules();
+    vi.doMock("../../src/speculation/sharedMemory.ts", async (load) => ({
+      ...(await load<typeof SharedMemory>()),
+      settle: async () => {},
+    }));
+    await expect(search(100)).rejects.toThrow("Property failed");
+  }, 60_000);
+});
+
+describe("an array whose memory grows or shrinks between loops", () => {
+  it.each([
+    ["grows", 64],
+    ["shrinks", 16],
+  ])("%s on the device too", async (_, bytes) => {
+    const { loopFrom } = await import("./sourceLoops.ts");
+    const { sequentialLoop } = await import("../../src/loops/sequential.ts");
+    const { speculate } = await import("../../src/speculation/speculate.ts");
+    const { resident } = await import("../../src/speculation/resident.ts");
+    const device = await devices.newDevice();
+    const loop = loopFrom(
+      "a: Int32Array",
+      "for (let i = 0; i < a.length; i++) { a[i] = (Math.imul(a[i]!, 3) + i) | 0; }",
+      "speculate(a)",
+    );
+    const sequential = sequentialLoop(loop);
+    const growing = () => {
+      const memory = new (
+        ArrayBuffer as unknown as new (
+          size: number,
+          options: object,
+        ) => ArrayBuffer & { resize(size: number): void }
+      )(32, { maxByteLength: 64 });
+      return { memory, a: new Int32Array(memory).fill(7) };
+    };
+    const [one, other] = [growing(), growing()];
+    const kept = resident(one.a);
+    const run = async () => {
+      const rest = { first: 0, step: 1, count: one.a.length, inputs: {}, carried: {}, reductions: {} };
+      await speculate({ loop, sequential, arrays: { a: one.a }, ...rest }, { device, fallback: "never" });
+      sequential({ a: other.a }, { $first: 0, $step: 1 }, {}, {}, 0, other.a.length);
+    };
+    await run();
+    for (const { memory } of [one, other]) memory.resize(bytes);
+    await run();
+    expect(await kept.read()).toEqual(other.a);
+    kept.release();
+  });
+});
