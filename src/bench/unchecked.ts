@@ -1,3 +1,4 @@
+import { specialize } from "../loops/analysis/specialize.ts";
 import type { Loop } from "../loops/ir.ts";
 import { type Effects, emitBody } from "../loops/kernels/body.ts";
 import {
@@ -57,7 +58,8 @@ function uncheckedKernel(loop: Loop): Kernel {
  */
 export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
   const { device } = workspace;
-  const { loop, buffers, lengths, inputs, first, step, count } = execution;
+  const { buffers, lengths, inputs, first, step, count } = execution;
+  const loop = specialize(execution.loop, execution);
   const [compiled] = await workspace.compile(loop, [uncheckedKernel(loop)]);
   const parameters = parametersOf(loop, []);
   const { UNIFORM, COPY_DST } = GPUBufferUsage;

@@ -87,6 +87,8 @@ export type Expression =
       readonly array: string;
       readonly index: Expression;
       readonly span: Span;
+      /** The element is known to exist. */
+      readonly inside?: true;
     }
   | {
       readonly kind: "unary";
@@ -193,6 +195,8 @@ export type Statement =
       readonly index: Expression;
       readonly value: Expression;
       readonly span: Span;
+      /** The element is known to exist. */
+      readonly inside?: true;
     }
   | { readonly kind: "reduce"; readonly name: string; readonly value: Expression }
   | {

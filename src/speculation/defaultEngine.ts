@@ -1,3 +1,4 @@
+import { specialize } from "../loops/analysis/specialize.ts";
 import { markedElements } from "../loops/kernels/marks.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
 import { type Experience, recall, remember } from "./experience.ts";
@@ -47,9 +48,9 @@ class DefaultExecution {
 
   constructor(workspace: Workspace, execution: Execution, timer: PhaseTimer | null, pace: Pace | null) {
     this.#workspace = workspace;
-    this.#execution = execution;
-    this.#before = recall(execution.loop);
-    this.#progress = new Progress(execution, timer, pace, this.#before);
+    this.#execution = { ...execution, loop: specialize(execution.loop, execution) };
+    this.#before = recall(this.#execution.loop);
+    this.#progress = new Progress(this.#execution, timer, pace, this.#before);
   }
 
   async run(plan?: PlanName): Promise<EngineOutcome> {

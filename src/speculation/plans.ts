@@ -6,6 +6,7 @@ import type { Kernel } from "../loops/kernels/kernel.ts";
 import { type LogSize, logBytes, loggedKernels } from "../loops/kernels/logged.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
 import { schedulingKernels } from "../loops/kernels/scheduling.ts";
+import { mayReport } from "../loops/kernels/walk.ts";
 
 /** The phases of a round, by which times are told. The default engine has no recovery: what is not committed is in the next round again. */
 export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
@@ -48,6 +49,7 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
   const compute = (kernel: Kernel): Phase => ({ kernel, phase: "computation", isSingle: false });
   const commit = (kernel: Kernel): Phase => ({ kernel, phase: "commit", isSingle: false });
   const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
+  const ifNeeded = (phase: Phase) => (hasMarks(loop) || mayReport(loop) ? [phase] : []);
   switch (name) {
     case "claimed":
       return {
@@ -66,7 +68,7 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
       return {
         name,
         phases: [
-          check(kernels.mark),
+          ...ifNeeded(check(kernels.mark)),
           ...ifMarked(check(kernels.check)),
           schedule(kernels.scheduleInPlace),
           compute(kernels.execute),

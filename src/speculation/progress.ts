@@ -1,5 +1,5 @@
 import { longestWindow } from "../loops/kernels/control.ts";
-import { hasInnerLoops } from "../loops/kernels/walk.ts";
+import { takesLong } from "../loops/kernels/walk.ts";
 import type { Part } from "./execution.ts";
 import type { Experience } from "./experience.ts";
 import type { Pace } from "./pace.ts";
@@ -33,9 +33,9 @@ export class Progress {
   readonly pace: Pace | null;
 
   constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
-    // An iteration without loops takes no time worth mentioning; other data may have longer ones than before.
+    // Other data may have longer ones than before.
     const tried = before?.longest ?? firstWindow;
-    this.longest = hasInnerLoops(loop) ? Math.min(tried, longestUntried) : longestWindow;
+    this.longest = takesLong(loop) ? Math.min(tried, longestUntried) : longestWindow;
     this.window = before?.window ?? firstWindow;
     this.timer = timer;
     this.pace = pace;

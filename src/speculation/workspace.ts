@@ -1,6 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
-import { hasInnerLoops } from "../loops/kernels/walk.ts";
+import { takesLong } from "../loops/kernels/walk.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import { Uploads } from "./uploads.ts";
 
@@ -57,7 +57,7 @@ export class Workspace {
     const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.device.limits;
     const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
     // A hardened device doubles them.
-    return Math.min(hasInnerLoops(loop) ? 64 : 256, "belay" in this.device ? most / 2 : most);
+    return Math.min(takesLong(loop) ? 64 : 256, "belay" in this.device ? most / 2 : most);
   }
 
   get isLost(): boolean {

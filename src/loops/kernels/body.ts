@@ -1,6 +1,6 @@
 import type { Loop, LoopArray, NumberType, Reduction } from "../ir.ts";
 import { emitLiteral } from "./expressions.ts";
-import { emitGet, emitPut } from "./memory.ts";
+import { emitGet, emitPut, emitTake } from "./memory.ts";
 import { wgslName } from "./names.ts";
 import { StatementWriter } from "./statements.ts";
 
@@ -71,11 +71,15 @@ function emitAccessors(array: LoopArray, effects: Effects, iterate: string): str
   const name = wgslName(array.name);
   const types: NumberType[] = ["i32", "u32", "f32"];
   const got = types.filter((type) => iterate.includes(`get_${name}_${type}(`));
+  const taken = types.filter((type) => iterate.includes(`take_${name}_${type}(`));
   const put = types.filter((type) => iterate.includes(`put_${name}_${type}(`));
   return [
-    ...(got.length > 0 ? [`fn load_${name}(element: u32) -> u32 {\n${effects.load(array)}\n}`] : []),
+    ...(got.length + taken.length > 0
+      ? [`fn load_${name}(element: u32) -> u32 {\n${effects.load(array)}\n}`]
+      : []),
     ...(put.length > 0 ? [`fn store_${name}(element: u32, bits: u32) {\n${effects.store(array)}\n}`] : []),
     ...got.map((type) => emitGet(array, type)),
+    ...taken.map((type) => emitTake(array, type)),
     ...put.map((type) => emitPut(array, type)),
   ];
 }

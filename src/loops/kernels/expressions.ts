@@ -30,7 +30,8 @@ export function emitExpression(expression: Expression, target: Target): string {
       return `i32(params.length_${wgslName(expression.array)})`;
     case "load": {
       const element = elementOf(expression.index, emit(expression.index));
-      return `get_${wgslName(expression.array)}_${expression.type}(${element})`;
+      const get = expression.inside ? "take" : "get";
+      return `${get}_${wgslName(expression.array)}_${expression.type}(${element})`;
     }
     case "unary": {
       const operand = emitOpaque(expression.operand, target);

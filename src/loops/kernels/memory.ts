@@ -80,6 +80,15 @@ export function emitGet(array: LoopArray, type: NumberType): string {
 }`;
 }
 
+/** `fn take_a_i32(element: u32) -> i32`: the same for an element that exists. */
+export function emitTake(array: LoopArray, type: NumberType): string {
+  const name = wgslName(array.name);
+  const loaded = valueType(array.element);
+  return `fn take_${name}_${type}(element: u32) -> ${type} {
+  return ${convert(loaded, type, fromBits(loaded, `load_${name}(element)`))};
+}`;
+}
+
 /**
  * `fn put_a_i32(element: u32, value: i32)`: converts as the typed array does and stores through the engine's `store_a`. JavaScript
  * ignores a store to an element that the array does not have.

@@ -1,6 +1,7 @@
 import type { NumberType, Statement, ValueType } from "../ir.ts";
 import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
 import { toBits, wgslName } from "./names.ts";
+import { endsSoon } from "./walk.ts";
 
 /** What statements need to know of the loop around them. */
 export interface Surroundings {
@@ -21,6 +22,8 @@ export class StatementWriter implements Target {
   /** Types of the locals in scope, so that what is assigned has the type of its variable. */
   readonly #locals: Map<string, ValueType>[] = [new Map()];
   #temporaries = 0;
+  /** Whether the loop around the current place ends soon, whatever the data. */
+  #isShort = false;
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
@@ -104,13 +107,18 @@ export class StatementWriter implements Target {
     }
   }
 
-  #loop({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
+  #loop(statement: Extract<Statement, { kind: "loop" }>): void {
+    const { label, body, update } = statement;
+    const wasShort = this.#isShort;
+    this.#isShort ||= endsSoon(statement);
     const jumped = jumpsThrough(body, label);
     if (jumped) this.line(`var leave_${wgslName(label)} = 0u;`);
     this.line("loop {");
-    // A loop may never end on data that is not the sequential loop's.
-    this.line("if (fuel == 0u) { escape(ESCAPE_FUEL); return; }");
-    this.line("fuel -= 1u;");
+    if (!this.#isShort) {
+      // A loop may never end on data that is not the sequential loop's.
+      this.line("if (fuel == 0u) { escape(ESCAPE_FUEL); return; }");
+      this.line("fuel -= 1u;");
+    }
     this.#loops.push({ label, jumped });
     this.block(body);
     if (update.length > 0) {
@@ -119,6 +127,7 @@ export class StatementWriter implements Target {
       this.line("}");
     }
     this.#loops.pop();
+    this.#isShort = wasShort;
     this.line("}");
     this.#passOn();
   }

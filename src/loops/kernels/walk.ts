@@ -81,6 +81,37 @@ export function* withOperands(expression: Expression): Generator<Expression> {
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }
 
+/** How many turns the loops in these statements take together at most; infinite where nothing bounds them. */
+function turnsOf(statements: readonly Statement[]): number {
+  return statements.reduce((sum, statement) => {
+    const inside = blocksOf(statement).reduce((turns, block) => turns + turnsOf(block), 0);
+    return sum + (statement.kind === "loop" ? (statement.most ?? Infinity) * (1 + inside) : inside);
+  }, 0);
+}
+
+/** Turns that an inner loop, with those inside it, may take uncounted. */
+const mostTurns = 2 ** 13;
+
+/** Whether an inner loop ends soon, whatever the data. */
+export function endsSoon(statement: Statement): boolean {
+  return turnsOf([statement]) <= mostTurns;
+}
+
+/** Whether an iteration may be one for the CPU, or end the loop. */
+export function mayReport(loop: Loop): boolean {
+  const statements = [...everyStatement(loop.body)];
+  return (
+    statements.some(
+      (statement) => statement.kind === "endLoop" || (statement.kind === "loop" && !endsSoon(statement)),
+    ) || [...everyExpression(loop)].some((expression) => expression.kind === "load" && !expression.inside)
+  );
+}
+
+/** Whether an iteration may take time worth mentioning. */
+export function takesLong({ body }: Loop): boolean {
+  return turnsOf(body) > 64;
+}
+
 /** Whether an iteration has loops of its own, so that nothing says how long it takes. */
 export function hasInnerLoops({ body }: Loop): boolean {
   return [...everyStatement(body)].some(({ kind }) => kind === "loop");

@@ -1,0 +1,101 @@
+/** Intervals of the 32-bit integers that expressions give, as far as numbers tell that are known when a loop starts. */
+import type { Expression, NumberType } from "../ir.ts";
+
+/** The integers from `low` to `high`, both included. */
+export interface Range {
+  readonly low: number;
+  readonly high: number;
+}
+
+type Binary = Extract<Expression, { kind: "binary" }>;
+
+export const rangeOf = (low: number, high: number): Range => ({ low, high });
+const point = (value: number) => rangeOf(value, value);
+
+/** All values of a type; those of `f32` are no integers. */
+export function allOf(type: Expression["type"]): Range | null {
+  if (type === "i32") return rangeOf(-(2 ** 31), 2 ** 31 - 1);
+  return type === "u32" ? rangeOf(0, 2 ** 32 - 1) : null;
+}
+
+/** The range as values of a type: what leaves the type wraps, and may be anything then. */
+export function asType(type: Expression["type"], range: Range | null): Range | null {
+  const all = allOf(type);
+  return range && all && range.low >= all.low && range.high <= all.high ? range : all;
+}
+
+export function hull(one: Range | null, other: Range | null): Range | null {
+  return one && other && rangeOf(Math.min(one.low, other.low), Math.max(one.high, other.high));
+}
+
+/** What `min` and `max`, and sums and products that may wrap, give. */
+export function combined(name: "+" | "-" | "*" | "min" | "max", one: Range, other: Range): Range {
+  const apply = { "+": add, "-": subtract, "*": multiply, min: Math.min, max: Math.max }[name];
+  const ends = [one.low, one.high].flatMap((a) => [other.low, other.high].map((b) => apply(a, b)));
+  return rangeOf(Math.min(...ends), Math.max(...ends));
+}
+
+const add = (a: number, b: number) => a + b;
+const subtract = (a: number, b: number) => a - b;
+const multiply = (a: number, b: number) => a * b;
+
+/** The range of an operation on integers before it wraps; null where that is not looked at. */
+export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Range): Range | null {
+  const arePositive = left.low >= 0 && right.low >= 0;
+  switch (operator) {
+    case "+":
+    case "-":
+      return combined(operator, left, right);
+    case "*": {
+      const product = combined("*", left, right);
+      // Larger ones are not exact.
+      return Math.max(-product.low, product.high) <= Number.MAX_SAFE_INTEGER ? product : null;
+    }
+    case "/":
+      return left.low >= 0 && right.low > 0
+        ? rangeOf(Math.floor(left.low / right.high), Math.floor(left.high / right.low))
+        : null;
+    case "%":
+      return left.low >= 0 && right.low > 0 ? rangeOf(0, Math.min(left.high, right.high - 1)) : null;
+    case "&": {
+      if (left.low < 0 && right.low < 0) return null;
+      const highs = [left, right].flatMap(({ low, high }) => (low >= 0 ? [high] : []));
+      const high = Math.min(...highs);
+      // As an i32 it may have a sign bit from 2^31 on.
+      return type === "i32" && high >= 2 ** 31 ? null : rangeOf(0, high);
+    }
+    case "|":
+    case "^":
+      return arePositive
+        ? rangeOf(0, 2 ** Math.ceil(Math.log2(Math.max(left.high, right.high) + 1)) - 1)
+        : null;
+    case "<<":
+      return right.low === right.high && right.low >= 0 && right.low < 32
+        ? combined("*", left, point(2 ** right.low))
+        : null;
+    case ">>":
+    case ">>>":
+      return left.low >= 0 && left.high < 2 ** 31 && right.low >= 0 && right.high < 32
+        ? rangeOf(Math.floor(left.low / 2 ** right.high), Math.floor(left.high / 2 ** right.low))
+        : null;
+    default:
+      return null;
+  }
+}
+
+/** What elements of an array can be. */
+export function rangeOfElements(element: string): Range | null {
+  switch (element) {
+    case "i8":
+      return rangeOf(-128, 127);
+    case "u8":
+    case "u8c":
+      return rangeOf(0, 255);
+    case "i16":
+      return rangeOf(-32768, 32767);
+    case "u16":
+      return rangeOf(0, 65535);
+    default:
+      return allOf(element as NumberType);
+  }
+}
