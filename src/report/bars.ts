@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import type { BarsSection } from "./report.ts";
+import type { Bar, BarsSection } from "./report.ts";
 
 /** Height of one bar, and of the gap between groups, in pixels. */
 const barHeight = 16;
@@ -15,10 +15,13 @@ export interface Drawing {
 }
 
 /** Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n` variables. */
-export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
+export function drawBars({ title, axis, series, bars, stacked, reference }: BarsSection): Drawing {
   const groups = [...new Set(bars.map(({ group }) => group))];
   const longest = Math.max(...groups.map((group) => group.length));
-  const groupHeight = series.length * barHeight + groupGap;
+  const groupHeight = (stacked ? 1 : series.length) * barHeight + groupGap;
+  const drawn = stacked ? oneBehindTheOther(bars) : bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
+  // Parts of one bar share its place.
+  const y = stacked ? "group" : "series";
   const [width, height] = [840, groups.length * groupHeight + 56];
   const svg = Plot.plot({
     // A fresh document, because there is no browser here.
@@ -40,15 +43,15 @@ export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
       zero: true,
       ticks: 5,
     },
-    y: { axis: null, domain: series, padding: 0.1 },
+    y: stacked ? { axis: null } : { axis: null, domain: series, padding: 0.1 },
     fy: { label: null, domain: groups, padding: groupGap / groupHeight },
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
       Plot.axisFy({ anchor: "left", fontSize: 13 }),
-      Plot.barX(bars, { x: "value", y: "series", fy: "group", fill: "series", rx2: 3 }),
-      Plot.text(bars, {
-        x: "value",
-        y: "series",
+      Plot.barX(drawn, { x1: "from", x2: "to", y, fy: "group", fill: "series", ...(!stacked && { rx2: 3 }) }),
+      Plot.text(drawn, {
+        x: "to",
+        y,
         fy: "group",
         text: "label",
         textAnchor: "start",
@@ -56,8 +59,20 @@ export function drawBars({ title, axis, series, bars }: BarsSection): Drawing {
         fontSize: 11,
       }),
       Plot.ruleX([0]),
+      ...(reference === undefined ? [] : [Plot.ruleX([reference], { strokeDasharray: "3 3" })]),
     ],
   });
   svg.setAttribute("role", "img");
   return { markup: svg.outerHTML, width, height };
+}
+
+/** Bars, each of which begins where the one of its group before it ends. */
+function oneBehindTheOther(bars: readonly Bar[]): (Bar & { readonly from: number; readonly to: number })[] {
+  const ends = new Map<string, number>();
+  return bars.map((bar) => {
+    const from = ends.get(bar.group) ?? 0;
+    const to = from + bar.value;
+    ends.set(bar.group, to);
+    return { ...bar, from, to };
+  });
 }

@@ -54,13 +54,17 @@ export interface BarsSection extends SectionBase {
   /** In drawing order; the first one is the reference. */
   readonly series: readonly string[];
   readonly bars: readonly Bar[];
+  /** The bars of a group are parts of one bar, one behind the other. */
+  readonly stacked?: true;
+  /** A value to hold the bars against, drawn as a line. */
+  readonly reference?: number;
 }
 
 export interface Bar {
   readonly group: string;
   readonly series: string;
   readonly value: number;
-  /** Written at the end of the bar. */
+  /** Written at the end of the bar; may be empty. */
   readonly label: string;
 }
 
