@@ -7,7 +7,8 @@ import { type Measurement, measurements, measureRmt, type RmtResult } from "../b
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
-import { describeRmt, summaryTable } from "./benchRmtReport.ts";
+import { describeRmt } from "./benchRmtReport.ts";
+import { summaryTable } from "./benchRmtTables.ts";
 import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
 import { CommandFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -21,6 +22,8 @@ export interface RmtRun extends RmtResult, MeasuredOn {
   readonly runs: number;
   readonly measure: readonly Measurement[];
   readonly flavors: readonly Flavor[];
+  /** What measured this: several commands where a run went on with an earlier one. */
+  readonly commands: readonly string[];
 }
 
 interface Flags extends OutputFlags {
@@ -55,7 +58,9 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
       20,
     )
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
-    .option("--measure <what>", `some of ${measurements.join(", ")}`, measurementsFrom, [...measurements])
+    .option("--measure <what>", `some of ${measurements.join(", ")}, or none`, measurementsFrom, [
+      ...measurements,
+    ])
     .option("--flavors <flavors>", `some of ${flavors.join(", ")}`, flavorsFrom, [...flavors])
     .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
     .option("--time-limit <seconds>", "begin no further step after this time; --resume goes on", count)
@@ -82,6 +87,7 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
     ...result,
     ...measuredOn(opened.choice),
     ...{ size, runs, measure, flavors },
+    commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
   const programs = chosen.map(({ name, small }) => ({
@@ -104,6 +110,15 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
       }),
     ),
   );
+}
+
+function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): string {
+  const words = [
+    `belay bench rmt --size ${size} --runs ${runs} --measure ${measure.join(",") || "none"} --flavors ${flavors.join(",")}`,
+    ...(only ? [`--only ${only.join(",")}`] : []),
+    ...(faultFree > 0 ? [`--fault-free ${faultFree}`] : []),
+  ];
+  return words.join(" ");
 }
 
 /** What --resume goes on with. */
@@ -138,4 +153,4 @@ const programsFrom = (text: string) =>
     catalog.map(({ name }) => name),
   );
 const flavorsFrom = (text: string) => namesFrom(text, flavors);
-const measurementsFrom = (text: string) => namesFrom(text, measurements);
+const measurementsFrom = (text: string) => (text === "none" ? [] : namesFrom(text, measurements));

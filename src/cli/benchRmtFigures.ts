@@ -1,22 +1,23 @@
 /** The figures of the paper on redundant multithreading, as sections of a report. */
-import { type Configuration, type Flavor, flavors, usualOf } from "../bench/configurations.ts";
-import type { Overhead } from "../bench/overhead.ts";
+import { type Configuration, flavors } from "../bench/configurations.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Bar, BarsSection, Cell, Section } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
+import { bestCovering, measured, usual } from "./benchRmtBest.ts";
 import { milliseconds, rate, ratio, share } from "./quantities.ts";
 import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 const checks: readonly Check[] = ["store", "signature"];
 const compared = (check: Check) => `compared ${check === "store" ? "before each store" : "by signature"}`;
+const overUnprotected = "protected / unprotected time";
 
 /** Every figure for which something was measured, in the paper's order. */
 export function figures(run: RmtRun): Section[] {
   return [
     ...checks.flatMap((check) => flavorSection(run, check)),
     ...rooflineSections(run),
-    ...checks.flatMap((check) => componentsSection(run, check)),
+    ...checks.flatMap((check) => componentsSections(run, check)),
     ...powerSections(run),
     ...placeSections(run),
   ];
@@ -24,15 +25,169 @@ export function figures(run: RmtRun): Section[] {
 
 /** Figures 2 and 6. */
 function flavorSection({ programs }: RmtRun, check: Check): BarsSection[] {
+  const lead =
+    check === "store"
+      ? "As published: what a replica stores is compared before it leaves. Inter-Group replicas wait for each other."
+      : "Each replica hashes all that it stores, and the hashes are compared once. Inter-Group replicas never wait.";
   return barsSection({
     title: `Overhead, ${compared(check)} (figures 2 and 6)`,
-    lead: "Replicas are adjacent invocations and exchange registers where the device has subgroups. Inter-Group replicas are workgroups.",
-    axis: "protected / unprotected time",
+    lead: `${lead} Intra-Group replicas are neighbours, which exchange registers where the device has subgroups; Inter-Group replicas are workgroups.`,
+    axis: overUnprotected,
     series: flavors,
+    reference: 1,
     bars: programs.flatMap((program) =>
       flavors.map((flavor) => barOf(program.name, flavor, usual(program, flavor, check)?.ratio)),
     ),
   });
+}
+
+/** Figure 3. */
+function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
+  if (!ceilings) return [];
+  const known = programs.flatMap(({ roofline, ...program }) => (roofline ? [{ ...program, roofline }] : []));
+  const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
+  return [
+    ...barsSection({
+      title: "How far memory and arithmetic bound each program (figure 3)",
+      lead: "Parts of the unprotected time. Memory: what the least bytes of the program take at the measured rate of a copy. Without memory: what it takes with the indices of its buffers wrapped around to a MiB each, so that the cache holds them; an upper bound of its arithmetic, as it still loads and stores. Where the second is long, redundant work has nothing to hide behind.",
+      axis: "part of the unprotected time",
+      series: ["memory", "without memory"],
+      reference: 1,
+      bars: known.flatMap(({ name, roofline: { memoryTime, computeTime, time } }) => [
+        barOf(name, "memory", memoryTime / time, percent(memoryTime / time)),
+        barOf(name, "without memory", computeTime / time, percent(computeTime / time)),
+      ]),
+    }),
+    ...tableSection(
+      {
+        title: "Memory and arithmetic (figure 3)",
+        lead: "What the program has to do at least, counted by hand, over its measured time, against the device's measured ceilings. Programs of integers have no ceiling to be held against but that of memory.",
+      },
+      columnsOf(
+        ["Program"],
+        [
+          "Unprotected",
+          "Bytes",
+          "of a copy",
+          "Operations",
+          "of the best",
+          "Memory",
+          "Without memory",
+          "Limit",
+        ],
+      ),
+      known.map(({ name, roofline }): Cell[] => {
+        const { time, bytesPerSecond, flopsPerSecond, memoryTime, computeTime, limit } = roofline;
+        const floats = flopsPerSecond > 0;
+        return [
+          { text: name },
+          { text: milliseconds(time) },
+          { text: rate(bytesPerSecond, "B/s") },
+          { text: share(bytesPerSecond, ceilings.memory) },
+          { text: floats ? rate(flopsPerSecond, "FLOP/s") : "integers" },
+          { text: floats ? share(flopsPerSecond, ceilings.flops) : "" },
+          { text: milliseconds(memoryTime) },
+          { text: milliseconds(computeTime) },
+          { text: ratio(limit) },
+        ];
+      }),
+    ),
+    ...barsSection({
+      title: "The limit of full replication, and the best that was measured",
+      lead: "The limit: the longer of twice the time without memory, and the memory traffic's. A program can stay below it where the lanes of a subgroup share what they load, or where latency bounds it. Best: of all configurations that cover arithmetic, registers and workgroup memory.",
+      axis: overUnprotected,
+      series: ["limit", "measured best"],
+      reference: 1,
+      bars: known.flatMap((program) => [
+        barOf(program.name, "limit", program.roofline.limit),
+        barOf(program.name, "measured best", bestCovering(program)?.ratio),
+      ]),
+    }),
+  ];
+}
+
+const parts = ["doubled workgroups", "redundant computation", "communication"] as const;
+
+/** Figures 4 and 7. */
+function componentsSections({ programs }: RmtRun, check: Check): Section[] {
+  const known = programs.flatMap((program) =>
+    program.components.flatMap(({ redundancy, reserved, computed }) => {
+      const all = usual(program, redundancy, check)?.ratio;
+      if (all === undefined) return [];
+      const steps = [1, reserved, computed, all];
+      const added = parts.map((_, i) => {
+        const [before, after] = [steps[i]!, steps[i + 1]!];
+        return before === null || after === null ? null : after - before;
+      });
+      return [{ name: `${program.name}, ${redundancy}`, added, all }];
+    }),
+  );
+  const last = (added: readonly (number | null)[]) =>
+    added.findLastIndex((each) => each !== null && each > 0);
+  return [
+    ...barsSection({
+      title: `Components, ${compared(check)} (figures 4 and 7)`,
+      lead: "What each step adds, in parts of the unprotected time: workgroups, or grids, are doubled but the second half only holds its resources; then it computes, and nothing is compared; then everything. What a step saves is not drawn; the table has it.",
+      axis: "added time / unprotected time",
+      series: parts,
+      stacked: true,
+      bars: known.flatMap(({ name, added, all }) =>
+        parts.map((part, i) => {
+          const value = added[i];
+          if (value == null) return undefined;
+          const label = i === last(added) ? ratio(all) : "";
+          return { group: name, series: part, value: Math.max(0, value), label };
+        }),
+      ),
+    }),
+    ...tableSection(
+      { title: `Components, ${compared(check)}, in figures` },
+      columnsOf(["Program"], ["Doubled workgroups", "Redundant computation", "Communication", "In all"]),
+      known.map(({ name, added, all }): Cell[] => [
+        { text: name },
+        ...added.map((each) => ({ text: signed(each) })),
+        { text: ratio(all) },
+      ]),
+    ),
+  ];
+}
+
+/** Figure 5. */
+function powerSections({ programs, powerSource }: RmtRun): Section[] {
+  const series = ["none", ...flavors] as const;
+  const known = programs.filter(({ power }) => power.length > 0);
+  const readings = known.flatMap(({ power }) => power.map((each) => each.readings));
+  const about = `Each program runs again and again, compared by signature, with no pause between runs; ${powerSource} is read as fast as it answers, ${Math.min(...readings)} readings or more each. The driver may renew its reading less often.`;
+  return [
+    ...(["average", "peak"] as const).flatMap((kind) =>
+      barsSection({
+        title: `${kind === "average" ? "Average" : "Peak"} power (figure 5)`,
+        lead: about,
+        axis: "watts",
+        series,
+        bars: known.flatMap(({ name, power }) =>
+          power.map((each) => barOf(name, each.redundancy, each[kind], each[kind].toFixed(0))),
+        ),
+      }),
+    ),
+    ...tableSection(
+      {
+        title: "Energy of a run",
+        lead: "Average power times the time of a run, the restoring of inputs included; in parentheses how many times the unprotected program's.",
+      },
+      columnsOf(["Program"], series),
+      known.map(({ name, power }): Cell[] => {
+        const plain = power.find(({ redundancy }) => redundancy === "none");
+        return [
+          { text: name },
+          ...series.map((flavor) => {
+            const found = power.find(({ redundancy }) => redundancy === flavor);
+            return { text: found ? `${joules(found.energy)}${over(found.energy, plain?.energy)}` : "" };
+          }),
+        ];
+      }),
+    ),
+  ];
 }
 
 /** Figure 9, and where and when the replicas run, which the paper did not vary. */
@@ -66,126 +221,27 @@ interface Places {
 }
 
 function placeSection({ programs }: RmtRun, { title, check, places }: Places): BarsSection[] {
+  const ratioIn = (
+    program: ProgramResult,
+    { channel, pairing }: Pick<Configuration, "channel" | "pairing">,
+  ) =>
+    measured(program).find(
+      (each) =>
+        each.redundancy === "intra+lds" &&
+        each.check === check &&
+        each.channel === channel &&
+        each.pairing === pairing,
+    )?.ratio;
   return barsSection({
     title,
-    lead: `Intra-Group+LDS, ${compared(check)}.`,
-    axis: "protected / unprotected time",
+    lead: `Intra-Group+LDS, ${compared(check)}. What is missing, the device or the kernel does not allow.`,
+    axis: overUnprotected,
     series: Object.keys(places),
+    reference: 1,
     bars: programs.flatMap((program) =>
-      Object.entries(places).map(([name, { channel, pairing }]) => {
-        const found = measured(program).find(
-          (each) =>
-            each.redundancy === "intra+lds" &&
-            each.check === check &&
-            each.channel === channel &&
-            each.pairing === pairing,
-        );
-        return barOf(program.name, name, found?.ratio);
-      }),
+      Object.entries(places).map(([name, place]) => barOf(program.name, name, ratioIn(program, place))),
     ),
   });
-}
-
-/** Figure 3. */
-function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
-  if (!ceilings) return [];
-  const known = programs.flatMap(({ roofline, ...program }) => (roofline ? [{ ...program, roofline }] : []));
-  const best = (program: Pick<ProgramResult, "overheads">) =>
-    measured(program).reduce<number | undefined>(
-      (least, { ratio }) => Math.min(least ?? ratio, ratio),
-      undefined,
-    );
-  const labels = [
-    "Bytes",
-    "of a copy",
-    "Operations",
-    "of the best",
-    "Memory",
-    "Compute",
-    "Limit",
-    "Measured best",
-  ];
-  return [
-    ...tableSection(
-      {
-        title: "Memory and arithmetic (figure 3)",
-        lead: "Memory: the time that the program's least bytes take at the rate of a copy. Compute: its time with the indices of its buffers wrapped around to a MiB each, which stay in the cache. The limit of full replication is the longer of memory and twice compute, over the program's time.",
-      },
-      columnsOf(["Program"], labels),
-      known.map((program): Cell[] => {
-        const { bytesPerSecond, flopsPerSecond, memoryTime, computeTime, limit } = program.roofline;
-        const floats = flopsPerSecond > 0;
-        return [
-          { text: program.name },
-          { text: rate(bytesPerSecond, "B/s") },
-          { text: share(bytesPerSecond, ceilings.memory) },
-          { text: floats ? rate(flopsPerSecond, "FLOP/s") : "integers" },
-          { text: floats ? share(flopsPerSecond, ceilings.flops) : "" },
-          { text: milliseconds(memoryTime) },
-          { text: milliseconds(computeTime) },
-          { text: ratio(limit) },
-          { text: ratio(best(program)) },
-        ];
-      }),
-    ),
-    ...barsSection({
-      title: "The limit of full replication, and the best that was measured",
-      axis: "protected / unprotected time",
-      series: ["limit", "measured best"],
-      bars: known.flatMap((program) => [
-        barOf(program.name, "limit", program.roofline.limit),
-        barOf(program.name, "measured best", best(program)),
-      ]),
-    }),
-  ];
-}
-
-/** Figures 4 and 7. */
-function componentsSection({ programs }: RmtRun, check: Check): Section[] {
-  const rows = programs.flatMap((program) =>
-    program.components.map(({ redundancy, reserved, computed }): Cell[] => {
-      const all = usual(program, redundancy, check)?.ratio ?? null;
-      return [
-        { text: `${program.name}, ${redundancy}` },
-        { text: added(1, reserved) },
-        { text: added(reserved, computed) },
-        { text: added(computed, all) },
-        { text: ratio(all) },
-      ];
-    }),
-  );
-  return tableSection(
-    {
-      title: `Components, ${compared(check)} (figures 4 and 7)`,
-      lead: "What each step adds, in parts of the unprotected time: workgroups, or grids, are doubled but the second half only holds its resources; then it computes, and nothing is compared; then everything.",
-    },
-    columnsOf(["Program"], ["Doubled workgroups", "Redundant computation", "Communication", "In all"]),
-    rows,
-  );
-}
-
-/** Figure 5. */
-function powerSections({ programs, powerSource }: RmtRun): Section[] {
-  return (["average", "peak"] as const).flatMap((kind) =>
-    barsSection({
-      title: `${kind === "average" ? "Average" : "Peak"} power (figure 5)`,
-      lead: `Of each program run again and again, compared by signature, read by ${powerSource}.`,
-      axis: "watts",
-      series: ["none", ...flavors],
-      bars: programs.flatMap(({ name, power }) =>
-        power.map((each) => barOf(name, each.redundancy, each[kind], each[kind].toFixed(0))),
-      ),
-    }),
-  );
-}
-
-export const measured = ({ overheads }: Pick<ProgramResult, "overheads">): Overhead[] =>
-  overheads.filter((each) => "ratio" in each);
-
-/** A flavor's overhead in the configuration that stands for it. */
-export function usual({ overheads }: ProgramResult, flavor: Flavor, check: Check): Overhead | undefined {
-  const found = usualOf(overheads, flavor, check);
-  return found && "ratio" in found ? found : undefined;
 }
 
 const barOf = (
@@ -195,5 +251,7 @@ const barOf = (
   label = value?.toFixed(2),
 ): Bar | undefined => (value === undefined ? undefined : { group, series, value, label: label! });
 
-const added = (before: number | null, after: number | null) =>
-  before === null || after === null ? "" : `${after < before ? "" : "+"}${(after - before).toFixed(2)}`;
+const signed = (value: number | null) => (value === null ? "" : `${value < 0 ? "" : "+"}${value.toFixed(2)}`);
+const joules = (value: number) => (value >= 1 ? `${value.toFixed(2)} J` : `${(1000 * value).toFixed(1)} mJ`);
+const over = (value: number, before: number | undefined) =>
+  before && before !== value ? ` (${ratio(value / before)})` : "";
