@@ -13,8 +13,10 @@ interface History {
   cpu: number | null;
   /** In the last execution there: the next one's data is likely to have as many conflicts. */
   gpu: number | null;
-  /** Executions since then. */
-  stays: number;
+  /** Milliseconds that it took longer than the CPU would have. */
+  loss: number;
+  /** Milliseconds that the CPU has worked on the loop since then. */
+  since: number;
   /** Milliseconds that the CPU has worked on the loop so far. */
   worked: number;
   /** Where the last executions were. */
@@ -38,7 +40,8 @@ const histories = new WeakMap<Loop, History>();
 const newHistory = (): History => ({
   cpu: null,
   gpu: null,
-  stays: 0,
+  loss: 0,
+  since: 0,
   worked: 0,
   side: "cpu",
   regret: 0,
@@ -59,8 +62,8 @@ const warm = 5;
 const doubt = 2;
 /** Milliseconds that an operation takes on a CPU, until that is measured. */
 const assumed = 5e-7;
-/** Executions on the CPU after which the GPU is given another chance: its data may have become easier. */
-const period = 16;
+/** How much longer than the GPU's last loss the CPU works before the GPU is given another chance: its data may have become easier. */
+const patience = 16;
 /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
 const trial = 1 / 4;
 
@@ -126,8 +129,8 @@ export class Choice {
       }
     }
     history.worked += spent;
+    history.since += spent;
     if (isDone()) {
-      history.stays++;
       // A device that was not asked would not have been faster.
       const kept = this.#onGpu(this.#count, this.#fixedTime() - this.#sending);
       this.#regret("cpu", this.#costs === unasked ? 0 : spent - kept);
@@ -147,16 +150,18 @@ export class Choice {
   observeCpu(iterations: number, time: number): void {
     if (iterations > 0) this.#history.cpu = time / iterations;
     this.#history.worked += time;
+    this.#history.since += time;
   }
 
   /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
   observeGpu(iterations: number, time: number): void {
     const history = this.#history;
     const { sending, all } = this.#fixed;
-    history.stays = 0;
+    history.since = 0;
+    history.loss = Math.max(0, time - this.#onCpu(this.#count));
     // Compiling takes most of the first execution.
-    if (iterations > 0 && history.compiledOn.has(this.#workspace)) {
-      history.gpu = Math.max(0, time - all) / iterations;
+    if (history.compiledOn.has(this.#workspace)) {
+      history.gpu = iterations > 0 ? Math.max(0, time - all) / iterations : Infinity;
       this.#regret("gpu", time - sending - this.#onCpu(this.#count));
     }
     history.compiledOn.add(this.#workspace);
@@ -169,8 +174,8 @@ export class Choice {
   }
 
   #onGpu(iterations: number, fixed: number): number {
-    const { gpu, stays } = this.#history;
-    return gpu === null || stays % period === period - 1 ? doubt * fixed : fixed + gpu * iterations;
+    const { gpu, loss, since } = this.#history;
+    return gpu === null || since > patience * loss ? doubt * fixed : fixed + gpu * iterations;
   }
 
   /** Milliseconds that the GPU takes besides executing iterations. */
