@@ -4,6 +4,7 @@ import { parse } from "../src/wgsl/parser.ts";
 import { print } from "../src/wgsl/printer.ts";
 import { resolve } from "../src/wgsl/resolve/index.ts";
 import { walk } from "../src/wgsl/traverse.ts";
+import { type Mutation, mutant, pieces } from "./mutants.ts";
 
 const seeds = [
   `enable f16, subgroups; requires pointer_composite_access; diagnostic(off, chromium.unreachable_code);
@@ -33,22 +34,9 @@ fn choose(x: i32) { var y = array<i32, 4>(1, 2, 3, 4); let q = &y[1];
   @diagnostic(off, a.b) for (; state < 3; state = 3) { } textureStore(images, vec2(0, 1), vec4<f32>(x, 1., 0f, 01.5)); return vec4f(); }`,
 ];
 
-/** A small generator of random numbers, so that a failing mutant can be found again by its number. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** More can be asked for than a test run has time for. */
 const mutants = Number(process.env.FUZZ_MUTANTS ?? 10_000);
 
-type Pieces = string[];
-const pieces = (source: string): Pieces => source.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];
 const interesting = [
   "<",
   ">",
@@ -89,7 +77,7 @@ const interesting = [
   "f16",
 ];
 
-const mutations: readonly ((mutant: Pieces, random: (below: number) => number) => void)[] = [
+const mutations: readonly Mutation[] = [
   (mutant, random) => mutant.splice(random(mutant.length), 1 + random(4)),
   (mutant, random) => mutant.splice(random(mutant.length), 0, interesting[random(interesting.length)]!),
   (mutant, random) => {
@@ -119,15 +107,6 @@ const mutations: readonly ((mutant: Pieces, random: (below: number) => number) =
   },
 ];
 
-function mutant(number: number): string {
-  const random = randomFrom(number);
-  const mutated = pieces(seeds[random(seeds.length)]!);
-  for (let i = random(4); i >= 0; i--) {
-    if (mutated.length > 0) mutations[random(mutations.length)]!(mutated, random);
-  }
-  return mutated.join("");
-}
-
 /** What must hold for every source. */
 function check(source: string): boolean {
   const { module, diagnostics } = parse(source);
@@ -156,7 +135,7 @@ test(
   () => {
     let valid = 0;
     for (let number = 0; number < mutants; number++) {
-      const source = mutant(number);
+      const source = mutant(seeds, mutations, number);
       const started = performance.now();
       try {
         if (check(source)) valid++;

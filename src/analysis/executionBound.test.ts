@@ -27,3 +27,13 @@ it.each([
 ])("bounds what is executed: %s", (body, bound) => {
   expect(storesOf(body)).toBe(bound);
 });
+
+it("follows chains of calls that are longer than the call stack", () => {
+  const chain = Array.from(
+    { length: 5000 },
+    (_, i) => `fn f${i}() { ${i === 0 ? "" : `f${i - 1}();`} }`,
+  ).join("\n");
+  const program = resolved(`${chain} @compute @workgroup_size(1) fn main() { f4999(); }`);
+  const [main] = functionsOf(program).filter(({ name }) => name === "main");
+  expect(executionBound(program, main!, new Set())).toBe(0);
+});

@@ -2,6 +2,7 @@
 import type { Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
+import { reachableFrom } from "./callGraph.ts";
 
 /** At most how often an invocation of a kernel evaluates any of some expressions: infinitely often, if one is in a loop. */
 export function executionBound(
@@ -10,20 +11,17 @@ export function executionBound(
   expressions: ReadonlySet<Expression>,
 ): number {
   const known = new Map<FunctionDeclaration, number>();
-  const ofFunction = (fn: FunctionDeclaration): number => {
-    const bound = known.get(fn) ?? of(fn.body);
-    known.set(fn, bound);
-    return bound;
-  };
   const of = (node: AnyNode): number => {
     let bound = (expressions as ReadonlySet<AnyNode>).has(node) ? 1 : 0;
     for (const child of children(node)) bound += of(child);
     if (node.kind === "call") {
       const target = program.targetOf(node.callee);
-      if (target?.kind === "function") bound += ofFunction(target);
+      if (target?.kind === "function") bound += known.get(target)!;
     }
     const isLoop = node.kind === "loop" || node.kind === "for" || node.kind === "while";
     return isLoop && bound > 0 ? Number.POSITIVE_INFINITY : bound;
   };
-  return ofFunction(kernel);
+  // What a function calls comes before it.
+  for (const fn of reachableFrom(program, [kernel])) known.set(fn, of(fn.body));
+  return known.get(kernel)!;
 }

@@ -44,6 +44,15 @@ describe("a kernel is left alone", () => {
         limits: { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 512 },
       }),
     ).toEqual([]);
+    expect(
+      [{ redundancy: "inter" } as const, { pairing: "passes" } as const].flatMap((options) =>
+        protect(kernel(undefined, "", "512"), options).diagnostics.map(({ message }) => message),
+      ),
+    ).toEqual(
+      Array(2).fill(
+        '"main" is left unprotected: its workgroup of 512 invocations is larger than the 256 that the device allows',
+      ),
+    );
     const sized = kernel(undefined, "@id(3) override size = 64i;", "size, 2");
     expect(found(sized)).toEqual([]);
     expect(found(sized, { constants: { 3: 65 } })).toEqual(["BELAY204 warning"]);

@@ -44,17 +44,6 @@ export function obstacles(
         "use a flavor that replicates whole workgroups",
       );
     }
-    const invocations = invocationCount(sized, functionNamed(sized, name));
-    const most = mostInvocations(limits, options.pairing);
-    if (invocations !== undefined && invocations > most) {
-      const help = `use at most ${most} invocations, the pairing passes, or a device with higher limits`;
-      obstacle(
-        "BELAY204",
-        nameSpan,
-        `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${2 * most}`,
-        help,
-      );
-    }
     // What must have two copies; atomics may have one.
     const isCopied = (variable: GlobalVariable) =>
       options.redundancy === "intra+lds" && !containsAtomic(sized.declaredTypeOf(variable));
@@ -74,6 +63,8 @@ export function obstacles(
       );
     }
   }
+  const tooLarge = sizeObstacle(invocationCount(sized, functionNamed(sized, name)), options);
+  if (tooLarge) obstacle("BELAY204", nameSpan, tooLarge.reason, tooLarge.help);
   const storageBuffers = [...variablesOf(program, functions)].filter(
     (v) => addressSpaceOf(v) === "storage",
   ).length;
@@ -86,6 +77,24 @@ export function obstacles(
     );
   }
   return found;
+}
+
+/** Why a workgroup of so many invocations is too large. */
+function sizeObstacle(
+  invocations: number | undefined,
+  { redundancy, pairing, limits }: EligibilityOptions,
+): { reason: string; help?: string } | undefined {
+  const isDoubled = redundancy.startsWith("intra") && pairing !== "passes";
+  const most = isDoubled ? mostInvocations(limits, pairing) : limits.maxComputeInvocationsPerWorkgroup;
+  if (invocations === undefined || invocations <= most) return undefined;
+  return isDoubled
+    ? {
+        reason: `its workgroup of ${invocations} invocations would need ${2 * invocations}, and the device allows ${2 * most}`,
+        help: `use at most ${most} invocations, the pairing passes, or a device with higher limits`,
+      }
+    : {
+        reason: `its workgroup of ${invocations} invocations is larger than the ${most} that the device allows`,
+      };
 }
 
 /** Uses of subgroup built-in values and operations. */

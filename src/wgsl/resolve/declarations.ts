@@ -1,7 +1,14 @@
 /** Checks module-scope declarations, in an order in which each comes after those it uses. */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
-import type { Attribute, Declaration, FunctionDeclaration, StructDeclaration, StructMember } from "../ast.ts";
+import type {
+  Attribute,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  StructDeclaration,
+  StructMember,
+} from "../ast.ts";
 import { isConstructible, isElement, isHandle, isInteger, sameType } from "../conversion.ts";
 import { describeType } from "../typeNames.ts";
 import type { StructMemberType, StructType, Type } from "../types.ts";
@@ -122,7 +129,21 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
       }
       const stages = pipelineAttributes.has(name) ? (["const", "override"] as const) : (["const"] as const);
       requireStage(cx, arg, `the argument of \`@${name}\``, stages);
+      checkAttributeValue(cx, name, arg);
     }
+  }
+}
+
+/** Sizes and alignments begin at one, numbers of things at zero (specification section "Attributes"). */
+function checkAttributeValue(cx: Context, name: string, arg: Expression): void {
+  const value = cx.valueOf(arg);
+  const least = pipelineAttributes.has(name) || name === "align" || name === "size" ? 1 : 0;
+  if (!value || !("value" in value)) return;
+  const number = Number(value.value);
+  if (number < least) {
+    cx.report(resolutionError.badAttribute(name, `an argument of at least ${least}`, arg.span));
+  } else if (name === "align" && !Number.isInteger(Math.log2(number))) {
+    cx.report(resolutionError.badAttribute(name, "a power of two", arg.span));
   }
 }
 

@@ -150,6 +150,11 @@ describe("module-scope declarations", () => {
       "BELAY105 workgroup_id: expected `vec3<u32>`, found `vec2<u32>`",
     ],
     [
+      "@compute @workgroup_size(4, 0) fn f() {}",
+      "BELAY114 0: attribute `@workgroup_size` takes an argument of at least 1",
+    ],
+    ["struct S { @align(12) a: u32 }", "BELAY114 12: attribute `@align` takes a power of two"],
+    [
       "@compute @workgroup_size(1.5) fn f() {}",
       "BELAY105 1.5: expected an argument of type `i32` or `u32`, found `f32`",
     ],

@@ -1,0 +1,80 @@
+/** Kernels with a few words in other places: protection answers each with a module that is valid, or with a finding. */
+import { expect, test } from "vitest";
+import type { ProtectOptions } from "../src/compiler/contract.ts";
+import { protect } from "../src/compiler/protect.ts";
+import { startDawn } from "./dawnValidator.ts";
+import { featureKernels } from "./featureKernels.ts";
+import { type Mutation, mutant, type Pieces } from "./mutants.ts";
+
+const placesOf = (mutant: Pieces, pattern: RegExp) =>
+  mutant.flatMap((piece, i) => (pattern.test(piece) ? [i] : []));
+
+/** Puts one of `others`, or else what stands at another such place, where something that matches stands. */
+const exchange =
+  (pattern: RegExp, others?: readonly string[]): Mutation =>
+  (mutant, random) => {
+    const places = placesOf(mutant, pattern);
+    if (places.length === 0) return;
+    const [to, from] = [places[random(places.length)]!, places[random(places.length)]!];
+    mutant[to] = others ? others[random(others.length)]! : mutant[from]!;
+  };
+
+/** Where a statement ends and the next one does. */
+function statement(mutant: Pieces, random: (below: number) => number): [from: number, to: number] {
+  const ends = placesOf(mutant, /^[;{}]$/);
+  const at = random(ends.length);
+  return [ends[at]! + 1, (ends[at + 1] ?? ends[at]!) + 1];
+}
+
+const mutations: readonly Mutation[] = [
+  exchange(/^[a-z]\w*$/i),
+  exchange(/^\d/, ["0", "1u", "-1", "1.5", "2147483647", "4294967295u", "true"]),
+  exchange(/^[-+*/%&|^<>]$/, ["-", "+", "*", "/", "%", "&", "|", "^", "<", ">"]),
+  exchange(/^(storage|workgroup|private|uniform)$/, ["storage", "workgroup", "private", "uniform"]),
+  exchange(/^([ui]32|f32|vec[234][ufi])$/, ["u32", "i32", "f32", "bool", "vec2u", "vec4f", "array<f32>"]),
+  (mutant, random) => {
+    const [from, to] = statement(mutant, random);
+    mutant.splice(from, to - from);
+  },
+  (mutant, random) => {
+    const [from, to] = statement(mutant, random);
+    mutant.splice(statement(mutant, random)[0], 0, ...mutant.slice(from, to));
+  },
+];
+
+const ways: readonly ProtectOptions[] = [
+  { check: "store" },
+  { redundancy: "intra-lds", channel: "workgroup", injectFaults: true },
+  { redundancy: "inter", memory: "secded32" },
+  { pairing: "passes", memory: "detect" },
+];
+
+/** More can be asked for than a test run has time for. */
+const mutants = Number(process.env.FUZZ_MUTANTS ?? 10_000) / 10;
+
+test(
+  "no mutant of a kernel makes protection throw, and Dawn takes what comes of those that it takes",
+  async () => {
+    const seeds = featureKernels.map(({ code }) => code);
+    const made: { source: string; code: string }[] = [];
+    for (let number = 0; number < mutants; number++) {
+      const source = mutant(seeds, mutations, number);
+      try {
+        const { code, layout } = protect(source, { ...ways[number % ways.length], features: ["subgroups"] });
+        if (layout) made.push({ source, code });
+      } catch (cause) {
+        throw new Error(`mutant ${number}:\n${source}`, { cause });
+      }
+    }
+    const dawn = await startDawn();
+    const before = await dawn.validateAll(made.map(({ source }) => source));
+    const valid = made.filter((_, i) => before[i]!.ok);
+    // Mutants that are all broken would test little.
+    expect(valid.length / mutants).toBeGreaterThan(0.05);
+    const after = await dawn.validateAll(valid.map(({ code }) => code));
+    await dawn.close();
+    const broken = valid.flatMap(({ source }, i) => (after[i]!.ok ? [] : [{ source, verdict: after[i] }]));
+    expect(broken).toEqual([]);
+  },
+  60_000 + 100 * mutants,
+);
