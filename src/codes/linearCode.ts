@@ -13,7 +13,7 @@ export interface Columns {
 export interface LinearCode extends Columns {
   readonly host: HostPasses;
   readonly correction: Correction;
-  /** WGSL of `encode` and `contribution`, as `MemoryScheme` describes them. */
+  /** WGSL of `encode`, `contribution` and `quad`, as `MemoryScheme` describes them. */
   wgsl(prefix: string): string;
 }
 

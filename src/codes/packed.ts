@@ -49,8 +49,16 @@ export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
 fn ${prefix}contribution(position: u32, word: u32) -> u32 {
   return ${prefix}inner_contribution(position % ${inner.words}u, word) << (${bits}u * (position / ${inner.words}u));
 }
-`,
+${words > 4 ? quadText(prefix) : ""}`,
   };
+}
+
+function quadText(prefix: string): string {
+  const each = components("data", 4).map((word, i) => `${prefix}contribution(4u * place + ${i}u, ${word})`);
+  return `fn ${prefix}quad(place: u32, data: vec4<u32>) -> u32 {
+  return ${each.join(" ^ ")};
+}
+`;
 }
 
 /** The data of each code word. */

@@ -29,7 +29,7 @@ fn ${prefix}contribution(position: u32, word: u32) -> u32 {
   let turned = ${rotatedBy("word", "(position & 3u)")};
   return word ^ ${words > 4 ? rotatedBy("turned", `(${near}u + (position >> 2u))`) : rotated("turned", near)} ^ ${rotated("turned", far)};
 }
-`,
+${words > 4 ? quadText(prefix) : ""}`,
   };
 }
 
@@ -102,6 +102,15 @@ function encodeText(words: number): string {
   return `${turned.join("\n")}
   let sumOfTurned = ${names.join(" ^ ")};
   return ${each.join(" ^ ")} ^ ${names.map((name, q) => rotated(name, near + q)).join(" ^ ")} ^ ${rotated("sumOfTurned", far)};`;
+}
+
+function quadText(prefix: string): string {
+  const each = components("data", 4);
+  return `fn ${prefix}quad(place: u32, data: vec4<u32>) -> u32 {
+  let turned = ${each.map(rotated).join(" ^ ")};
+  return ${each.join(" ^ ")} ^ ${rotatedBy("turned", `(${near}u + place)`)} ^ ${rotated("turned", far)};
+}
+`;
 }
 
 /** Of three set bits, the one from which the others are at the distances of a word's columns. */

@@ -44,6 +44,7 @@ export interface MemoryScheme {
    *
    * - `fn encode(data: W) -> u32`
    * - `fn contribution(position: u32, word: u32) -> u32`, of one word of the granule
+   * - `fn quad(place: u32, data: vec4<u32>) -> u32`, what four words contribute from `4 * place` on, where there are more
    * - `fn syndrome(data: W, check: u32) -> u32`, zero where all is well
    * - `fn correct(data: W, syndrome: u32) -> Corrected`, of `struct Corrected { data: W, status: u32 }` with `status` 0 for
    *   a syndrome of zero, 1 for an error that is corrected (it may be in the check word), 2 for an uncorrectable one

@@ -37,6 +37,7 @@ function kernelOf(scheme: MemoryScheme): string {
   const part = (p: number) =>
     words === 1 ? "" : words <= 4 ? `.${"xyzw"[p]}` : `[${p >> 2}].${"xyzw"[p & 3]}`;
   const sum = Array.from({ length: words }, (_, p) => `code_contribution(${p}u + zero, granule${part(p)})`);
+  const quads = Array.from({ length: words / 4 }, (_, q) => `code_quad(${q}u + zero, granule[${q}])`);
   const stores = Array.from({ length: words }, (_, p) => `results[at + ${4 + p}u] = fixed.data${part(p)};`);
   return `${scheme.wgsl("code_")}
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
@@ -52,6 +53,7 @@ function kernelOf(scheme: MemoryScheme): string {
   let syndrome = code_syndrome(granule, checks[i]);
   results[at + 1u] = syndrome;
   results[at + 2u] = ${sum.join(" ^ ")};
+  ${words > 4 ? `if (results[at + 2u] != (${quads.join(" ^ ")})) { results[at + 2u] = ~results[at + 2u]; }` : ""}
   let fixed = code_correct(granule, syndrome);
   results[at + 3u] = fixed.status;
   ${stores.join("\n  ")}

@@ -15,6 +15,9 @@ import { memoryBracketed } from "../diagnostics/protection.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import type { ArenaAccess } from "../transforms/memory/granules.ts";
 import { laneElement } from "../transforms/memory/laneStores.ts";
+import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
+import type { PieceBytes } from "../transforms/memory/lines.ts";
+import { patternsIn } from "../transforms/memory/sideBySide.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
@@ -31,6 +34,8 @@ export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
   /** Set when lanes make the check words of what they store together. */
   readonly laneBytes?: 4 | 8;
+  /** Set when lanes check lines together, in pieces of so many bytes. */
+  readonly pieceBytes?: PieceBytes;
   /** Why it is bracketed. */
   readonly why?: string;
 }
@@ -88,6 +93,7 @@ export function memoryPlan(
   // Check words that lanes make are atomic, and GPUs load atomics slowly: a copy takes 1.4 times as long, a stencil 10 times.
   const lanesPay =
     lanes && executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
+  const patternsOf = patternsIn(program, kernel);
   const variables = used.flatMap((variable): CodedVariable[] => {
     const of = bindingPointOf(program, variable);
     const point = of && coded.find((each) => isSame(each.of, of));
@@ -96,9 +102,13 @@ export function memoryPlan(
     const uses = { loads: declared !== "write", stores: declared !== "read" };
     const own = accesses.get(variable) ?? [];
     const scheme = schemes[point.scheme];
+    const line = scheme.granuleBytes > 16 && linePlan(program, kernel, variable, own, scheme, patternsOf);
     const why = hasRoom
-      ? obstacle(program, variable, own, scheme)
+      ? (obstacle(program, variable, own) ??
+        (line ? lineObstacle(line, lanes) : partObstacle(program, own, scheme)))
       : "the device has no storage buffer left for check words";
+    if (!why && line && "pieceBytes" in line)
+      return [{ ...point, ...uses, variable, mode: "checked", pieceBytes: line.pieceBytes }];
     if (!why) return [{ ...point, ...uses, variable, mode: "checked" }];
     const laneBytes = hasRoom && lanesPay && scheme.granuleBytes <= 16 && laneElement(program, kernel, own);
     if (laneBytes && !containsAtomic(program.declaredTypeOf(variable)))
@@ -106,7 +116,7 @@ export function memoryPlan(
     return [{ ...point, ...uses, variable, mode: "bracketed", why }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
-  const arena = checked.some(({ laneBytes }) => laneBytes)
+  const arena = checked.some(({ laneBytes, pieceBytes, stores }) => laneBytes || (pieceBytes && stores))
     ? "atomic"
     : checked.some(({ stores }) => stores)
       ? "read_write"
@@ -114,24 +124,37 @@ export function memoryPlan(
   return { variables, arena: checked.length > 0 ? arena : undefined };
 }
 
-/** Why a kernel can't check a buffer itself: what could race with the invocations that share its granules. */
+/** Why a kernel can't check a buffer itself, whatever its granules are. */
 function obstacle(
   program: Program,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
-  { name, granuleBytes }: MemoryScheme,
 ): string | undefined {
-  const type = program.declaredTypeOf(variable);
-  if (containsAtomic(type)) return "atomic operations change it";
-  if (granuleBytes > 16) return `granules of ${granuleBytes} bytes are for the host`;
-  for (const { kind, place } of accesses) {
-    if (kind === "other" || !place) return "a pointer to it is passed on";
-    if (!isAccessible(place)) return "values of its types are too large to be taken apart";
-    if (kind === "store" && !fillsGranules(program, place, granuleBytes))
-      return `its stores fill parts of the ${granuleBytes} bytes that a check word of ${name} is for`;
-  }
+  if (containsAtomic(program.declaredTypeOf(variable))) return "atomic operations change it";
+  if (accesses.some(({ kind, place }) => kind === "other" || !place)) return "a pointer to it is passed on";
+  if (accesses.some(({ place }) => place && !isAccessible(place)))
+    return "values of its types are too large to be taken apart";
   return undefined;
 }
+
+/** What could race with the invocations that share its granules. */
+function partObstacle(
+  program: Program,
+  accesses: readonly MemoryAccess[],
+  { name, granuleBytes }: MemoryScheme,
+): string | undefined {
+  const stores = accesses.filter(({ kind }) => kind === "store");
+  return stores.every(({ place }) => place && fillsGranules(program, place, granuleBytes))
+    ? undefined
+    : `its stores fill parts of the ${granuleBytes} bytes that a check word of ${name} is for`;
+}
+
+const lineObstacle = (line: LinePlan, lanes: boolean) =>
+  "why" in line ? line.why : lanes ? undefined : "invocations cannot exchange what they load";
+
+/** Whether lanes exchange what they load or store. */
+export const exchangesLanes = ({ variables }: MemoryPlan): boolean =>
+  variables.some(({ laneBytes, pieceBytes }) => laneBytes || pieceBytes);
 
 /** The plan as the host is told it. */
 export function memorySummary({ variables, arena }: MemoryPlan, settings: MemorySettings): MemorySummary {
@@ -141,7 +164,7 @@ export function memorySummary({ variables, arena }: MemoryPlan, settings: Memory
     storesChecks: arena !== "read",
     tableBytes: 4 * tableRow.stride * settings.coded.length,
   };
-  const bindings = variables.map(({ variable, why, laneBytes, ...binding }) => binding);
+  const bindings = variables.map(({ variable, why, laneBytes, pieceBytes, ...binding }) => binding);
   return { ...(arena && { checks }), bindings };
 }
 

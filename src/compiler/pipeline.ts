@@ -27,7 +27,7 @@ import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { EntryPointSummary, ProtectResult, Redundancy } from "./contract.ts";
 import { shadowBindings, shadowsOf } from "./interGroupPlan.ts";
-import { memorySummary } from "./memoryPlan.ts";
+import { exchangesLanes, memorySummary } from "./memoryPlan.ts";
 import { checked, type Prepared } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
 import { invocationCount, lanesOf } from "./workgroupSize.ts";
@@ -154,7 +154,7 @@ export function transform(
   step(keepBindings(program, unique, { entryPoints }));
 
   // Codes around the accesses that there are now.
-  if (checking.some(({ arena }) => arena === "atomic")) step(enableSubgroups(program));
+  if (checking.some(({ plan }) => exchangesLanes(plan))) step(enableSubgroups(program));
   if (checking.length > 0)
     step(
       protectMemory(program, names, {
@@ -166,9 +166,18 @@ export function transform(
           entryPoint: name,
           functions: functions(new Set([name])),
           checked: new Map(
-            plan.variables.flatMap(({ mode, index, scheme, variable: { name }, laneBytes }) =>
+            plan.variables.flatMap(({ mode, index, scheme, variable: { name }, laneBytes, pieceBytes }) =>
               mode === "checked"
-                ? [[name, { name, index, scheme: schemes[scheme], ...(laneBytes && { laneBytes }) }] as const]
+                ? [
+                    [
+                      name,
+                      {
+                        ...{ name, index, scheme: schemes[scheme] },
+                        ...(laneBytes && { laneBytes }),
+                        ...(pieceBytes && { pieceBytes }),
+                      },
+                    ] as const,
+                  ]
                 : [],
             ),
           ),

@@ -1,3 +1,4 @@
+import { schemes } from "../codes/scheme.ts";
 import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
@@ -24,21 +25,21 @@ export function addedPoints({ protection, interGroup, memory }: Kernel): readonl
   ];
 }
 
-/** Bindings, by bind group. */
-export type BindingsByGroup = ReadonlyMap<number, ReadonlySet<number>>;
+/** The bytes of granules, by bind group and binding. */
+export type GranulesByGroup = ReadonlyMap<number, ReadonlyMap<number, number>>;
 
-/** The program's bindings that a kernel checks itself. */
-export function checkedBindings({ memory }: Kernel): BindingsByGroup {
-  const groups = new Map<number, Set<number>>();
-  for (const { of, mode } of memory?.bindings ?? []) {
+/** The granules of the program's bindings that a kernel checks itself. */
+export function checkedGranules({ memory }: Kernel): GranulesByGroup {
+  const groups = new Map<number, Map<number, number>>();
+  for (const { of, mode, scheme } of memory?.bindings ?? []) {
     if (mode !== "checked") continue;
-    const bindings = groups.get(of.group) ?? new Set();
-    groups.set(of.group, bindings.add(of.binding));
+    const bindings = groups.get(of.group) ?? new Map();
+    groups.set(of.group, bindings.set(of.binding, schemes[scheme].granuleBytes));
   }
   return groups;
 }
 
-const noBindings: ReadonlySet<number> = new Set();
+const noGranules: ReadonlyMap<number, number> = new Map();
 
 export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
@@ -76,7 +77,7 @@ export class AddedBindings {
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
   /** Which of the program's buffers have shadows, and where those are bound. */
   readonly #pairs: InterGroup["shadows"];
-  readonly #checked: BindingsByGroup;
+  readonly #checked: GranulesByGroup;
   readonly #made = new BindGroupCache();
   /** What is set whatever the program sets. */
   #fixed: Bound | undefined;
@@ -94,7 +95,7 @@ export class AddedBindings {
     this.#descriptor = descriptor;
     this.#pairs = descriptor.kernel.interGroup?.shadows ?? [];
     const { pipeline, kernel, replaced } = descriptor;
-    this.#checked = checkedBindings(kernel);
+    this.#checked = checkedGranules(kernel);
     const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
     // An invalid pipeline is reported to the program; what follows from it is not its concern.
     const { made } = makeSilently(device, () =>
@@ -157,7 +158,7 @@ export class AddedBindings {
           program?.group ?? null,
           layout,
           entries,
-          this.#checked.get(index) ?? noBindings,
+          this.#checked.get(index) ?? noGranules,
         );
       },
     );

@@ -1,6 +1,6 @@
 import type { BindingAccess } from "../compiler/contract.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
-import { wholeVectors } from "./memory/protectedBuffers.ts";
+import { wholeGranules } from "./memory/protectedBuffers.ts";
 import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
 import { type BufferRange, isTexture, type Resource, type Textures } from "./resources.ts";
 
@@ -81,15 +81,15 @@ export class BindGroups {
     return this.#groups.get(group)?.layout;
   }
 
-  /** A bind group with what `group` holds, if anything, and more, for another layout. `inVectors`: what is bound in whole vectors. */
+  /** A bind group with what `group` holds, if anything, and more, for another layout. `granules`: those that bindings are whole ones of, in bytes. */
   extend(
     group: GPUBindGroup | null,
     layout: GPUBindGroupLayout,
     more: readonly GPUBindGroupEntry[],
-    inVectors: ReadonlySet<number>,
+    granules: ReadonlyMap<number, number>,
   ): GPUBindGroup {
     const own = (group && this.#groups.get(group)?.entries) ?? [];
-    const entries = [...own.map((entry) => this.#sized(entry, inVectors.has(entry.binding))), ...more];
+    const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
     const label = group ? group.label : "belay";
     return makeSilently(this.#device, () => this.#device.createBindGroup({ label, layout, entries })).made;
   }
@@ -153,11 +153,11 @@ export class BindGroups {
     return this.#textures.behind(bound as GPUTextureView);
   }
 
-  /** An entry whose size is what the program knows, or more, so that it holds whole vectors. */
-  #sized(entry: GPUBindGroupEntry, inVectors: boolean): GPUBindGroupEntry {
+  /** An entry whose size is what the program knows, or more, so that it holds whole granules. */
+  #sized(entry: GPUBindGroupEntry, granuleBytes?: number): GPUBindGroupEntry {
     const range = boundRange(entry.resource);
     if (!range || !this.#usages.isVerified(range.buffer)) return entry;
-    const size = inVectors ? wholeVectors(range.size) : range.size;
+    const size = granuleBytes === undefined ? range.size : wholeGranules(range.size, granuleBytes);
     return { binding: entry.binding, resource: { ...range, size } };
   }
 
@@ -173,7 +173,7 @@ export class BindGroups {
     const end = range.offset + range.size;
     const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"), end);
     // By default, a binding goes as far as the buffer, which may be further than the program knows.
-    if (buffer === range.buffer) return this.#sized(entry, false);
+    if (buffer === range.buffer) return this.#sized(entry);
     return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
   }
 }

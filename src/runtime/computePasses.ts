@@ -159,7 +159,7 @@ class ComputePass {
     return bindings.some(({ of: { group, binding }, mode }) => {
       const set = mode === "checked" ? this.#groups.get(group) : undefined;
       const range = set && bindGroups.rangeAt(set, binding);
-      return range !== undefined && memory?.buffers.of(range.buffer) === undefined;
+      return range !== undefined && memory?.hasChecksFrom(range) === false;
     });
   }
 

@@ -1,7 +1,7 @@
 import type { BindingPoint, MemoryBindings } from "../compiler/contract.ts";
-import type { BindingsByGroup } from "./addedBindings.ts";
+import type { GranulesByGroup } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { wholeVectors } from "./memory/protectedBuffers.ts";
+import { wholeGranules } from "./memory/protectedBuffers.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 
 /** The program's explicit pipeline layout. */
@@ -72,16 +72,16 @@ export class PipelineLayouts {
   }
 
   /**
-   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole vectors: a kernel that checks
+   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole granules: a kernel that checks
    * them has more in view than the program's own.
    */
-  extend(record: LayoutRecord, points: readonly AddedPoint[], checked: BindingsByGroup): GPUPipelineLayout {
+  extend(record: LayoutRecord, points: readonly AddedPoint[], checked: GranulesByGroup): GPUPipelineLayout {
     const { made } = makeSilently(this.#device, () => {
       const bindGroupLayouts = [...record.groups];
       for (const group of new Set([...points.map((point) => point.group), ...checked.keys()])) {
         const own = this.entriesAt(record, group);
         const entries = [
-          ...own.map((entry) => (checked.get(group)?.has(entry.binding) ? inVectors(entry) : entry)),
+          ...own.map((entry) => inGranules(entry, checked.get(group)?.get(entry.binding))),
           ...points.filter((point) => point.group === group).map(entryFor),
         ];
         bindGroupLayouts[group] = this.#device.createBindGroupLayout({ label: "belay", entries });
@@ -99,10 +99,14 @@ function entryFor({ binding, type }: AddedPoint): GPUBindGroupLayoutEntry {
   return { binding, visibility: flags.shaderStageCompute, buffer: { type } };
 }
 
-function inVectors(entry: GPUBindGroupLayoutEntry): GPUBindGroupLayoutEntry {
+function inGranules(
+  entry: GPUBindGroupLayoutEntry,
+  granuleBytes: number | undefined,
+): GPUBindGroupLayoutEntry {
   const { buffer } = entry;
-  if (!buffer?.minBindingSize) return entry;
-  return { ...entry, buffer: { ...buffer, minBindingSize: wholeVectors(buffer.minBindingSize) } };
+  if (!buffer?.minBindingSize || granuleBytes === undefined) return entry;
+  const minBindingSize = wholeGranules(buffer.minBindingSize, granuleBytes);
+  return { ...entry, buffer: { ...buffer, minBindingSize } };
 }
 
 function isVisible({ visibility }: GPUBindGroupLayoutEntry): boolean {

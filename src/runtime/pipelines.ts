@@ -1,4 +1,4 @@
-import { AddedBindings, addedPoints, checkedBindings } from "./addedBindings.ts";
+import { AddedBindings, addedPoints, checkedGranules } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Doubling } from "./doubledGrid.ts";
@@ -132,7 +132,7 @@ export class Pipelines {
       explicit
         ? this.layouts.entriesAt(explicit, group).length > 0
         : bindings.some((each) => each.group === group);
-    const checked = checkedBindings(kernel);
+    const checked = checkedGranules(kernel);
     // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
     const seen = checked.size > 0 && !explicit ? bindings.map(({ group }) => group) : checked.keys();
     const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...seen]);

@@ -86,6 +86,11 @@ export class Memory {
     await this.#arrivals.get(buffer)?.();
   }
 
+  /** Whether a part of a buffer has check words of its own from its first byte on. */
+  hasChecksFrom({ buffer, offset }: BufferRange): boolean {
+    return this.buffers.of(buffer) !== undefined && offset % this.buffers.granuleBytes === 0;
+  }
+
   /** Where commands of an encoder can be added; `native` has its original methods. */
   siteIn(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: CommandRecord): EncoderSite {
     return new EncoderSite(encoder, native, record);

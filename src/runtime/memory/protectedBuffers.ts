@@ -48,9 +48,10 @@ const MAP = flags.bufferMapRead | flags.bufferMapWrite;
 /** Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole granules. */
 const VECTOR_BYTES = 16;
 
-/** Bytes of a binding in whole vectors. What a binding of a protected buffer ends with is always allocated. */
-export function wholeVectors(size: number): number {
-  return Math.ceil(size / VECTOR_BYTES) * VECTOR_BYTES;
+/** Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with is always allocated. */
+export function wholeGranules(size: number, granuleBytes: number): number {
+  const unit = Math.max(VECTOR_BYTES, granuleBytes);
+  return Math.ceil(size / unit) * unit;
 }
 
 const COPY = flags.bufferCopySrc | flags.bufferCopyDst;

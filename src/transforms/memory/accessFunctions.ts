@@ -14,8 +14,10 @@ import {
   type Granules,
   type GranuleWords,
   type LoadKind,
-  wordsType,
+  unitOf,
 } from "./granules.ts";
+import { wordsType } from "./lines.ts";
+import { type PatternsOf, sideBySide } from "./sideBySide.ts";
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
@@ -38,6 +40,7 @@ export interface AccessFunctionsOptions {
   readonly uniforms: UniformGranules;
   /** Functions made for one kernel serve others. */
   readonly made: MadeFunctions;
+  readonly patternsOf: PatternsOf;
 }
 
 /** A function, and the indices of the place that are its arguments. */
@@ -66,12 +69,13 @@ export class AccessFunctions {
   readonly #kernel: CheckedKernel;
   readonly #uniforms: UniformGranules;
   readonly #made: MadeFunctions;
+  readonly #patternsOf: PatternsOf;
 
   constructor(
     program: Program,
     names: Names,
     granules: Granules,
-    { kernel, uniforms, made }: AccessFunctionsOptions,
+    { kernel, uniforms, made, patternsOf }: AccessFunctionsOptions,
   ) {
     this.#program = program;
     this.#names = names;
@@ -79,6 +83,7 @@ export class AccessFunctions {
     this.#kernel = kernel;
     this.#uniforms = uniforms;
     this.#made = made;
+    this.#patternsOf = patternsOf;
   }
 
   /** What is known of the coded variable at the root of a place or of a pointer to it. */
@@ -99,14 +104,17 @@ export class AccessFunctions {
   /** Whether a place is in granules that the kernel has loaded at its start. */
   isKept(expression: Expression): boolean {
     const { variable, type, address } = this.#open(expression);
-    const { granuleBytes } = this.#kernel.checked.get(variable.name)!.scheme;
-    const end = (address.at + sizeOf(type)) / granuleBytes;
+    const end = (address.at + sizeOf(type)) / unitOf(this.#kernel.checked.get(variable.name)!);
     return addressSpaceOf(variable) === "uniform" && address.terms.length === 0 && end <= mostKeptGranules;
   }
 
   load(expression: Expression, kind: LoadKind): AccessFunction {
     const place = this.#open(expression);
-    const reader = new ValueReader(this.#codeOf(place, kind));
+    const { scheme, pieceBytes } = this.checked(expression)!;
+    const isTogether =
+      pieceBytes !== undefined &&
+      sideBySide(placeOf(this.#program, expression)!, scheme.granuleBytes, this.#patternsOf) === pieceBytes;
+    const reader = new ValueReader(this.#codeOf(place, kind, isTogether));
     const value = reader.value(place.type, place.address);
     const body = [...place.statements, ...reader.statements, `return ${value};`];
     const name = this.#function("load", `(${this.#parameters(place)}) -> ${typeText(place.type)}`, body);
@@ -181,7 +189,7 @@ export class AccessFunctions {
       : `${Number(type.count) - 1}u`;
   }
 
-  #codeOf({ variable }: OpenPlace, kind: LoadKind): GranuleCode {
+  #codeOf({ variable }: OpenPlace, kind: LoadKind, together = false): GranuleCode {
     const checked = this.#kernel.checked.get(variable.name)!;
     const { arena } = this.#kernel;
     const isUniform = addressSpaceOf(variable) === "uniform";
@@ -190,11 +198,11 @@ export class AccessFunctions {
     const own = kind === "uniform" && arena === "read" ? "corrected" : kind;
     let names = 0;
     return {
-      granuleBytes: checked.scheme.granuleBytes,
+      granuleBytes: unitOf(checked),
       load: (granule) =>
         isUniform && /^\d+u$/.test(granule) && Number.parseInt(granule, 10) < mostKeptGranules
           ? this.#kept(checked, words, granule, kind)
-          : `${this.#granules.load(checked, words, arena, own)}(${granule})`,
+          : `${this.#granules.load(checked, words, arena, own, together)}(${granule})`,
       store: (granule, data) => `${this.#granules.store(checked, words, arena)}(${granule}, ${data});`,
       fresh: (base) => this.#names.the(`${base}_${++names}`),
     };

@@ -7,6 +7,7 @@ import type { Names } from "../names.ts";
 import { memoryStatus } from "../reportBuffer.ts";
 import { Findings } from "./findings.ts";
 import { Library } from "./library.ts";
+import { Lines, type PieceBytes, pieceOf, wholeLine, wordsType } from "./lines.ts";
 
 /** A variable whose granules are checked. */
 export interface CheckedVariable {
@@ -17,7 +18,12 @@ export interface CheckedVariable {
   readonly scheme: MemoryScheme;
   /** Set when it is stored by elements of so many bytes, for which lanes make check words together. */
   readonly laneBytes?: 4 | 8;
+  /** Set when its granules are lines, of which lanes access pieces of so many bytes. */
+  readonly pieceBytes?: PieceBytes;
 }
+
+/** Bytes that accesses are made of: a granule, or a piece of a line. */
+export const unitOf = ({ scheme, pieceBytes }: CheckedVariable): number => pieceBytes ?? scheme.granuleBytes;
 
 /** How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic operations. */
 export type ArenaAccess = "read" | "read_write" | "atomic";
@@ -47,12 +53,14 @@ export class Granules {
   readonly #names: Names;
   readonly #options: GranulesOptions;
   readonly #library: Library;
+  readonly #lines: Lines;
   readonly findings: Findings;
 
   constructor(names: Names, options: GranulesOptions) {
     this.#names = names;
     this.#options = options;
     this.#library = new Library();
+    this.#lines = new Lines(names, this.#library);
     this.findings = new Findings(names, this.#library, () => this.#table());
   }
 
@@ -60,14 +68,20 @@ export class Granules {
     return this.#library.declarations;
   }
 
-  /** The variable of granules, or of what lanes store, that stands for a variable of `bytes`, if that is known. */
-  words(variable: GlobalVariable, { scheme, laneBytes }: CheckedVariable, bytes: number): string {
+  /** The variable that lines need to know the lane from. */
+  lane(): string {
+    return this.#lines.lane();
+  }
+
+  /** The variable of granules, or of what lanes access, that stands for a variable of `bytes`, if that is known. */
+  words(variable: GlobalVariable, checked: CheckedVariable, bytes: number): string {
+    const { scheme, laneBytes } = checked;
     const name = this.#names.the(`${laneBytes ? "elements" : "granules"}_${variable.name}`);
     return this.#library.make(name, () => {
       const isUniform = spaceOf(variable) === "uniform";
       const type = isUniform
-        ? `array<vec4<u32>, ${Math.ceil(bytes / 16)}>`
-        : `array<${laneBytes ? "atomic<u32>" : wordsType(scheme.granuleBytes)}>`;
+        ? `array<vec4<u32>, ${vectorsIn(bytes, scheme.granuleBytes)}>`
+        : `array<${laneBytes ? "atomic<u32>" : wordsType(unitOf(checked))}>`;
       const [made] = quote(variable.span).declarations`var<private> ${name}: ${type};`;
       const { attributes, qualifiers } = variable;
       return [{ ...(made as GlobalVariable), attributes, qualifiers }];
@@ -79,35 +93,127 @@ export class Granules {
     return `${this.#table()}[${index}].y`;
   }
 
-  /** `fn(granule: u32) -> W`. */
-  load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
+  /** `fn(granule: u32) -> W`, or of a piece of a line, which lanes may look at together, in order. */
+  load(
+    variable: CheckedVariable,
+    words: GranuleWords,
+    arena: ArenaAccess,
+    kind: LoadKind,
+    together = false,
+  ): string {
+    if (variable.pieceBytes) {
+      if (together && kind === "peeked") return this.#peekTogether(variable, words, arena);
+      return this.#loadAlone(variable, words, arena, kind);
+    }
     const { index, scheme } = variable;
     const load = this.#names.the(`${kind}_${variable.name}_${arena}`);
     return this.#library.make(load, () => {
       const type = wordsType(scheme.granuleBytes);
+      const found = `${index}u, granule, syndrome`;
       return quote().declarations`fn ${load}(granule: u32) -> ${type} {
         let data = ${this.asIs(variable, words, "granule")};
         let syndrome = ${this.#code(scheme)}syndrome(data, ${this.check(variable, arena, "granule")});
-        ${this.#reaction(kind, `${index}u, granule, syndrome`, scheme)}
+        ${this.#reaction(kind, found, () => `${this.#repaired(scheme)}(data, ${found})`)}
       }`;
     });
   }
 
-  /** The granule as memory has it, as WGSL. */
-  asIs({ scheme }: CheckedVariable, { name, isUniform }: GranuleWords, granule: string): string {
-    return isUniform ? uniformGranule(name, granule, scheme.granuleBytes) : `${name}[${granule}]`;
+  /** The granule or piece as memory has it, as WGSL. */
+  asIs(checked: CheckedVariable, { name, isUniform }: GranuleWords, granule: string): string {
+    return isUniform ? uniformGranule(name, granule, unitOf(checked)) : `${name}[${granule}]`;
   }
 
-  /** The private variable of a granule that is loaded once. */
-  kept({ name, scheme }: CheckedVariable, granule: string): string {
+  /** The private variable of a granule or piece that is loaded once. */
+  kept(checked: CheckedVariable, granule: string): string {
     return this.#library.make(
-      this.#names.the(`kept_${name}_${granule.slice(0, -1)}`),
-      (kept) => quote().declarations`var<private> ${kept}: ${wordsType(scheme.granuleBytes)};`,
+      this.#names.the(`kept_${checked.name}_${granule.slice(0, -1)}`),
+      (kept) => quote().declarations`var<private> ${kept}: ${wordsType(unitOf(checked))};`,
     );
   }
 
-  /** `fn(granule: u32, data: W)`, which stores the check word too. */
+  /** For lanes that have the pieces of a line between them, in order; that others do not is bad, too. */
+  #peekTogether(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    return this.#library.make(
+      this.#names.the(`peeked_${variable.name}_${arena}_together`),
+      (name) => quote().declarations`fn ${name}(piece: u32) -> ${wordsType(bytes)} {
+        let data = ${this.asIs(variable, words, "piece")};
+        var syndrome = ${this.#lines.contribution(code, bytes, `(piece % ${pieces}u)`, "data")};
+        ${this.#lines.summed("syndrome", pieces)}
+        syndrome ^= ${this.check(variable, arena, `piece / ${pieces}u`)};
+        ${this.findings.bad()} |= select(1u, syndrome, ${this.#lines.inOrder(pieces)}(piece));
+        return data;
+      }`,
+    );
+  }
+
+  /** For a lane that loads all of the line itself. */
+  #loadAlone(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const type = wordsType(bytes);
+    const whole = wholeLine(variable.scheme, bytes, (i) =>
+      this.asIs(variable, words, `(line * ${pieces}u + ${i}u)`),
+    );
+    const repaired = () =>
+      this.#library.make(
+        this.#names.the(`repaired_${variable.name}_lines_${arena}`),
+        (name) => quote().declarations`fn ${name}(line: u32, rank: u32, syndrome: u32) -> ${type} {
+          let result = ${code}correct(${whole}, syndrome);
+          ${this.findings.note()}(result.status, ${variable.index}u, line, syndrome);
+          return ${pieceOf("result.data", variable.scheme, bytes, "rank")};
+        }`,
+      );
+    const found = `${variable.index}u, line, syndrome`;
+    return this.#library.make(
+      this.#names.the(`${kind}_${variable.name}_${arena}`),
+      (name) => quote().declarations`fn ${name}(piece: u32) -> ${type} {
+        let line = piece / ${pieces}u;
+        let data = ${this.asIs(variable, words, "piece")};
+        let syndrome = ${code}syndrome(${whole}, ${this.check(variable, arena, "line")});
+        ${this.#reaction(kind, found, () => `${repaired()}(line, piece % ${pieces}u, syndrome)`)}
+      }`,
+    );
+  }
+
+  /**
+   * `fn(piece: u32, data: W)`. Where lanes are there for all pieces of their lines, in order, they add up what each contributes to
+   * the check word. Others change it by what they change, and tell of lines that do not fit their check words before.
+   */
+  #storePiece(variable: CheckedVariable, words: GranuleWords): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const whole = wholeLine(variable.scheme, bytes, (i) =>
+      this.asIs(variable, words, `(line * ${pieces}u + ${i}u)`),
+    );
+    const check = this.#place(variable, "atomic", "line");
+    return this.#library.make(
+      this.#names.the(`store_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(piece: u32, data: ${wordsType(bytes)}) {
+        let line = piece / ${pieces}u;
+        let rank = piece % ${pieces}u;
+        if (${this.#lines.inOrder(pieces)}(piece)) {
+          var check = ${this.#lines.contribution(code, bytes, "rank", "data")};
+          ${this.#lines.summed("check", pieces)}
+          ${words.name}[piece] = data;
+          if (rank == 0u) { atomicStore(&${check}, check); }
+        } else {
+          let syndrome = ${code}syndrome(${whole}, atomicLoad(&${check}));
+          if (syndrome != 0u) { ${this.findings.suspect()}(${variable.index}u, line, syndrome); }
+          let change = data ^ ${words.name}[piece];
+          ${words.name}[piece] = data;
+          atomicXor(&${check}, ${this.#lines.contribution(code, bytes, "rank", "change")});
+        }
+      }`,
+    );
+  }
+
+  #lineOf({ scheme, pieceBytes: bytes }: CheckedVariable) {
+    if (!bytes) throw new Error("a granule has no pieces");
+    return { bytes, pieces: scheme.granuleBytes / bytes, code: this.#code(scheme) };
+  }
+
+  /** `fn(granule: u32, data: W)`, which stores the check word too; or of a piece. */
   store(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
+    if (variable.pieceBytes) return this.#storePiece(variable, words);
     const { name, scheme } = variable;
     const store = this.#names.the(`store_${name}_${arena}`);
     return this.#library.make(store, () => {
@@ -203,8 +309,7 @@ export class Granules {
   }
 
   /** What a load does about its syndrome, and returns. */
-  #reaction(kind: LoadKind, found: string, scheme: MemoryScheme): string {
-    const repaired = () => `${this.#repaired(scheme)}(data, ${found})`;
+  #reaction(kind: LoadKind, found: string, repaired: () => string): string {
     switch (kind) {
       case "peeked":
         return `${this.findings.bad()} |= syndrome; return data;`;
@@ -235,9 +340,10 @@ export class Granules {
 
 const spaceOf = ({ qualifiers: [space] }: GlobalVariable) => space?.kind === "identifier" && space.name;
 
-/** A granule as a value. */
-export function wordsType(granuleBytes: number): string {
-  return granuleBytes === 4 ? "u32" : `vec${granuleBytes / 4}<u32>`;
+/** The vectors that hold so many bytes in whole granules. */
+function vectorsIn(bytes: number, granuleBytes: number): number {
+  const unit = Math.max(16, granuleBytes);
+  return (Math.ceil(bytes / unit) * unit) / 16;
 }
 
 /** A granule of a uniform buffer, whose arrays have elements of 16 bytes. */

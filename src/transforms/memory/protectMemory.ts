@@ -35,6 +35,7 @@ import {
   type UniformGranules,
 } from "./accessFunctions.ts";
 import { Granules, type GranulesOptions } from "./granules.ts";
+import { patternsIn } from "./sideBySide.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
 export interface ProtectMemoryOptions extends GranulesOptions {
@@ -53,7 +54,8 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
-    const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made });
+    const patternsOf = patternsIn(program, [...functions].find(({ name }) => name === entryPoint)!);
+    const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made, patternsOf });
     const buffers = new WordBuffers(program, names, {
       access,
       findings: granules.findings,
@@ -61,8 +63,12 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
       hasEffects,
     });
     for (const fn of functions) rewritten.set(fn, buffers.function(fn));
-    for (const fn of functions)
-      if (fn.name === entryPoint) rewritten.set(fn, keeping(rewritten.get(fn)!, names, uniforms));
+    const hasLines = [...kernel.checked.values()].some(({ pieceBytes }) => pieceBytes);
+    for (const fn of functions) {
+      if (fn.name !== entryPoint) continue;
+      const kept = keeping(rewritten.get(fn)!, names, uniforms);
+      rewritten.set(fn, hasLines ? knowingLane(kept, names, granules.lane()) : kept);
+    }
   }
   const module = mapFunctions(program.module, (fn) => rewritten.get(fn) ?? fn);
   const named = new Set<string>();
@@ -97,6 +103,23 @@ function keeping(fn: FunctionDeclaration, names: Names, uniforms: UniformGranule
   return {
     ...fn,
     body: { ...fn.body, statements: [...statements.slice(0, known), ...loads, ...statements.slice(known)] },
+  };
+}
+
+/** The entry point with a variable set to the number of the lane that it runs in. */
+function knowingLane(fn: FunctionDeclaration, names: Names, lane: string): FunctionDeclaration {
+  const builtin = "subgroup_invocation_id";
+  const own = fn.parameters.find(({ attributes }) =>
+    attributes.some(({ args: [arg] }) => arg?.kind === "identifier" && arg.name === builtin),
+  );
+  const name = own?.name ?? names.the(`in_${builtin}`);
+  const [made] = quote(fn.nameSpan)
+    .declarations`fn f(@builtin(${builtin}) ${name}: u32) { ${lane} = ${name}; }`;
+  if (made?.kind !== "function") throw new Error("a function is a function");
+  return {
+    ...fn,
+    parameters: own ? fn.parameters : [...fn.parameters, ...made.parameters],
+    body: { ...fn.body, statements: [...made.body.statements, ...fn.body.statements] },
   };
 }
 

@@ -1,0 +1,45 @@
+/** Whether lanes can check and keep the lines of a buffer together, and in which pieces. */
+import { executionBound } from "../../analysis/executionBound.ts";
+import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
+import { addressSpaceOf } from "../../analysis/places.ts";
+import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { fillsGranules } from "./coverage.ts";
+import type { PieceBytes } from "./lines.ts";
+import { type PatternsOf, sideBySide } from "./sideBySide.ts";
+
+/** The bytes of the pieces, or why they cannot. */
+export type LinePlan = { readonly pieceBytes: PieceBytes } | { readonly why: string };
+
+/** Of loads that one lane makes alone, which take all of a line each. */
+const mostLoadsAlone = 1;
+
+export function linePlan(
+  program: Program,
+  kernel: FunctionDeclaration,
+  variable: GlobalVariable,
+  accesses: readonly MemoryAccess[],
+  { granuleBytes }: MemoryScheme,
+  patternsOf: PatternsOf,
+): LinePlan {
+  if (addressSpaceOf(variable) === "uniform") return { pieceBytes: 16 };
+  const pieces = accesses.map(({ place }) => place && sideBySide(place, granuleBytes, patternsOf));
+  const known = new Set(pieces.filter((bytes) => bytes !== undefined));
+  if (known.size > 1) return { why: "lanes access pieces of different sizes of it" };
+  const pieceBytes = [...known][0] ?? 16;
+  const alone = accesses.filter((_, i) => pieces[i] === undefined);
+  const stores = accesses.filter(({ kind }) => kind === "store");
+  const isSplit = stores.some(({ place }) => !place || !fillsGranules(program, place, pieceBytes));
+  if (alone.some(({ kind }) => kind === "store") || isSplit)
+    return {
+      why: `neighbouring invocations do not store the ${granuleBytes} bytes of a check word together`,
+    };
+  if (stores.length > 0 && stores.length < accesses.length)
+    return {
+      why: `it is loaded as well, and the ${granuleBytes} bytes of a check word have several invocations`,
+    };
+  if (executionBound(program, kernel, new Set(alone.map(({ expression }) => expression))) > mostLoadsAlone)
+    return { why: `neighbouring invocations do not load the ${granuleBytes} bytes of a check word together` };
+  return { pieceBytes };
+}

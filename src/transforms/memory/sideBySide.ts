@@ -1,0 +1,45 @@
+import { neighbourPatterns } from "../../analysis/neighbours.ts";
+import type { Pattern } from "../../analysis/patterns.ts";
+import type { Place } from "../../analysis/places.ts";
+import type { Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
+import { sizeOf } from "../../wgsl/layout.ts";
+import type { Program } from "../../wgsl/program.ts";
+import type { PieceBytes } from "./lines.ts";
+
+/** The patterns of indices for so many neighbours (`neighbourPatterns`). */
+export type PatternsOf = (count: number) => (index: Expression) => Pattern | undefined;
+
+/** The patterns of a kernel's indices, found when they are asked for. */
+export function patternsIn(program: Program, kernel: FunctionDeclaration): PatternsOf {
+  const known = new Map<number, ReturnType<PatternsOf>>();
+  return (count) => {
+    const patterns = known.get(count) ?? neighbourPatterns(program, kernel, count);
+    known.set(count, patterns);
+    return patterns;
+  };
+}
+
+/**
+ * The bytes of a piece, where neighbours that access a place have the pieces of a line between them, in order; undefined where
+ * they do not, or it does not show.
+ */
+export function sideBySide(place: Place, lineBytes: number, patternsOf: PatternsOf): PieceBytes | undefined {
+  const at = place.steps.reduce((sum, step) => sum + (step.kind === "member" ? step.offset : 0), 0);
+  for (const ranked of place.steps) {
+    if (ranked.kind !== "index" || !isPiece(ranked.stride) || ranked.stride >= lineBytes) continue;
+    const bytes = ranked.stride;
+    const isInPiece = (at % bytes) + sizeOf(place.type) <= bytes && (at - (at % bytes)) % lineBytes === 0;
+    const patternOf = patternsOf(lineBytes / bytes);
+    const isInLine = place.steps.every((step) => {
+      if (step.kind === "member") return true;
+      const pattern = patternOf(step.index);
+      return (
+        pattern && pattern.ranks === (step === ranked) && (pattern.multiple * step.stride) % lineBytes === 0
+      );
+    });
+    if (isInPiece && isInLine) return bytes;
+  }
+  return undefined;
+}
+
+const isPiece = (bytes: number): bytes is PieceBytes => bytes === 4 || bytes === 8 || bytes === 16;
