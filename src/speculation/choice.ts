@@ -54,9 +54,7 @@ const unasked: Costs = { launch: 0, uploadedByte: 0, downloadedByte: 0, compile:
 const kernels = 4;
 /** Launches that a loop without conflicts takes. */
 const launches = 4;
-/** Milliseconds in which no device answers: until then, it is not asked what it costs. */
-const soonest = 0.1;
-/** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets. */
+/** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets; a device takes as long to be asked what it costs. */
 const warm = 5;
 /** How much longer than a launch without iterations the CPU has to take before a GPU is tried that may meet conflicts. */
 const doubt = 2;
@@ -112,7 +110,7 @@ export class Choice {
     };
     const isDone = () => reached.ended || reached.next === this.#count;
     const isNew = history.gpu === null && history.worked <= warm;
-    if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0) go(() => spent < soonest);
+    if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0) go(() => history.worked + spent < warm);
     if (!isDone()) {
       this.#costs = await this.#ask(this.#workspace);
       const left = this.#count - reached.next;
@@ -131,7 +129,7 @@ export class Choice {
     history.worked += spent;
     history.since += spent;
     if (isDone()) {
-      // A device that was not asked would not have been faster.
+      // A device that was not asked yet would not have been faster.
       const kept = this.#onGpu(this.#count, this.#fixedTime() - this.#sending);
       this.#regret("cpu", this.#costs === unasked ? 0 : spent - kept);
     }
