@@ -75,10 +75,19 @@ export async function runKernel(
 ): Promise<KernelOutput> {
   const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
   const { dimension = 0, byReport = false, patience } = host;
-  const doubling = interGroup && { [interGroup.doubling]: byReport ? 3 : dimension };
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
-  const constants = { ...input.constants, ...doubling, ...waiting };
-  const pipeline = await pipelineOf(device, code, { constants, entryPoint: input.entryPoint });
+  const isRepeated = interGroup?.grid === "repeated";
+  /** What each dispatch of a grid is. */
+  const doublings = isRepeated ? [1, 0] : [byReport ? 3 : dimension];
+  const makePipeline = (doubling: number) => {
+    const constants = {
+      ...input.constants,
+      ...(interGroup && { [interGroup.doubling]: doubling }),
+      ...waiting,
+    };
+    return pipelineOf(device, code, { constants, entryPoint: input.entryPoint });
+  };
+  const pipelines = await Promise.all(doublings.map(makePipeline));
   const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const made: GPUBuffer[] = [];
   const create = (size: number, usage: number) => {
@@ -110,18 +119,25 @@ export async function runKernel(
 
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
-  pass.setPipeline(pipeline);
   const bound = [...buffers, ...shadows, ...others, ...(report && usesReport ? [report] : [])];
-  for (const group of new Set(bound.map((resource) => resource.group))) {
-    const entries = bound
-      .filter((resource) => resource.group === group)
-      .map(({ binding, buffer }) => ({ binding, resource: { buffer } }));
-    pass.setBindGroup(group, device.createBindGroup({ layout: pipeline.getBindGroupLayout(group), entries }));
-  }
+  const use = (pipeline: GPUComputePipeline) => {
+    pass.setPipeline(pipeline);
+    for (const group of new Set(bound.map((resource) => resource.group))) {
+      const entries = bound
+        .filter((resource) => resource.group === group)
+        .map(({ binding, buffer }) => ({ binding, resource: { buffer } }));
+      const layout = pipeline.getBindGroupLayout(group);
+      pass.setBindGroup(group, device.createBindGroup({ layout, entries }));
+    }
+  };
   for (const missing of host.missing ?? [0]) {
     const grid: [number, number, number] = [...input.workgroups];
-    if (interGroup) grid[dimension] = 2 * grid[dimension] - missing;
-    pass.dispatchWorkgroups(...grid);
+    if (interGroup && !isRepeated) grid[dimension] *= 2;
+    for (const [turn, pipeline] of pipelines.entries()) {
+      use(pipeline);
+      if (interGroup && turn === pipelines.length - 1) grid[dimension] -= missing;
+      pass.dispatchWorkgroups(...grid);
+    }
   }
   pass.end();
   const readLater = (buffer: GPUBuffer, size = buffer.size) => {

@@ -40,13 +40,19 @@ export interface KernelLimits {
 }
 
 /**
- * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and a copy of each buffer that the
- * kernel both loads and stores.
+ * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and where neither replica may load what
+ * the other has stored, one after the other or with a copy for each.
  */
 export interface InterGroup {
   /**
-   * The pipeline-overridable constant, by name, that says which dimension of the grid is doubled: 0 = x, 1 = y, 2 = z, and
-   * 3 = what the report's word `grid` says. Doubling x needs a grid of at most half the limit in x, and so on.
+   * `"doubled"`: one dispatch has twice the workgroups. `"repeated"`: the grid is dispatched twice as it is, for the second
+   * replicas and then for the first, as the kernel changes buffers in place and never loads behind its stores.
+   */
+  readonly grid: "doubled" | "repeated";
+  /**
+   * The pipeline-overridable constant, by name, that says what a dispatch is. Doubled, along which dimension: 0 = x, 1 = y,
+   * 2 = z, and 3 = what the report's word `grid` says; doubling x needs a grid of at most half the limit in x, and so on.
+   * Repeated, which replica: 1 = the second, which comes first, 0 = the first.
    */
   readonly doubling: string;
   /** For each binding of the program that the second replica must not share: where its own copy is bound. */

@@ -1,11 +1,12 @@
 /** What an Inter-Group kernel needs of its host and of its twin: known from its code in access normal form. */
 import { type BindingPoint, bindingPointOf, bindingPointsOf, buffersInPlace } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
-import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { Check, InterGroup, KernelLimits } from "./contract.ts";
@@ -25,22 +26,26 @@ export function interGroupPlan(
   { check, limits }: { readonly check: Check | "none"; readonly limits: KernelLimits },
 ): KernelPlan {
   const functions = reachableFrom(program, [kernel]);
-  const shadowed = buffersInPlace(program, functions);
+  const inPlace = buffersInPlace(program, functions);
   const once = variablesExecutedOnce(program, kernel, functions);
   const memoryOperations = operationsOn(program, functions, once);
   const buffers = [...variablesOf(program, functions)].filter((v) => addressSpaceOf(v) === "storage");
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
+  // Second replicas store nothing: once all of them have run, the first ones find what they found.
+  const repeated = !blocking && inPlace.size > 0 && loadsAfterStores(program, kernel).length === 0;
+  const shadowed = repeated ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
     once: namesOf(once),
     blocking,
+    repeated,
     obstacles: [
       ...unreplicable(program, functions, memoryOperations).map(({ span, why }) =>
         leftAlone("BELAY214", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, buffers.length, shadowed.size, limits.maxStorageBuffersPerShaderStage),
-      ...tooMuchMemory(program, kernel, blocking, limits.maxComputeWorkgroupStorageSize),
+      ...tooMuchMemory(program, kernel, { blocking, repeated }, limits.maxComputeWorkgroupStorageSize),
     ],
   };
 }
@@ -119,11 +124,11 @@ function tooManyBuffers(
 function tooMuchMemory(
   program: Program,
   kernel: FunctionDeclaration,
-  blocking: boolean,
+  { blocking, repeated }: Pick<KernelPlan, "blocking" | "repeated">,
   most: number,
 ): Diagnostic[] {
   const own = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
-  const added = wrapperBytes(program, kernel, blocking);
+  const added = repeated ? 0 : wrapperBytes(program, kernel, blocking);
   if (own === undefined || added === 0 || own + added <= most) return [];
   const why = `it would need ${own + added} bytes of workgroup memory, and the device allows ${most}`;
   const help = blocking ? "use the check signature" : undefined;

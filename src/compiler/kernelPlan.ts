@@ -20,6 +20,8 @@ export interface KernelPlan {
   readonly once: ReadonlySet<string>;
   /** Whether twins wait for each other (`InterGroup.blocking`). */
   readonly blocking: boolean;
+  /** Whether all second replicas run before the first ones (`InterGroup.grid`). */
+  readonly repeated: boolean;
   /** Why the kernel must be left alone. */
   readonly obstacles: readonly Diagnostic[];
 }

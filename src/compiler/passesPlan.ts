@@ -39,6 +39,7 @@ export function passesPlan(program: Program, kernel: FunctionDeclaration): Kerne
     shadowed: new Set(),
     once: namesOf(once),
     blocking: false,
+    repeated: false,
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
         "BELAY215",

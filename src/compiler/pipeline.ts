@@ -56,6 +56,7 @@ export function transform(
   const functions = (named?: ReadonlySet<string>) => reachableFrom(program, kernels(named));
   const lanes = lanesOf(program, kernels(), limits, pairing);
   const blocking = new Set([...plans].flatMap(([name, plan]) => (plan.blocking ? [name] : [])));
+  const repeated = new Set([...plans].flatMap(([name, plan]) => (plan.repeated ? [name] : [])));
   const mail = mailWords(kernels(blocking).map((kernel) => invocationCount(program, kernel)));
   const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
   const bytes = 4 * (reportWords.total + cells) + mailboxBytes(mail);
@@ -83,7 +84,8 @@ export function transform(
     lanes,
     ...(cells > 0 && { cells: { count: cells, subgroups: exchanges } }),
   });
-  if (redundancy === "inter") step(replicateWorkgroups(program, names, { entryPoints, blocking, mail }));
+  if (redundancy === "inter")
+    step(replicateWorkgroups(program, names, { entryPoints, blocking, repeated, mail }));
   else if (pairing === "passes") step(repeatInvocations(program, names, { entryPoints, comparison }));
   else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups: exchanges }));
   if (replicas === 2) {
@@ -188,6 +190,7 @@ export function transform(
     const plan = plans.get(name);
     const interGroup = redundancy === "inter" &&
       plan && {
+        grid: plan.repeated ? ("repeated" as const) : ("doubled" as const),
         doubling: doublingOf(names),
         shadows: shadowsOf(normal, plan, shadows),
         blocking: plan.blocking,

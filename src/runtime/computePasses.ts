@@ -2,7 +2,7 @@ import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
-import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
+import { type Doubling, doubleGrid, namedByReport, secondReplicas } from "./doubledGrid.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
@@ -67,10 +67,16 @@ export class ComputePasses {
   }
 }
 
-/** What dispatches take until the program sets something else. */
-interface Prepared {
+/** A pipeline that runs in place of the program's, and what it has bound. */
+interface Runnable {
   readonly variant: Variant;
   readonly bound: Bound | undefined;
+}
+
+/** What dispatches take until the program sets something else. */
+interface Prepared extends Runnable {
+  /** What runs on the same grid before, where replicas run in turn. */
+  readonly earlier: Runnable | undefined;
   /** What it uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
   /** What the kernel writes without a shadow, once that matters. */
@@ -123,8 +129,8 @@ class ComputePass {
     const prepared = this.#prepare(doubled?.doubling ?? 0);
     if (prepared) this.#verify(prepared);
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
-    if (prepared) this.#use(prepared);
-    this.#commands.dispatchWorkgroups(...((doubled?.grid ?? grid) as [number, number, number]));
+    const workgroups = (doubled?.grid ?? grid) as [number, number, number];
+    this.#run(prepared, () => this.#commands.dispatchWorkgroups(...workgroups));
     if (prepared) this.#noteWrites(prepared);
   }
 
@@ -141,8 +147,7 @@ class ComputePass {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
     }
-    if (prepared) this.#use(prepared);
-    this.#commands.dispatchWorkgroupsIndirect(from, at);
+    this.#run(prepared, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
     this.#record.read.add(buffer);
     if (prepared) this.#noteWrites(prepared);
   }
@@ -166,7 +171,8 @@ class ComputePass {
   /** The kernel that is to run on twice the grid, unless the device is going to refuse it for want of a bind group. */
   #kernelToDouble(): Kernel | undefined {
     const { kernel, groups = [] } = this.#runs ?? {};
-    return kernel?.interGroup && groups.every((index) => this.#groups.get(index)?.group) ? kernel : undefined;
+    const isDoubled = kernel?.interGroup?.grid === "doubled";
+    return isDoubled && groups.every((index) => this.#groups.get(index)?.group) ? kernel : undefined;
   }
 
   /** Undefined as long as the program has set no pipeline. */
@@ -182,12 +188,17 @@ class ComputePass {
       const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
       if (access) this.#record.add(access);
     }
+    const isRepeated = kernel?.interGroup?.grid === "repeated";
     this.#prepared = {
-      variant,
-      bound: variant.added?.bindFor(this.#groups),
+      ...this.#bind(variant),
+      earlier: isRepeated ? this.#bind(pipeline.variant(secondReplicas)) : undefined,
       guarded: this.#parts.memory?.bracketing.guarded(this.#uses()) ?? [],
     };
     return this.#prepared;
+  }
+
+  #bind(variant: Variant): Runnable {
+    return { variant, bound: variant.added?.bindFor(this.#groups) };
   }
 
   /** Whether there are more check words now than it has bound. */
@@ -211,10 +222,15 @@ class ComputePass {
     if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
   }
 
-  #use({ variant, bound }: Prepared): void {
+  /** Dispatches; where replicas run in turn, the second ones first. */
+  #run(prepared: Prepared | undefined, dispatch: () => void): void {
     const kernel = this.#runs?.kernel;
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
-    this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
+    if (!prepared) return dispatch();
+    for (const each of prepared.earlier ? [prepared.earlier, prepared] : [prepared]) {
+      this.#commands.use(each.variant.pipeline, this.#groups, each.bound?.groups);
+      dispatch();
+    }
   }
 
   /** Whether the kernel may write a buffer. */

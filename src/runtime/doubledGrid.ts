@@ -1,8 +1,11 @@
 /** A grid of workgroups: how many in x, y and z. */
 export type Grid = readonly [number, number, number];
 
-/** Which dimension of the grid an Inter-Group kernel finds doubled, as `InterGroup.doubling` takes it. */
+/** What a dispatch of an Inter-Group kernel is, as `InterGroup.doubling` takes it. */
 export type Doubling = 0 | 1 | 2 | 3;
+
+/** Of a grid that is dispatched twice: what runs first. */
+export const secondReplicas = 1;
 
 /** The dimension that the report names, because the host does not know the grid. */
 export const namedByReport = 3;

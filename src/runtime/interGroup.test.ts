@@ -89,6 +89,85 @@ describe("a grid", () => {
   });
 });
 
+describe("a kernel that changes a buffer in place", () => {
+  const STEP = `
+    @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+    @compute @workgroup_size(2) fn step(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3 + id.x; }`;
+  const grid = [4, 1, 1];
+
+  /** Two steps on eight words, of a grid that the host or the device knows. */
+  async function steps(device: GPUDevice, isIndirect = false): Promise<number[]> {
+    const data = upload(device, [5, 1, 4, 1, 3, 9, 2, 6]);
+    const asked = upload(device, grid, GPUBufferUsage.INDIRECT);
+    const module = device.createShaderModule({ code: STEP });
+    const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+    const entries = [{ binding: 0, resource: { buffer: data } }];
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    for (let i = 0; i < 2; i++) {
+      if (isIndirect) pass.dispatchWorkgroupsIndirect(asked, 0);
+      else pass.dispatchWorkgroups(...(grid as [number, number, number]));
+    }
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    return download(device, data);
+  }
+
+  /** Flips a bit of what one invocation stores. */
+  function arm(device: HardenedDevice, replica: 0 | 1): void {
+    const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+    const { id } = sites.find(
+      ({ kind, span }) => kind === "value" && STEP.startsWith("data[id.x] * 3", span.start),
+    )!;
+    device.belay.arm({ kernel, site: id, replica, effect: { xor: 4 }, workgroup: [1, 0, 0], localIndex: 1 });
+  }
+
+  it.each([false, true])(
+    "runs in turn, without copies, also where grids are full: indirect %s",
+    async (isIndirect) => {
+      const plain = await newDevice();
+      const { device, done } = await hardened({}, { limit: 4 });
+      expect(await steps(device, isIndirect)).toEqual(await steps(plain, isIndirect));
+      expect(await device.belay.report()).toMatchObject({
+        faults: [],
+        kernels: [{ redundancy: "inter", dispatches: 2, detections: 0 }],
+        shadows: { peak: 0 },
+      });
+      plain.destroy();
+      done();
+    },
+  );
+
+  it("recovers from a fault in either replica", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const expected = await steps(device);
+    for (const replica of [0, 1] as const) {
+      arm(device, replica);
+      expect(await steps(device)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+    }
+    expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
+    done();
+  });
+
+  it("with its first replicas before the second ones, disagrees", async () => {
+    const backwards: Protect = (wgsl, options) => {
+      const result = protect(wgsl, options);
+      const code = result.code.replace(
+        "belay_replica = belay_doubling;",
+        "belay_replica = 1u - belay_doubling;",
+      );
+      expect(code).not.toBe(result.code);
+      return { ...result, code };
+    };
+    const { device, done } = await hardened({ onFault: "throw" }, { compiler: backwards });
+    await expect(steps(device)).rejects.toMatchObject({ name: "BelayFaultError" });
+    done();
+  });
+});
+
 describe("a fault in one replica", () => {
   const grids: readonly Grid[] = [
     [3, 2, 1],

@@ -1,4 +1,4 @@
-/** Buffers that kernels change in place, when replicas are workgroups: the second replica works on a copy. */
+/** Buffers from which kernels load what they have stored, when replicas are workgroups: the second works on a copy. */
 import { describe, expect, it, vi } from "vitest";
 import { download, upload } from "../../test/storageBuffers.ts";
 import { testDevices } from "../../test/testDevices.ts";
@@ -10,14 +10,17 @@ import { RangeSet } from "./rangeSet.ts";
 
 const { newDevice } = testDevices();
 
-/** Kernels on 8 words: three change them in place, one of them with an atomic operation, and one replaces them. */
+/** Kernels on 8 words: three load what they have stored, one of them with an atomic operation, and one replaces all. */
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
-@compute @workgroup_size(2) fn advance(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3 + 1; }
+@compute @workgroup_size(2) fn advance(@builtin(global_invocation_id) id: vec3u) {
+  data[id.x] = data[id.x] * 3;
+  data[id.x] += 1;
+}
 @compute @workgroup_size(2) fn swap(@builtin(global_invocation_id) id: vec3u) {
-  let low = data[2 * id.x];
-  data[2 * id.x] = data[2 * id.x + 1];
-  data[2 * id.x + 1] = low;
+  data[2 * id.x] ^= data[2 * id.x + 1];
+  data[2 * id.x + 1] ^= data[2 * id.x];
+  data[2 * id.x] ^= data[2 * id.x + 1];
 }
 @compute @workgroup_size(2) fn fill(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x * 7; }
 
@@ -25,7 +28,7 @@ struct Counted { calls: atomic<u32>, words: array<u32> }
 @group(0) @binding(0) var<storage, read_write> counted: Counted;
 @compute @workgroup_size(2) fn count(@builtin(global_invocation_id) id: vec3u) {
   atomicAdd(&counted.calls, 1);
-  if (id.x < arrayLength(&counted.words)) { counted.words[id.x] += 2; }
+  if (id.x < arrayLength(&counted.words)) { counted.words[id.x] += 1; counted.words[id.x] += 1; }
 }`;
 type EntryPoint = "advance" | "swap" | "fill" | "count";
 const workgroups: Record<EntryPoint, number> = { advance: 4, swap: 2, fill: 4, count: 4 };
@@ -111,7 +114,7 @@ async function hardened(policy?: Policy): Promise<{ device: HardenedDevice; done
 function arm(device: HardenedDevice, replica: 0 | 1): void {
   const { kernel, sites } = device.belay.faultSites().find((each) => each.entryPoint === "advance")!;
   const site = sites.find(
-    ({ kind, span }) => kind === "value" && CODE.startsWith("data[id.x] * 3 + 1", span.start),
+    ({ kind, span }) => kind === "value" && CODE.startsWith("data[id.x] * 3", span.start),
   )!;
   const where = { workgroup: [1, 0, 0], localIndex: 1 } as const;
   device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 4 }, ...where });

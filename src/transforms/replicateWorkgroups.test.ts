@@ -10,12 +10,18 @@ const report =
   (mail = 0): Step =>
   (program, names) =>
     declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0, mail });
+interface Twins {
+  readonly blocking?: readonly string[];
+  readonly repeated?: readonly string[];
+  readonly mail?: number;
+}
 const replicate =
-  (blocking: readonly string[] = [], mail = 0): Step =>
+  ({ blocking = [], repeated = [], mail = 0 }: Twins = {}): Step =>
   (program, names) =>
     replicateWorkgroups(program, names, {
       entryPoints: new Set(["main"]),
       blocking: new Set(blocking),
+      repeated: new Set(repeated),
       mail,
     });
 const replicated = (name: string, wgsl: string) => golden(name, wgsl, report(), replicate());
@@ -55,6 +61,15 @@ describe("doubles the grid", () => {
       @compute @workgroup_size(4) fn other(@builtin(workgroup_id) w: vec3u) { meet(w.y); }`,
     ));
 
+  it("or, where it is dispatched twice, leaves all ids as they are", () =>
+    golden(
+      "a grid that is dispatched twice",
+      `fn meet(n: u32) { if (n > 3u) { workgroupBarrier(); } }
+      @compute @workgroup_size(4) fn main(@builtin(workgroup_id) w: vec3u, @builtin(global_invocation_id) id: vec3u) { meet(w.x); }`,
+      report(),
+      replicate({ repeated: ["main"] }),
+    ));
+
   it("and lets twins that wait for each other draw their ids", () => {
     const mail = mailWords([64]);
     return golden(
@@ -62,7 +77,7 @@ describe("doubles the grid", () => {
       `@compute @workgroup_size(8, 8)
       fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n: vec3u) { if (n.x > 3u) { return; } }`,
       report(mail),
-      replicate(["main"], mail),
+      replicate({ blocking: ["main"], mail }),
     );
   });
 });

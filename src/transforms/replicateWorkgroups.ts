@@ -12,7 +12,8 @@
  * dimension of the grid and says which: along x, twins are neighbours; along y and z, the plane that the dimension
  * spans with the one below it is numbered anew, so that they are neighbours too, run at the same time and share caches.
  *
- * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts).
+ * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts). Where the host dispatches
+ * the grid twice (`repeated`), all workgroups of a dispatch are one replica, and ids stay as they are.
  *
  * Where the host decides on the device (`doubling` 3), the dimension is read from the report. What is read from memory is
  * uniform to no validator; where the kernel needs uniform ids, it takes the way of `workgroupUniformLoad`.
@@ -30,14 +31,15 @@ import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 import type { Names } from "./names.ts";
 
 export interface ReplicateWorkgroupsOptions {
-  /** Names of the entry points to wrap, and of those among them whose twins wait for each other. */
+  /** Names of the entry points to wrap; of those among them whose twins wait for each other; and of those that run in turn. */
   readonly entryPoints: ReadonlySet<string>;
   readonly blocking?: ReadonlySet<string>;
+  readonly repeated?: ReadonlySet<string>;
   /** Words of mail (see mailbox.ts). */
   readonly mail?: number;
 }
 
-/** The override that says which dimension of the grid is doubled. */
+/** The override that says which dimension of the grid is doubled, or which replica runs in turn. */
 export const doublingOf = (names: Names): string => names.the("doubling");
 
 /** Bytes of workgroup memory that the wrapper of an entry point takes. */
@@ -51,12 +53,13 @@ const needsUniformIds = (fn: FunctionDeclaration, uniform: ReadonlySet<Target>) 
 export function replicateWorkgroups(
   program: Program,
   names: Names,
-  { entryPoints, blocking = new Set(), mail = 0 }: ReplicateWorkgroupsOptions,
+  { entryPoints, blocking = new Set(), repeated = new Set(), mail = 0 }: ReplicateWorkgroupsOptions,
 ): Module {
   const uniform = uniformVariables(program);
   let readsDimension = false;
   const wrapped = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !entryPoints.has(declaration.name)) return [declaration];
+    if (repeated.has(declaration.name)) return wrapRepeated(program, names, declaration);
     const isUniform = needsUniformIds(declaration, uniform);
     readsDimension ||= isUniform;
     return wrap(program, names, declaration, isUniform, blocking.has(declaration.name));
@@ -66,12 +69,19 @@ export function replicateWorkgroups(
     ...program.module,
     declarations: [
       ...wrapped,
-      ...declarations`${twins(names)}`,
+      ...declarations`override ${doublingOf(names)}: u32 = 0u; var<private> ${names.the("pair")}: u32;`,
+      ...(repeated.size < entryPoints.size ? declarations`${twins(names)}` : []),
       ...(readsDimension ? declarations`var<workgroup> ${names.the("dimension")}: u32;` : []),
       ...(blocking.size > 0 ? declarations`${ticketed(names)} ${mailboxDeclarations(names, mail)}` : []),
     ],
   };
 }
+
+const inputs: ReadonlyMap<string, string> = new Map([
+  ["workgroup_id", "vec3<u32>"],
+  ["num_workgroups", "vec3<u32>"],
+  ["local_invocation_index", "u32"],
+]);
 
 function wrap(
   program: Program,
@@ -102,23 +112,37 @@ function wrap(
     ...twin,
     ...statements`
       ${n("replica")} = ${n("twin")}.replica;
-      ${n("pair")} = ${id}.x + ${groups}.x * (${id}.y + ${groups}.y * ${id}.z);
-      ${n("workgroup")} = ${id};`,
+      ${numbered(names, id, groups)}`,
   ];
   const enter = statements`${n("enter_place")}(${n("ticket")}.y, ${invocationsOf(program, fn)});`;
   const leave = statements`${n("leave_place")}();`;
   return wrapEntryPoint(program, names, fn, {
-    inputs: new Map([
-      ["workgroup_id", "vec3<u32>"],
-      ["num_workgroups", "vec3<u32>"],
-      ["local_invocation_index", "u32"],
-    ]),
+    inputs,
     derived: { workgroup_id: id, num_workgroups: groups },
     before: isBlocking ? [...before, ...enter] : before,
     after: isBlocking ? leave : [],
     attributes: fn.attributes,
   });
 }
+
+/** In a dispatch of one replica. */
+function wrapRepeated(program: Program, names: Names, fn: FunctionDeclaration): FunctionDeclaration[] {
+  const { statements } = quote(fn.nameSpan);
+  return wrapEntryPoint(program, names, fn, {
+    inputs,
+    derived: {},
+    before: statements`
+      ${names.the("local")} = ${names.the("in_local_invocation_index")};
+      ${names.the("replica")} = ${doublingOf(names)};
+      ${numbered(names, names.the("in_workgroup_id"), names.the("in_num_workgroups"))}`,
+    attributes: fn.attributes,
+  });
+}
+
+/** Says which workgroup it is, of the program's grid. */
+const numbered = (names: Names, id: string, groups: string) => `
+  ${names.the("pair")} = ${id}.x + ${groups}.x * (${id}.y + ${groups}.y * ${id}.z);
+  ${names.the("workgroup")} = ${id};`;
 
 const product = (vector: string) => `${vector}.x * ${vector}.y * ${vector}.z`;
 
@@ -132,7 +156,6 @@ const ticketed = (names: Names): string => `
 
 /** Which replica of which workgroup stands at `id` of a grid whose dimension `doubled` is. */
 const twins = (names: Names): string => `
-  override ${doublingOf(names)}: u32 = 0u;
   struct ${names.the("Twin")} { replica: u32, id: vec3<u32>, groups: vec3<u32> }
   fn ${names.the("twin_of")}(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> ${names.the("Twin")} {
     if (doubled == 1u) {
@@ -149,5 +172,4 @@ const twins = (names: Names): string => `
     }
     return ${names.the("Twin")}(
       id.x & 1u, vec3<u32>(id.x >> 1u, id.y, id.z), vec3<u32>(groups.x >> 1u, groups.y, groups.z));
-  }
-  var<private> ${names.the("pair")}: u32;`;
+  }`;

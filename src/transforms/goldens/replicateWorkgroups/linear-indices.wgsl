@@ -16,6 +16,8 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
 
 override belay_doubling: u32 = 0u;
 
+var<private> belay_pair: u32;
+
 struct belay_Twin {
   replica: u32,
   id: vec3<u32>,
@@ -35,5 +37,3 @@ fn belay_twin_of(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> belay_Twin {
   }
   return belay_Twin(id.x & 1u, vec3<u32>(id.x >> 1u, id.y, id.z), vec3<u32>(groups.x >> 1u, groups.y, groups.z));
 }
-
-var<private> belay_pair: u32;
