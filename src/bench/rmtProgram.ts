@@ -163,7 +163,7 @@ function stepsFor(
     steps.push({
       name: "memory and arithmetic",
       run: async (program, { unprotected }, draft) => {
-        draft.roofline = await measureRoofline(program, unprotected, await newDevice(), ceilings, runs);
+        draft.roofline = await measureRoofline(program, unprotected, newDevice, ceilings, runs);
       },
     });
   }

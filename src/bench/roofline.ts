@@ -1,6 +1,7 @@
 /** How far a program is bound by memory, as figure 3 of the paper asks, and what full replication must cost at least. */
 import type { Program } from "../runtime/workload.ts";
 import type { Ceilings } from "./ceilings.ts";
+import { type CountedWork, countWork } from "./countedWork.ts";
 import { residentKernel, withKernels } from "./residentKernels.ts";
 import { alternate, TimedProgram, type Times } from "./timing.ts";
 
@@ -20,19 +21,21 @@ export interface Roofline {
    * replicas share, whichever is longer.
    */
   readonly limit: number;
+  readonly counted: CountedWork;
 }
 
-/** Times a program against its own form whose data stay in a cache. */
+/** Times a program against its own form whose data stay in a cache, and counts what it does. */
 export async function measureRoofline(
   program: Program,
   unprotected: TimedProgram,
-  device: GPUDevice,
+  newDevice: () => Promise<GPUDevice>,
   ceilings: Ceilings,
   runs: number,
 ): Promise<Roofline> {
-  using resident = new TimedProgram(program, withKernels(device, residentKernel));
+  using resident = new TimedProgram(program, withKernels(await newDevice(), residentKernel));
   const [before, without] = await alternate(runs, unprotected, resident);
-  return rooflineOf(program.work, before, without, ceilings);
+  const counted = await countWork(program, await newDevice());
+  return { ...rooflineOf(program.work, before, without, ceilings), counted };
 }
 
 export function rooflineOf(
@@ -40,7 +43,7 @@ export function rooflineOf(
   unprotected: Times,
   resident: Times,
   ceilings: Ceilings,
-): Roofline {
+): Omit<Roofline, "counted"> {
   const time = unprotected.median;
   const memoryTime = (1000 * bytes) / ceilings.memory;
   // Wrapped around, stores of many workgroups meet; the time without memory is no longer than the whole.

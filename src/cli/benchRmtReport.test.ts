@@ -33,7 +33,7 @@ const run: RmtRun = {
   measure: ["overhead", "roofline", "components", "power"],
   flavors: ["intra+lds", "intra-lds", "inter"],
   commands: ["belay bench rmt --runs 7"],
-  ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13 },
+  ceilings: { memory: 4e12, cache: 8e12, flops: 5e13, integers: 1e13, invocations: 2e11 },
   powerSource: "a meter",
   programs: [
     {
@@ -52,6 +52,7 @@ const run: RmtRun = {
         arithmeticTime: 0,
         computeTime: 1.25,
         limit: 1.25,
+        counted: { loaded: 6e9, stored: 2e9, operations: 3e10 },
       },
       automatic: {
         predicted: {
@@ -78,6 +79,8 @@ it("shows every figure of the paper, and every problem", () => {
     "1.75",
     "2.00 TB/s", // figure 3
     "50 %",
+    "4.00 TB/s", // loaded and stored
+    "15.00 Top/s",
     "+0.13", // figures 4 and 7: doubled workgroups, computation, communication
     "+0.25",
     "321", // figure 5

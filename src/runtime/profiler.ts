@@ -60,18 +60,21 @@ export class Profiler {
       ...{ dispatches: dispatches!, iterations: counts[countWords.iterations]! },
       sites: faultSites.map((site, i) => ({
         ...site,
-        executions: blocks[i]![countWords.executions]!,
+        executions: executionsIn(blocks[i]!),
         samples: samplesIn(blocks[i]!),
       })),
     };
   }
 }
 
+const executionsIn = (block: Uint32Array): number =>
+  block[countWords.executions]! + 2 ** 32 * block[countWords.overflows]!;
+
 /** Counts of zero, with the samples to keep next time. */
 function restarted(length: number, blocks: readonly Uint32Array[]): Uint32Array {
   const counts = new Uint32Array(length);
   blocks.forEach((block, i) => {
-    const stride = Math.max(1, Math.ceil(block[countWords.executions]! / sampleCapacity));
+    const stride = Math.max(1, Math.ceil(executionsIn(block) / sampleCapacity));
     const start = countWords.sites + i * countWords.siteStride;
     counts[start + countWords.seed] = Math.floor(Math.random() * 2 ** 32);
     counts[start + countWords.stride] = stride;

@@ -13,20 +13,21 @@ export const countWords = {
   iterations: 0,
   /** The first block. */
   sites: 1,
-  /** In a block: executions so far. */
+  /** In a block: executions so far, and how often that number has begun again from zero. */
   executions: 0,
+  overflows: 1,
   /**
    * Which of them are kept, written by the host: one of each `stride`, none when that is 0, as the `seed` says (stratified
    * sampling).
    */
-  seed: 1,
-  stride: 2,
+  seed: 2,
+  stride: 3,
   /** First sample; where its dispatch is 0, there is none. */
-  samples: 3,
+  samples: 4,
   /** Words of a sample: dispatch, workgroup x, y, z, local index, occurrence, line. */
   sampleStride: 7,
   /** Words of a block. */
-  siteStride: 3 + 7 * sampleCapacity,
+  siteStride: 4 + 7 * sampleCapacity,
 } as const;
 
 export const countedWords = (sites: number): number => countWords.sites + sites * countWords.siteStride;
@@ -40,7 +41,7 @@ export const countedWords = (sites: number): number => countWords.sites + sites 
  */
 export function countingTrigger(names: Names): Trigger {
   const n = (thing: string) => names.the(thing);
-  const { sites, seed, stride, samples, sampleStride, siteStride } = countWords;
+  const { sites, overflows, seed, stride, samples, sampleStride, siteStride } = countWords;
   const [report, executions, drawn, lines] = [
     n("report"),
     n("executions"),
@@ -96,6 +97,7 @@ export function countingTrigger(names: Names): Trigger {
         if (count == 0u) { continue; }
         let block = ${sites}u + (site - 1u) * ${siteStride}u;
         let start = atomicAdd(&${counts}[block], count);
+        if (start + count < start) { atomicAdd(&${counts}[block + ${overflows}u], 1u); }
         let seed = atomicLoad(&${counts}[block + ${seed}u]);
         let stride = atomicLoad(&${counts}[block + ${stride}u]);
         if (stride == 0u) { continue; }
