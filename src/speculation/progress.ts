@@ -1,3 +1,4 @@
+import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
 import { longestWindow } from "../loops/kernels/control.ts";
 import { takesLong } from "../loops/kernels/walk.ts";
 import type { Part } from "./execution.ts";
@@ -31,19 +32,26 @@ export class Progress {
   window: number;
   readonly timer: PhaseTimer | null;
   readonly pace: Pace | null;
+  /** Whether results depend on how long windows are, as other kernels may round in other ways. */
+  readonly #isOpen: boolean;
 
   constructor({ loop }: Part, timer: PhaseTimer | null, pace: Pace | null, before: Experience | null) {
     // Other data may have longer ones than before.
     const tried = before?.longest ?? firstWindow;
     this.longest = takesLong(loop) ? Math.min(tried, longestUntried) : longestWindow;
+    this.#isOpen = hasOpenRounding(loop) && takesLong(loop);
     this.window = before?.window ?? firstWindow;
     this.timer = timer;
     this.pace = pace;
   }
 
-  /** Keeps windows so short that a round, which took so many milliseconds, does not take too long. */
+  /**
+   * Keeps windows so short that a round, which took so many milliseconds, does not take too long. Where results depend on windows, these
+   * grow whatever the clock says, and become shorter only before the system takes the GPU away.
+   */
   bound(roundTime: number): void {
+    const most = this.#isOpen ? longestUntried : longestWindow;
     if (roundTime > roundTimes.most) this.longest = Math.max(1, this.longest >> 2);
-    else if (roundTime < roundTimes.least) this.longest = Math.min(longestWindow, this.longest * 4);
+    else if (this.#isOpen || roundTime < roundTimes.least) this.longest = Math.min(most, this.longest * 4);
   }
 }

@@ -40,7 +40,7 @@ export interface SpeculateOptions {
    * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes on the CPU only what the GPU cannot.
    * Default: `measured`. Where the CPU rounds in another way than a GPU may, with f32 arithmetic, no clock decides but the size of the loop and
    * the number of iterations executed in vain, so that the same program on the same device has the same result each time; unless the
-   * device fails.
+   * device fails, or takes more than 0.2 s for a round, which has to become shorter.
    */
   readonly fallback?: "measured" | "never";
   /** Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time. */
