@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
@@ -244,19 +244,20 @@ describe("the belay process", () => {
   const main = join(import.meta.dirname, "../src/cli/main.ts");
 
   /** Runs the program as its own process; `closeAt` stops reading its output after that many bytes. */
-  function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY) {
+  function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY, to: number | "pipe" = "pipe") {
     return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
-      const child = spawn(process.execPath, ["--import", "jiti/register", main, ...args]);
-      let [stdout, stderr] = ["", ""];
-      child.stdout.on("data", (chunk) => {
-        stdout += chunk;
-        if (stdout.length >= closeAt) child.stdout.destroy();
+      const child = spawn(process.execPath, ["--import", "jiti/register", main, ...args], {
+        stdio: ["ignore", to, "pipe"],
       });
-      child.stderr.on("data", (chunk) => {
+      let [stdout, stderr] = ["", ""];
+      child.stdout?.on("data", (chunk) => {
+        stdout += chunk;
+        if (stdout.length >= closeAt) child.stdout?.destroy();
+      });
+      child.stderr?.on("data", (chunk) => {
         stderr += chunk;
       });
       child.on("close", (status) => done({ status, stdout, stderr }));
-      child.stdin.end();
     });
   }
 
@@ -273,5 +274,22 @@ describe("the belay process", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("stray");
     expect(stderr).not.toMatch(/^ +at /m);
+  });
+
+  it("says so when a workload waits for what never happens", async () => {
+    const { status, stderr } = await start([
+      "run",
+      file("waits.ts", "export default () => new Promise(() => {});"),
+    ]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY408]: the workload waits for something that never happens");
+  });
+
+  it.runIf(process.platform === "linux")("fails when its output has no room", async () => {
+    const full = openSync("/dev/full", "w");
+    const { status, stderr } = await start(["protect", file("double.wgsl", kernel)], Infinity, full);
+    closeSync(full);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY405]: cannot write the output");
   });
 });

@@ -42,7 +42,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
   const command = new Command("ecc")
     .summary("what protected memory costs, and what it catches")
     .description(
-      "Measures each program with unprotected memory and under every code: overhead beside what was predicted, transfers, the host's\nside, and what becomes of flipped bits. The exit status is 1 when a result is wrong or an error is reported that was not there.",
+      "Measures each program with unprotected memory and under every code: overhead beside what was predicted, transfers, the host's side, and what becomes of flipped bits. The exit status is 1 when a result is wrong or an error is reported that was not there.",
     )
     .addOption(
       new Option("--size <size>", "small runs anywhere, full keeps a large GPU busy")

@@ -44,7 +44,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
   const command = new Command("rmt")
     .summary("what redundant multithreading costs, and why")
     .description(
-      "Measures each program unprotected and in every flavor of redundancy: overhead, what it is made of, how far\nmemory bounds it, and power. The exit status is 1 when a result is wrong or a fault is reported.",
+      "Measures each program unprotected and in every flavor of redundancy: overhead, what it is made of, how far memory bounds it, and power. The exit status is 1 when a result is wrong or a fault is reported.",
     )
     .addOption(
       new Option("--size <size>", "small runs anywhere, full keeps a large GPU busy")

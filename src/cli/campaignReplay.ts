@@ -12,7 +12,7 @@ export function campaignReplayCommand(io: Io, finish: (status: number) => void):
   return new Command("replay")
     .summary("inject one fault of a campaign again, and explain it")
     .description(
-      "Injects one fault of a campaign again, and shows the line it strikes, the word before and after, what was detected, and\nwhere the results differ. The exit status is 1 when the outcome is another one this time.",
+      "Injects one fault of a campaign again, and shows the line it strikes, the word before and after, what was detected, and where the results differ. The exit status is 1 when the outcome is another one this time.",
     )
     .argument("<directory>", "the --out of the campaign")
     .argument("<id>", "of the injection, or how it begins")

@@ -42,7 +42,7 @@ export function campaignSignatureCommand(io: Io, finish: (status: number) => voi
   return new Command("signature")
     .summary("count collisions of the signature")
     .description(
-      "Hashes pairs of streams of stores that differ, as protected kernels do, and counts those whose signatures are the same.\nThe exit status is 1 when some kind of difference is missed more often than a random function of 32 bits would.",
+      "Hashes pairs of streams of stores that differ, as protected kernels do, and counts those whose signatures are the same. The exit status is 1 when some kind of difference is missed more often than a random function of 32 bits would.",
     )
     .option("--pairs <count>", "pairs of streams, at least", count, 100_000_000)
     .option("--seed <number>", "decides the streams", count, 1)

@@ -30,7 +30,7 @@ export function campaignCompareCommand(io: Io, finish: (status: number) => void)
   return new Command("compare")
     .summary("compare the rates of two campaigns")
     .description(
-      "Compares the rates that two campaigns have in common, with the intervals of the differences. The exit status is 1 when\none leaves no difference out.",
+      "Compares the rates that two campaigns have in common, with the intervals of the differences. The exit status is 1 when one leaves no difference out.",
     )
     .argument("<first>", "the --out of a campaign")
     .argument("<second>", "the --out of another")

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { benchCommand } from "./bench.ts";
 import { campaignCommand } from "./campaign.ts";
 import { demoCommand } from "./demo.ts";
@@ -39,11 +39,17 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     .showHelpAfterError("(belay --help lists commands and flags)");
   for (const make of commands) program.addCommand(make(io, finish));
   for (const command of withSubcommands(program)) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "error[BELAY400]: ")),
-    });
+    for (const option of command.options)
+      if (Array.isArray(option.defaultValue))
+        option.defaultValueDescription ??= option.defaultValue.join(",");
+    command
+      .configureHelp({ optionDescription })
+      .exitOverride()
+      .configureOutput({
+        writeOut: (text) => io.stdout.write(text),
+        writeErr: (text) => io.stderr.write(text),
+        outputError: (text, write) => write(text.replace(/^error: /, "error[BELAY400]: ")),
+      });
   }
 
   try {
@@ -55,6 +61,11 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     printThrown(io, thrown);
     return exitStatus.failed;
   }
+}
+
+/** That a flag is off unless it is given goes without saying. */
+function optionDescription(option: Option): string {
+  return option.defaultValue === false ? option.description : new Help().optionDescription(option);
 }
 
 function withSubcommands(command: Command): Command[] {

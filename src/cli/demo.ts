@@ -32,7 +32,7 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("demo")
     .summary("protect real programs, inject faults, and show what was caught")
     .description(
-      "Runs each program unprotected, protected, and protected with one injected fault, and writes a report.\nThe exit status is 1 when results differ or a fault is not caught.",
+      "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
     );
   // Compared before every store, a fault shows the two values that the program would have seen.
   return addPolicyOptions(command, "store")

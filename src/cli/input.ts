@@ -42,7 +42,7 @@ async function readBytes(stream: Readable, name: string): Promise<Buffer> {
   }
   if (size > maxBytes) {
     throw new CommandFailure("BELAY404", `${name} is larger than ${maxBytes / 1024 / 1024} MiB`, {
-      help: "no GPU driver takes a shader of this size; split the module",
+      help: "no GPU driver takes a shader of this size; split the source",
     });
   }
   return Buffer.concat(chunks);
@@ -56,7 +56,7 @@ function decode(bytes: Buffer, name: string): string {
     // Falls through to the one message for both ways of not being text.
   }
   throw new CommandFailure("BELAY403", `${name} is not UTF-8 text`, {
-    help: "a WGSL source is expected, not a compiled shader",
+    help: "a source is expected, not what a compiler made of it",
   });
 }
 

@@ -1,14 +1,22 @@
 #!/usr/bin/env node
 import { runCommandLine } from "./commandLine.ts";
-import { exitStatus } from "./failure.ts";
+import { CommandFailure, exitStatus } from "./failure.ts";
 import { printThrown } from "./io.ts";
 
 // A reader that has seen enough (`belay protect … | head`) is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? exitStatus.ok : exitStatus.failed);
+    if (error.code === "EPIPE") process.exit(exitStatus.ok);
+    if (stream === process.stdout)
+      printThrown(process, new CommandFailure("BELAY405", `cannot write the output: ${error.message}`));
+    process.exit(exitStatus.failed);
   });
 }
+// Node.js would end here without a word, as nothing is left that could make the command go on.
+process.on("beforeExit", () => {
+  printThrown(process, new CommandFailure("BELAY408", "the workload waits for something that never happens"));
+  process.exit(exitStatus.failed);
+});
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (thrown: unknown) => {
     printThrown(process, thrown);
@@ -17,5 +25,6 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
 }
 
 const status = await runCommandLine(process.argv.slice(2), process);
-// Open GPU objects keep the process alive, so it ends here, once everything written has left.
-process.stdout.write("", () => process.stderr.write("", () => process.exit(status)));
+// Open GPU objects keep the process alive, so it ends here, once everything written has left. What could not be written
+// has said so by then: errors of streams are told one turn later.
+process.stdout.write("", () => process.stderr.write("", () => setImmediate(() => process.exit(status))));

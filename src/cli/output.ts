@@ -10,6 +10,7 @@ export async function writeAtomically(path: string, text: string): Promise<void>
   const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
     await mkdir(dirname(target), { recursive: true });
+    if (await isDirectory(target)) throw new Error("it is a directory");
     if (await isDevice(target)) return await writeFile(target, text);
     await writeFile(temporary, text);
     await rename(temporary, target);
@@ -18,6 +19,8 @@ export async function writeAtomically(path: string, text: string): Promise<void>
     throw new CommandFailure("BELAY405", `cannot write ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
+
+const isDirectory = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() === true;
 
 /** Devices and pipes, such as /dev/null, are written through, never replaced. */
 async function isDevice(path: string): Promise<boolean> {

@@ -43,7 +43,7 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("run")
     .summary("run a workload plain and hardened, and compare")
     .description(
-      "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte.\nThe exit status is 1 when they differ or a fault is detected.",
+      "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte. The exit status is 1 when they differ or a fault is detected.",
     )
     .argument("<module>", "TypeScript or JavaScript module");
   return addPolicyOptions(command)
@@ -95,7 +95,11 @@ function render(result: RunResult, io: Io): string {
   const color = colorsFor(io.stdout);
   const sizes = Object.entries(result.outputs).map(([name, bytes]) => `${name} (${bytes} bytes)`);
   const kernels = result.kernels.flatMap(({ kernel, redundancy, chosen, dispatches, diagnostics }) => [
-    [kernel, redundancy === "none" ? color.yellow("not protected") : redundancy, `${dispatches} dispatches`],
+    [
+      kernel,
+      redundancy === "none" ? color.yellow("not protected") : redundancy,
+      dispatches === 1 ? "1 dispatch" : `${dispatches} dispatches`,
+    ],
     ...(chosen ? [["", "chosen", `${nameOf(chosen)}: ${chosen.reason}`]] : []),
     ...diagnostics.map(({ code, message, line, column }) => ["", code, `${line}:${column} ${message}`]),
   ]);

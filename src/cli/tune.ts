@@ -21,7 +21,7 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("tune")
     .summary("measure which protection costs a workload least")
     .description(
-      "Runs the workload that a module exports as its default in every configuration that covers the structures asked for,\nand prints the cheapest one for each kernel. With --json, `policies` is what a policy takes as its `kernels`.",
+      "Runs the workload that a module exports as its default in every configuration that covers the structures asked for, and prints the cheapest one for each kernel. With --json, `policies` is what a policy takes as its `kernels`.",
     )
     .argument("<module>", "TypeScript or JavaScript module")
     .addOption(

@@ -13,7 +13,7 @@ export function withConstants(program: Program, constants: Readonly<Record<strin
     const id = declaration.attributes.find((a) => a.name === "id")?.args[0];
     const idValue = id && program.constantOf(id);
     const key = idValue && "value" in idValue ? String(idValue.value) : declaration.name;
-    const value = constants[key];
+    const value = Object.hasOwn(constants, key) ? constants[key] : undefined;
     const { span, name, nameSpan, type } = declaration;
     const initializer =
       value === undefined ? declaration.initializer : literal(value, program, declaration, span);
