@@ -1,15 +1,17 @@
 /** What a program does, counted while it runs. */
+import { functionsOf, reachableFrom } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { spaceOf } from "../analysis/places.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import { harden } from "../runtime/harden.ts";
 import type { KernelProfile } from "../runtime/profiler.ts";
 import type { Program as MeasuredProgram } from "../runtime/workload.ts";
-import type { CallExpression } from "../wgsl/ast.ts";
+import type { CallExpression, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import { TimedProgram } from "./timing.ts";
 
@@ -34,67 +36,112 @@ export async function countWork(program: MeasuredProgram, native: GPUDevice): Pr
 }
 
 /** What the statements of a kernel do, as often as they were executed. */
-export function workOf({ source, sites }: Pick<KernelProfile, "source" | "sites">): CountedWork {
-  const program = resolve(parse(source).module);
-  const places = new Map<string, AnyNode>();
-  walk(program.module, (node) => {
-    // Of what begins and ends alike, the outermost.
-    const place = `${node.span.start} ${node.span.end}`;
-    if (!places.has(place)) places.set(place, node);
-  });
-  let [loaded, stored, operations] = [0, 0, 0];
-  for (const { kind, span, components, executions } of sites) {
-    const node = places.get(`${span.start} ${span.end}`);
-    if (kind === "load") loaded += 4 * components * executions;
-    if (kind === "statement" && node) stored += storedBy(program, node) * executions;
-    if (node && (kind === "value" || kind === "branch" || kind === "address")) {
-      operations += operationsIn(program, node) * executions;
+export function workOf({ source, entryPoint, sites }: Counts): CountedWork {
+  const counting = new Counting(resolve(parse(source).module), sites);
+  return counting.entryPoint(entryPoint);
+}
+
+type Counts = Pick<KernelProfile, "source" | "entryPoint" | "sites">;
+
+/**
+ * Sites are values that are kept, conditions, loads and stores: a statement without one is executed as often as the one before
+ * it, and the first of a block or of a function as often as that is entered.
+ */
+class Counting {
+  readonly #program: Program;
+  readonly #sites: Counts["sites"];
+  /** How often sites were executed, by where they begin and end: a function may have become several. */
+  readonly #executions = new Map<string, number>();
+  readonly #calls = new Map<FunctionDeclaration, number>();
+  #stored = 0;
+  #operations = 0;
+
+  constructor(program: Program, sites: Counts["sites"]) {
+    this.#program = program;
+    this.#sites = sites;
+    const byKind = new Map<string, number>();
+    for (const { kind, span, executions } of sites) {
+      const key = `${placeOf(span)} ${kind}`;
+      byKind.set(key, executions + (byKind.get(key) ?? 0));
+    }
+    for (const [key, executions] of byKind) {
+      const place = key.slice(0, key.lastIndexOf(" "));
+      this.#executions.set(place, Math.max(executions, this.#executions.get(place) ?? 0));
     }
   }
-  return { loaded, stored, operations };
-}
 
-function storedBy(program: Program, node: AnyNode): number {
-  if ((node.kind !== "assign" && node.kind !== "increment") || !node.target) return 0;
-  const type = program.typeOf(node.target);
-  return type.kind === "reference" && spaceOf(program, node.target) === "storage" ? sizeOf(type.store) : 0;
-}
+  entryPoint(name: string): CountedWork {
+    const entry = functionsOf(this.#program).find((fn) => fn.name === name);
+    // Callers first.
+    for (const fn of [...reachableFrom(this.#program, entry ? [entry] : [])].reverse()) {
+      this.#statements(fn.body.statements, this.#calls.get(fn) ?? 0);
+    }
+    const loads = this.#sites.filter(({ kind }) => kind === "load");
+    const loaded = loads.reduce((sum, { components, executions }) => sum + 4 * components * executions, 0);
+    return { loaded, stored: this.#stored, operations: this.#operations };
+  }
 
-/** Operations of an expression, or of the value that a statement stores; indices are sites of their own. */
-function operationsIn(program: Program, node: AnyNode): number {
-  if (isExpression(node) && program.stageOf(node) !== "runtime") return 0;
-  switch (node.kind) {
-    case "index":
-      return operationsIn(program, node.base);
-    case "increment":
-      return 1;
-    case "assign": {
-      const own = node.operator !== "=" && node.target ? wordsOf(program.valueTypeOf(node.target)) : 0;
-      return own + operationsIn(program, node.value);
+  #statements(statements: readonly Statement[], entered: number): void {
+    let times = entered;
+    for (const statement of statements) {
+      times = this.#timesOf(statement) ?? times;
+      this.#count(statement, times);
     }
-    case "binary":
-    case "unary": {
-      const isAccess = node.kind === "unary" && (node.operator === "*" || node.operator === "&");
-      return (isAccess ? 0 : wordsOf(program.valueTypeOf(node))) + operationsBelow(program, node);
+  }
+
+  /** How often the sites of a statement were executed, without those of statements inside; undefined when it has none. */
+  #timesOf(part: AnyNode): number | undefined {
+    let times = this.#executions.get(placeOf(part.span));
+    for (const child of children(part)) {
+      const inside = isExpression(child) ? this.#timesOf(child) : undefined;
+      if (inside !== undefined) times = Math.max(times ?? 0, inside);
     }
-    case "call":
-      return operationsOfCall(program, node) + operationsBelow(program, node);
-    default:
-      return operationsBelow(program, node);
+    return times;
+  }
+
+  /** Counts what a part of a statement does that is executed so often, and the statements inside. */
+  #count(part: AnyNode, times: number): void {
+    if (part.kind === "block") {
+      this.#statements(part.statements, times);
+      return;
+    }
+    if (isExpression(part)) {
+      if (this.#program.stageOf(part) !== "runtime") return;
+      this.#operations += times * this.#operationsOf(part, times);
+    } else if (part.kind === "increment" || (part.kind === "assign" && part.target)) {
+      const target = part.target!;
+      const isCompound = part.kind === "increment" || part.operator !== "=";
+      if (isCompound) this.#operations += times * wordsOf(this.#program.valueTypeOf(target));
+      if (spaceOf(this.#program, target) === "storage") {
+        this.#stored += times * sizeOf(this.#program.valueTypeOf(target));
+      }
+    }
+    for (const child of children(part)) {
+      this.#count(child, isExpression(child) ? times : (this.#timesOf(child) ?? times));
+    }
+  }
+
+  /** Operations of an expression itself. */
+  #operationsOf(expression: Expression, times: number): number {
+    if (expression.kind === "call") return this.#operationsOfCall(expression, times);
+    if (expression.kind !== "binary" && expression.kind !== "unary") return 0;
+    const isAccess = expression.operator === "&" && expression.kind === "unary";
+    if (isAccess || (expression.kind === "unary" && expression.operator === "*")) return 0;
+    return wordsOf(this.#program.valueTypeOf(expression));
+  }
+
+  #operationsOfCall(call: CallExpression, times: number): number {
+    const target = this.#program.targetOf(call.callee);
+    if (target?.kind === "function") this.#calls.set(target, (this.#calls.get(target) ?? 0) + times);
+    const name = builtinFunction(this.#program, call);
+    if (name === undefined || /^bitcast|^arrayLength|Barrier$/.test(name)) return 0;
+    if (name === "dot") return 2 * wordsOf(this.#program.valueTypeOf(call.args[0]!)) - 1;
+    const words = wordsOf(this.#program.valueTypeOf(call));
+    return name === "fma" ? 2 * words : words;
   }
 }
 
-const operationsBelow = (program: Program, node: AnyNode): number =>
-  children(node).reduce((sum, child) => sum + operationsIn(program, child), 0);
-
-/** The operations of a call itself; functions of the program have sites of their own. */
-function operationsOfCall(program: Program, call: CallExpression): number {
-  const name = builtinFunction(program, call);
-  if (name === undefined || name.startsWith("bitcast") || name === "arrayLength") return 0;
-  const words = wordsOf(program.valueTypeOf(call));
-  if (name === "dot") return 2 * wordsOf(program.valueTypeOf(call.args[0]!)) - 1;
-  return name === "fma" ? 2 * words : words;
-}
+const placeOf = ({ start, end }: Span): string => `${start} ${end}`;
 
 function wordsOf(type: Type): number {
   if (type.kind === "vector") return type.size;
