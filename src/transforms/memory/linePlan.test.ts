@@ -37,6 +37,8 @@ describe("the host has what lanes", () => {
     ["stride", "b[2u * i] = a[i];", "do not store"],
     ["gather more than once", "b[i] = a[a[i].x] + a[a[i].y];", "do not load"],
     ["gather in a loop", "for (var k = 0u; k < n.x; k++) { _ = a[i * k]; }", "do not load"],
+    ["store in a loop", "for (var k = 0u; k < n.x; k += 8u) { b[i + k] = a[i]; }", "store twice"],
+    ["may store twice", "b[i + n.x * 8u] = a[i]; b[i + n.y * 8u] = a[i];", "store twice"],
     ["load and store", "b[i] = b[i] + a[i];", "loaded as well"],
   ])("%s", (_, body, why) => {
     const found = whys(body);

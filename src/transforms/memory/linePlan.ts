@@ -1,4 +1,5 @@
 /** Whether lanes can check and keep the lines of a buffer together, and in which pieces. */
+import { areDistinct } from "../../analysis/distinctPlaces.ts";
 import { executionBound } from "../../analysis/executionBound.ts";
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { addressSpaceOf } from "../../analysis/places.ts";
@@ -38,6 +39,14 @@ export function linePlan(
   if (stores.length > 0 && stores.length < accesses.length)
     return {
       why: `it is loaded as well, and the ${granuleBytes} bytes of a check word have several invocations`,
+    };
+  const isOnce = stores.every(
+    ({ expression }) => executionBound(program, kernel, new Set([expression])) === 1,
+  );
+  const places = stores.flatMap(({ place }) => place ?? []);
+  if (stores.length > 0 && !(isOnce && areDistinct(program, places)))
+    return {
+      why: "an invocation may store twice to it in one place, in whichever order others make its check word",
     };
   if (executionBound(program, kernel, new Set(alone.map(({ expression }) => expression))) > mostLoadsAlone)
     return { why: `neighbouring invocations do not load the ${granuleBytes} bytes of a check word together` };
