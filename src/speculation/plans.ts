@@ -120,7 +120,9 @@ const fewestClaimed = 2 ** 16;
 
 /** The plan to begin a loop with that may depend on so many elements, when nothing else is known of it. */
 export function firstPlan(loop: Loop, marked: number): PlanName {
-  if (!addressLoop(loop)?.isExact) return "logged";
+  const addresses = addressLoop(loop);
+  if (!addresses?.isExact) return "logged";
+  if (addresses.isPredicted) return "in place";
   const stores = (loop.mostStores ?? Infinity) + loop.carried.length;
   return hasMarks(loop) && stores <= mostClaims && marked >= fewestClaimed ? "claimed" : "in place";
 }

@@ -1,5 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import { addressLoop, followsFromNumbers } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addresses.ts";
 import type { Part } from "./execution.ts";
 
 /** Executions of one loop that are kept. */
@@ -14,29 +14,25 @@ const known = new WeakMap<Loop, Map<string, readonly number[]>>();
  * Source: schedules of inspectors that are used again; Ponnusamy, Saltz, Choudhary, "Runtime compilation techniques for data partitioning
  * and communication schedule reuse", 1993.
  */
-export function recallWindows(part: Part): readonly number[] | null {
-  return known.get(part.loop)?.get(numbersOf(part)) ?? null;
+export function recallWindows(loop: Loop, numbers: string | null): readonly number[] | null {
+  return numbers === null ? null : (known.get(loop)?.get(numbers) ?? null);
 }
 
-/** Whether windows that are found for these iterations are good for another execution. */
-export function canKeepWindows({ loop }: Part): boolean {
-  const addresses = addressLoop(loop);
-  return addresses !== null && followsFromNumbers(addresses);
-}
-
-/** Keeps the windows that were found for all of these iterations. */
-export function rememberWindows(part: Part, windows: readonly number[]): void {
-  const all = known.get(part.loop) ?? new Map<string, readonly number[]>();
-  known.set(part.loop, all);
-  all.set(numbersOf(part), windows);
+/** Keeps the windows that were found for all iterations of an execution. */
+export function rememberWindows(loop: Loop, numbers: string, windows: readonly number[]): void {
+  const all = known.get(loop) ?? new Map<string, readonly number[]>();
+  known.set(loop, all);
+  all.set(numbers, windows);
   if (all.size > mostKept) all.delete(all.keys().next().value!);
 }
 
-/** Everything that the addresses of the iterations may follow from. */
-function numbersOf({ loop, inputs, lengths, first, step, count }: Part): string {
+/** Everything that the addresses of the iterations follow from, before they are executed; null where that is more than numbers. */
+export function numbersOf({ loop, inputs, carried, lengths, first, step, count }: Part): string | null {
+  if (!addressLoop(loop)?.followsFromNumbers) return null;
   const values = [
     ...[first, step, count],
     ...loop.inputs.map(({ name }) => inputs[name]!),
+    ...loop.carried.map(({ name }) => carried[name]!),
     ...loop.arrays.map(({ name }) => lengths[name]!),
   ];
   return values.map((value) => (Object.is(value, -0) ? "-0" : String(value))).join();

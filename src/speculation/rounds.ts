@@ -58,7 +58,7 @@ export class Rounds {
     this.#makeRoom(1);
     this.#workspace.update(params!, packParameters(engineParameters(this.#loop), parameters));
     const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
-    queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried));
+    queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried, ...state.carried));
     this.#slots = state.slots;
   }
 

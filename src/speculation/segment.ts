@@ -1,7 +1,7 @@
 import { addressLoop } from "../loops/kernels/addresses.ts";
 import { escapes } from "../loops/kernels/body.ts";
 import { claimShift } from "../loops/kernels/claims.ts";
-import { conflictKinds, controlWords, longestWindow, none, states } from "../loops/kernels/control.ts";
+import { conflictKinds, controlSize, longestWindow, none, states } from "../loops/kernels/control.ts";
 import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
@@ -11,7 +11,7 @@ import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
 import { firstWindow, type Progress } from "./progress.ts";
-import { canKeepWindows, recallWindows, rememberWindows } from "./provenWindows.ts";
+import { numbersOf, recallWindows, rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./variables.ts";
@@ -52,6 +52,8 @@ export class Segment {
   readonly #progress: Progress;
   readonly #stamp: number;
   readonly #marked: number;
+  /** What windows that are found are good for. */
+  readonly #numbers: string | null;
   #plan!: Plan;
   #rounds!: Rounds;
   /** What was counted when the control words were last read. */
@@ -74,6 +76,7 @@ export class Segment {
     this.#progress = progress;
     this.#stamp = workspace.nextStamp();
     this.#marked = markedElements(execution.loop, execution.lengths);
+    this.#numbers = numbersOf(execution);
   }
 
   /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
@@ -83,7 +86,7 @@ export class Segment {
     // Other arrays than those before may be too large.
     const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
     const isWhole = plan === "claimed" || plan === "in place";
-    this.#proven = recallWindows(this.#execution);
+    this.#proven = recallWindows(this.#execution.loop, this.#numbers);
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
     for (
@@ -161,11 +164,14 @@ export class Segment {
 
   /** Keeps the windows that were found for all of the iterations, where they are good for another execution. */
   async #keepWindows({ rounds }: ControlState): Promise<void> {
-    if (!this.#isProving || rounds > mostWindows || !canKeepWindows(this.#execution)) return;
+    const numbers = this.#numbers;
+    if (!this.#isProving || rounds > mostWindows || numbers === null) return;
     const read = await readBuffers(this.#workspace, [
       { buffer: this.#buffers().windows!, bytes: 4 * rounds },
     ]);
-    read((bytes) => rememberWindows(this.#execution, [...new Uint32Array(bytes.slice().buffer)]));
+    read((bytes) =>
+      rememberWindows(this.#execution.loop, numbers, [...new Uint32Array(bytes.slice().buffer)]),
+    );
   }
 
   /** Whether the log is the wrong plan: most of what was executed was not committed, and iterations can reserve elements. */
@@ -179,7 +185,7 @@ export class Segment {
     const bytes = 8 * this.#marked;
     return (
       bytes <= this.#workspace.device.limits.maxStorageBufferBindingSize &&
-      addressLoop(this.#execution.loop) !== null
+      addressLoop(this.#execution.loop)?.isPredicted === false
     );
   }
 
@@ -265,7 +271,7 @@ export class Segment {
       this.#plan.name === plan ? this.#capacity * this.#plan.bytesPerSlot : 0;
     return {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
-      control: named("control", 4 * (controlWords.length + loop.carried.length), STORAGE | COPY_SRC),
+      control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
       marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
       claims: named("claims", this.#plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),

@@ -9,6 +9,13 @@ export interface AddressLoop {
   readonly loop: Loop;
   /** Whether iterations access, and branch, just like this; otherwise they may leave some of it out. */
   readonly isExact: boolean;
+  /**
+   * Whether addresses follow from carried variables, which are predicted to stay as they are: they do up to the first iteration of a
+   * window that stores to one.
+   */
+  readonly isPredicted: boolean;
+  /** Whether they follow from numbers alone: from inputs, lengths and variables, and from no element of any array. */
+  readonly followsFromNumbers: boolean;
 }
 
 /**
@@ -25,9 +32,39 @@ export function addressLoop(loop: Loop): AddressLoop | null {
 
 const found = new WeakMap<Loop, AddressLoop | null>();
 
-/** Whether the addresses of that loop follow from numbers alone: from inputs and lengths, and from no element of any array. */
-export function followsFromNumbers({ loop }: AddressLoop): boolean {
-  const varies = varyingIn(loop, new Set());
+function findAddressLoop(loop: Loop): AddressLoop | null {
+  return findWith(loop, false) ?? (loop.carried.length > 0 ? findWith(loop, true) : null);
+}
+
+function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
+  const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
+  const varies = varyingIn(loop, read, isPredicted);
+  const statements = [...everyStatement(loop.body)];
+  const expressions = statements.flatMap((statement) =>
+    expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
+  );
+  const indices = [
+    ...expressions.flatMap((expression) => (expression.kind === "load" ? [expression.index] : [])),
+    ...statements.flatMap((statement) => (statement.kind === "store" ? [statement.index] : [])),
+  ];
+  if (indices.some(varies)) return null;
+  // What is predicted must be known whenever it changes, or nobody knows where the iteration goes on.
+  if (isPredicted && loop.carried.some(({ name, type }) => varies({ kind: "carried", name, type })))
+    return null;
+  const branches = statements.flatMap((statement) => (statement.kind === "if" ? [statement] : []));
+  const open = branches.filter(({ test }) => varies(test));
+  if (open.length === 0 && !expressions.some((expression) => choosesLoads(expression, varies)))
+    return { loop, isExact: true, isPredicted, followsFromNumbers: followsFromNumbers(loop, isPredicted) };
+  if (open.some(({ yes, no }) => leaves([...yes, ...no]))) return null;
+  const opened = { ...loop, body: new Opening(varies).block(loop.body) };
+  return {
+    ...{ loop: opened, isExact: false, isPredicted },
+    followsFromNumbers: followsFromNumbers(opened, isPredicted),
+  };
+}
+
+function followsFromNumbers(loop: Loop, isPredicted: boolean): boolean {
+  const varies = varyingIn(loop, new Set(), isPredicted);
   const statements = [...everyStatement(loop.body)];
   return !statements.some(
     (statement) =>
@@ -41,35 +78,23 @@ export function followsFromNumbers({ loop }: AddressLoop): boolean {
   );
 }
 
-function findAddressLoop(loop: Loop): AddressLoop | null {
-  const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
-  const varies = varyingIn(loop, read);
-  const statements = [...everyStatement(loop.body)];
-  const expressions = statements.flatMap((statement) =>
-    expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
-  );
-  const indices = [
-    ...expressions.flatMap((expression) => (expression.kind === "load" ? [expression.index] : [])),
-    ...statements.flatMap((statement) => (statement.kind === "store" ? [statement.index] : [])),
-  ];
-  if (indices.some(varies)) return null;
-  const branches = statements.flatMap((statement) => (statement.kind === "if" ? [statement] : []));
-  const open = branches.filter(({ test }) => varies(test));
-  if (open.length === 0 && !expressions.some((expression) => choosesLoads(expression, varies)))
-    return { loop, isExact: true };
-  if (open.some(({ yes, no }) => leaves([...yes, ...no]))) return null;
-  return { loop: { ...loop, body: new Opening(varies).block(loop.body) }, isExact: false };
-}
-
-/** Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding. */
-function varyingIn(loop: Loop, read: ReadonlySet<string>): (expression: Expression) => boolean {
+/**
+ * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding; and on carried variables,
+ * unless what is stored to these does not.
+ */
+function varyingIn(
+  loop: Loop,
+  read: ReadonlySet<string>,
+  predictsCarried: boolean,
+): (expression: Expression) => boolean {
   const varying = new Set<string>();
+  const varyingCarried = new Set(predictsCarried ? [] : loop.carried.map(({ name }) => name));
   const varies = (expression: Expression): boolean => {
     switch (expression.kind) {
       case "load":
         return !read.has(expression.array);
       case "carried":
-        return true;
+        return varyingCarried.has(expression.name);
       case "local":
         return varying.has(expression.name);
       case "binary":
@@ -94,6 +119,9 @@ function varyingIn(loop: Loop, read: ReadonlySet<string>): (expression: Expressi
         case "assign":
           if (varies(statement.value) || own?.has(statement.name) === false) varying.add(statement.name);
           break;
+        case "assignCarried":
+          if (varies(statement.value) || own) varyingCarried.add(statement.name);
+          break;
         case "if": {
           const inside = () => (varies(statement.test) ? new Set<string>() : own);
           walk(statement.yes, inside());
@@ -106,8 +134,8 @@ function varyingIn(loop: Loop, read: ReadonlySet<string>): (expression: Expressi
       }
     }
   };
-  for (let before = -1; before !== varying.size; ) {
-    before = varying.size;
+  for (let before = -1; before !== varying.size + varyingCarried.size; ) {
+    before = varying.size + varyingCarried.size;
     walk(loop.body, null);
   }
   return varies;

@@ -68,8 +68,13 @@ const atomicWords = {
 export type AtomicWord = keyof typeof atomicWords;
 export type ControlWord = keyof typeof words | AtomicWord;
 
-/** The order of the words in the buffer; the bits of the carried variables follow. */
+/** The order of the words in the buffer; the bits of the carried variables follow, as they are and as they were. */
 export const controlWords = [...Object.keys(words), ...Object.keys(atomicWords)] as ControlWord[];
+
+/** Words of the buffer in all. */
+export function controlSize(carried: number): number {
+  return controlWords.length + 2 * carried;
+}
 
 /**
  * `struct Control`, for kernels of which several invocations change the words in `atomics`. The others are plain words: every
@@ -82,7 +87,12 @@ export function declareControl(carried: number, atomics: readonly AtomicWord[] =
       ([name, meaning]) =>
         `  /** ${meaning} */\n  ${name}: ${atomics.includes(name as AtomicWord) ? "atomic<u32>" : "u32"},`,
     ),
-    ...(carried > 0 ? [`  /** Values of the carried variables. */\n  carried: array<u32, ${carried}>,`] : []),
+    ...(carried > 0
+      ? [
+          `  /** Values of the carried variables. */\n  carried: array<u32, ${carried}>,`,
+          `  /** The same before what is executed now. */\n  carried_before: array<u32, ${carried}>,`,
+        ]
+      : []),
   ];
   return ["struct Control {", ...members, "}"].join("\n");
 }

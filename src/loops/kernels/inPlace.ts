@@ -23,6 +23,7 @@ import {
   reports,
 } from "./marks.ts";
 import { toBits, wgslName } from "./names.ts";
+import { predictedVariables } from "./predicted.ts";
 
 /**
  * The kernels of loops whose addresses may be evaluated before their values (`addresses.ts`): iterations announce what they may
@@ -31,6 +32,8 @@ import { toBits, wgslName } from "./names.ts";
  * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
  * - `check`: finds the first iteration that depends on an earlier one of the window, in any way. Those before it are executed.
  * - `execute`: executes iterations, reading and writing the arrays themselves.
+ *
+ * Carried variables that addresses follow from are predicted (`predicted.ts`); others are elements like those of arrays.
  *
  * Where there are dependences, iterations are executed past them, by reservation: `markAll` also marks what is loaded, and
  * `reserve` divides the iterations into those that are first at everything that they touch with a store, which are executed, and those that wait.
@@ -43,14 +46,14 @@ import { toBits, wgslName } from "./names.ts";
 export function inPlaceKernels(
   loop: Loop,
 ): Record<"mark" | "check" | "markAll" | "reserve" | "execute" | "executeHeld", Kernel> {
-  const addresses = addressLoop(loop)?.loop ?? loop;
+  const { loop: addresses, isPredicted } = addressLoop(loop) ?? { loop, isPredicted: false };
   return {
-    mark: markKernel(addresses, "mark"),
-    check: checkKernel(addresses),
-    markAll: markKernel(addresses, "markAll"),
+    mark: markKernel(addresses, "mark", isPredicted),
+    check: checkKernel(addresses, isPredicted),
+    markAll: markKernel(addresses, "markAll", false),
     reserve: reserveKernel(addresses),
-    execute: executeKernel(loop, "execute"),
-    executeHeld: executeKernel(loop, "executeHeld"),
+    execute: executeKernel(loop, "execute", isPredicted),
+    executeHeld: executeKernel(loop, "executeHeld", false),
   };
 }
 
@@ -60,7 +63,7 @@ const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, 
 const inList = `var slot_here = place;
   if (control.listed == 1u) { slot_here = lists[control.list * params.capacity + place]; }`;
 
-function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
+function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean): Kernel {
   const all = name === "markAll";
   const effects = addressEffects({
     load: (id) => (all ? `  atomicMax(&marks[params.marked + ${id}], own_mark);` : ""),
@@ -75,6 +78,9 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
   }`,
     ...reports,
   });
+  const predicted =
+    isPredicted &&
+    predictedVariables(loop, "carried", () => "  report_conflict(CONFLICT_FLOW);\n  cut_at(slot + 1u);");
   return addressKernel(loop, name, {
     atomics: reportedWords,
     reports: reportFunctions,
@@ -83,15 +89,15 @@ function markKernel(loop: Loop, name: "mark" | "markAll"): Kernel {
       { name: "marks", access: "write", type: "array<atomic<u32>>" },
       ...(all ? [lists("read")] : []),
     ],
-    effects,
-    variables: "var<private> own_mark: u32;",
+    effects: { ...effects, ...predicted?.effects },
+    variables: `var<private> own_mark: u32;${predicted ? `\n${predicted.declaration}` : ""}`,
     where: all ? inList : inWindow,
-    before: "own_mark = mark_of(control.epoch, slot);",
+    before: `own_mark = mark_of(control.epoch, slot);${predicted ? `\n  ${predicted.start}` : ""}`,
     after: "",
   });
 }
 
-function checkKernel(loop: Loop): Kernel {
+function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
   const effects = addressEffects({
     load: (id) => `  let first = slot_of(marks[${id}], control.epoch);
   if (first != NONE && first != slot) {
@@ -102,16 +108,16 @@ function checkKernel(loop: Loop): Kernel {
     escape: "",
     endLoop: "",
   });
+  const predicted = isPredicted && predictedVariables(loop, "carried", () => "");
   return addressKernel(loop, "check", {
     atomics: ["conflicts", "cut"],
     reports: `${reportConflict}\n\n${cutAt}`,
     resources: [control, { name: "marks", access: "read", type: "array<u32>" }],
-    effects,
-    variables: "/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;",
+    effects: { ...effects, ...predicted?.effects },
+    variables: `/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;${predicted ? `\n${predicted.declaration}` : ""}`,
     where: inWindow,
     // What others find meanwhile only leaves fewer iterations to look at.
-    before:
-      "if (slot >= atomicLoad(&control.cut) || (control.end != NONE && slot > control.end)) { return; }",
+    before: `if (slot >= atomicLoad(&control.cut) || (control.end != NONE && slot > control.end)) { return; }${predicted ? `\n  ${predicted.start}` : ""}`,
     after: "report_conflict(found);",
   });
 }
@@ -172,8 +178,10 @@ fn reserve(${placeInGrid}) {
   });
 }
 
-function executeKernel(loop: Loop, name: "execute" | "executeHeld"): Kernel {
+function executeKernel(loop: Loop, name: "execute" | "executeHeld", isPredicted: boolean): Kernel {
   const held = name === "executeHeld";
+  const predicted =
+    isPredicted && predictedVariables(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`);
   const effects: Effects = {
     load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
     store: ({ name }: LoopArray) => `  poke_${wgslName(name)}(element, bits);`,
@@ -182,6 +190,7 @@ function executeKernel(loop: Loop, name: "execute" | "executeHeld"): Kernel {
     escape: "",
     endLoop: "",
     misspeculate: "",
+    ...predicted?.effects,
   };
   return assembleKernel({
     name,
@@ -194,6 +203,7 @@ function executeKernel(loop: Loop, name: "execute" | "executeHeld"): Kernel {
       ...contributions(loop),
     ],
     functions: [
+      ...(predicted ? [predicted.declaration] : []),
       emitBody(loop, effects),
       `@compute @workgroup_size(${workgroupSize})
 fn ${name}(${placeInGrid}) {
@@ -201,7 +211,7 @@ fn ${name}(${placeInGrid}) {
   if (place >= control.executing) { return; }
   let iteration = control.executing_base + ${held ? "lists[2u * params.capacity + place]" : "place"};
   fuel = params.fuel;
-  start_reductions();
+  start_reductions();${predicted ? `\n  ${predicted.start}` : ""}
   iterate(${indexAt(loop, "iteration")});
   ${contribute(loop)}
 }`,

@@ -26,7 +26,7 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
         { name: "control", access: "write", type: "Control" },
         { name: "windows", access: name === "scheduleProven" ? "read" : "write", type: "array<u32>" },
       ],
-      functions: [shared, decisions[name], entry(name)],
+      functions: [shared, decisions[name], entry(name, loop.carried.length > 0)],
     });
   return {
     scheduleInPlace: kernel("scheduleInPlace"),
@@ -38,8 +38,8 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
 
 /** Windows in which a loop may be executed in place where that depends on how long they are: so many launches are worth it. */
 export const mostWindows = 64;
-/** The same where no iteration loads what an earlier one stores. */
-const mostOrdered = 8;
+/** Windows that are this part of all before them, at least, do not become many. */
+const slowestGrowth = 8;
 
 /** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
 export const shortestWindow = 1024;
@@ -76,9 +76,8 @@ const decisions = {
 fn decide() {
   let done = limit();
   let conflicts = control.conflicts;
-  // What only has to be ordered is in order in a log, without more rounds.
-  let most = select(${mostOrdered}u, ${mostWindows}u, (conflicts & ${conflictKinds.flow}u) != 0u);
-  let isShort = (control.base + done) / control.rounds < params.count / most;
+  let isGrowing = done >= control.base / ${slowestGrowth}u;
+  let isShort = !isGrowing && (control.base + done) / control.rounds < params.count / ${mostWindows}u;
   if ((conflicts & ${conflictKinds.unclear}u) != 0u || (conflicts != 0u && isShort)) {
     control.state = ${states.conflicting}u;
     return;
@@ -131,10 +130,10 @@ fn decide() {
 }`.trim(),
 };
 
-function entry(name: string): string {
+function entry(name: string, carries: boolean): string {
   return `@compute @workgroup_size(1)
 fn ${name}() {
-  control.executing = 0u;
+  control.executing = 0u;${carries ? "\n  control.carried_before = control.carried;" : ""}
   if (control.state == ${states.running}u) {
     control.rounds += 1u;
     control.evaluated += control.slots;

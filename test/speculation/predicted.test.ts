@@ -1,0 +1,106 @@
+/** Variables that iterations hand on, and addresses that follow from them. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
+import { testDevices } from "../testDevices.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
+
+const devices = testDevices();
+const n = 200;
+
+/** Stores behind a gap that grows now and then, as a buffer does that gets a new segment. */
+const appended = loopFrom(
+  "a: Int32Array, p: Int32Array, gap: number",
+  "for (let i = 0; i < p.length; i++) { if (p[i]! === 0) { gap = ((gap | 0) + 17) | 0; a[(i + gap) | 0] = -gap; gap = (gap + 1) | 0; } a[(i + gap) | 0] = (a[i]! + i) | 0; }",
+  "speculate(a)",
+);
+const given = (isGap: (i: number) => boolean, gap = 3) => ({
+  arrays: { a: numbers(30 * n, (i) => i * i), p: numbers(n, (i) => (isGap(i) ? 0 : 1)) },
+  carried: Object.fromEntries(appended.carried.map(({ name }) => [name, gap])),
+  count: n,
+});
+
+describe("variables that addresses follow from", () => {
+  it.each([
+    ["never change", () => false, 1000],
+    ["change in the first and the last iteration", (i: number) => i === 0 || i === n - 1, 1000],
+    ["change now and then", (i: number) => i % 37 === 5, 1000],
+    ["change more and more rarely", (i: number) => Number.isInteger(Math.log2(i)), 1000],
+    ["change in every iteration", () => true, 1000],
+    ["change while iterations depend on each other", (i: number) => i % 37 === 5, 3],
+  ])("are right when they %s", async (_, isGap, gap) => {
+    const device = await devices.newDevice();
+    const execution = given(isGap, gap === 1000 ? n : gap);
+    const { statistics } = await expectSequential({ ...appended }, execution, { device });
+    expect(statistics.plans[0]).toBe("in place");
+  });
+
+  it("are predicted, so that iterations between two changes are executed at once", async () => {
+    const device = await devices.newDevice();
+    const { statistics } = await expectSequential(
+      { ...appended },
+      given((i) => i % 50 === 20, n),
+      { device },
+    );
+    expect(statistics.plans).toEqual(["in place"]);
+    expect(statistics.rounds).toBeLessThan(10);
+  });
+
+  it("are not predicted where they follow from what the loop writes", async () => {
+    const summed = loopFrom(
+      "a: Int32Array, sum: number",
+      "for (let i = 0; i < 100; i++) { sum = ((sum | 0) + a[i]!) | 0; a[sum & 63] = i; }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const carried = Object.fromEntries(summed.carried.map(({ name }) => [name, 1]));
+    const execution = { arrays: { a: numbers(100, (i) => i) }, carried, count: 100 };
+    const { statistics } = await expectSequential(summed, execution, { device });
+    expect(statistics.plans).toEqual(["logged"]);
+  });
+
+  it("are compared before windows are taken over from an earlier execution", async () => {
+    const counted = loopFrom(
+      "a: Int32Array, gap: number",
+      "for (let i = 0; i < 1000; i++) { if (i === 20) { gap = ((gap | 0) + 7) | 0; } a[(i + gap) | 0] = (a[i]! + i) | 0; }",
+      "speculate(a)",
+    );
+    const device = await devices.newDevice();
+    const plans: string[] = [];
+    for (const gap of [n, n, 9]) {
+      const carried = Object.fromEntries(counted.carried.map(({ name }) => [name, gap]));
+      const execution = { arrays: { a: numbers(3 * n, (i) => i * i) }, carried, count: n };
+      plans.push((await expectSequential(counted, execution, { device })).statistics.plans.join());
+    }
+    expect(plans).toEqual(["in place", "proven", "in place"]);
+  });
+});
+
+describe("a rule left out", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/loops/kernels/inPlace.ts");
+    vi.resetModules();
+  });
+
+  it.each([
+    ["mark", "cut_at(slot + 1u);"],
+    ["execute", "own_carried = control.carried_before;"],
+  ] as const)("gives wrong results: %s", async (name, rule) => {
+    vi.resetModules();
+    vi.doMock("../../src/loops/kernels/inPlace.ts", async (load) => {
+      const original = await load<typeof InPlace>();
+      const inPlaceKernels: typeof original.inPlaceKernels = (loop) => {
+        const kernels = original.inPlaceKernels(loop);
+        const { code } = kernels[name];
+        expect(code).toContain(rule);
+        return { ...kernels, [name]: { ...kernels[name], code: code.replace(rule, "") } };
+      };
+      return { ...original, inPlaceKernels };
+    });
+    const changed = await import("./sourceLoops.ts");
+    const device = await devices.newDevice();
+    const execution = given((i) => i % 50 === 20, n);
+    await expect(changed.expectSequential({ ...appended }, execution, { device })).rejects.toThrow(
+      "to deeply equal",
+    );
+  });
+});
