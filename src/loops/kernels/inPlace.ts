@@ -78,9 +78,9 @@ function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean):
   }`,
     ...reports,
   });
-  const predicted =
-    isPredicted &&
-    predictedVariables(loop, "carried", () => "  report_conflict(CONFLICT_FLOW);\n  cut_at(slot + 1u);");
+  const predicted = isPredicted
+    ? predictedVariables(loop, "carried", () => "  report_conflict(CONFLICT_FLOW);\n  cut_at(slot + 1u);")
+    : null;
   return addressKernel(loop, name, {
     atomics: reportedWords,
     reports: reportFunctions,
@@ -108,7 +108,7 @@ function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
     escape: "",
     endLoop: "",
   });
-  const predicted = isPredicted && predictedVariables(loop, "carried", () => "");
+  const predicted = isPredicted ? predictedVariables(loop, "carried", () => "") : null;
   return addressKernel(loop, "check", {
     atomics: ["conflicts", "cut"],
     reports: `${reportConflict}\n\n${cutAt}`,
@@ -180,8 +180,9 @@ fn reserve(${placeInGrid}) {
 
 function executeKernel(loop: Loop, name: "execute" | "executeHeld", isPredicted: boolean): Kernel {
   const held = name === "executeHeld";
-  const predicted =
-    isPredicted && predictedVariables(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`);
+  const predicted = isPredicted
+    ? predictedVariables(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`)
+    : null;
   const effects: Effects = {
     load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
     store: ({ name }: LoopArray) => `  poke_${wgslName(name)}(element, bits);`,
