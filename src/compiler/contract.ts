@@ -27,8 +27,11 @@ export type {
   Structure,
 };
 
+/** How a kernel is doubled: inside its workgroups with two copies of workgroup memory or one, or workgroup by workgroup. */
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
+/** When replicas are compared: before every store, or by a signature once before the invocation ends. */
 export type Check = "store" | "signature";
+/** What replicas exchange words through: registers, or workgroup memory. */
 export type Channel = "subgroup" | "workgroup";
 /** The device limits that decide whether a kernel can be doubled; names and units as in `GPUSupportedLimits`. */
 export interface KernelLimits {
@@ -125,6 +128,7 @@ export interface MemorySummary {
   readonly bindings: readonly ProtectedBinding[];
 }
 
+/** How `protect` protects; everything has a default. */
 export interface ProtectOptions {
   /**
    * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps their check words. A
@@ -168,6 +172,7 @@ export interface ProtectOptions {
   readonly strict?: boolean;
 }
 
+/** What became of one compute entry point. */
 export interface EntryPointSummary {
   readonly name: string;
   /** The redundancy really applied; `"none"` when the entry point is left alone. */
@@ -184,16 +189,21 @@ export interface EntryPointSummary {
   readonly bindings: readonly BindingAccess[];
 }
 
+/** What `protect` makes of a module. */
 export interface ProtectResult {
   /** What `"auto"` chose, and why. */
   readonly chosen?: RankedConfiguration;
   /** The protected module; the input, unchanged, when `diagnostics` has an error. */
   readonly code: string;
+  /** What is wrong with the source, and what is not covered. */
   readonly diagnostics: readonly Diagnostic[];
   /** `null` when no entry point uses a report buffer. */
   readonly layout: ReportLayout | null;
+  /** One for each compute entry point, in source order; empty for source that is not valid. */
   readonly entryPoints: readonly EntryPointSummary[];
+  /** Where replicas are compared. A record in the report names one by its id. */
   readonly checks: readonly CheckSite[];
+  /** Where faults can be armed; empty without `injectFaults`. */
   readonly faultSites: readonly FaultSite[];
 }
 

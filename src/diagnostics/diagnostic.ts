@@ -4,6 +4,7 @@ export interface Span {
   readonly end: number;
 }
 
+/** An error refuses, a warning tells of a gap. */
 export type Severity = "error" | "warning" | "info";
 
 /** One finding about a program: a value that is collected, never thrown. */

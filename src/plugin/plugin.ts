@@ -4,6 +4,7 @@ import { renderDiagnostic } from "../diagnostics/render.ts";
 import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
 import { asBuilt } from "./severity.ts";
 
+/** Options of the plugin, in every bundler. */
 export interface SpeculationPluginOptions {
   /** Makes a loop that cannot be translated an error. Otherwise it stays as it is, and a warning says why. Default: false. */
   readonly strict?: boolean;
@@ -32,4 +33,5 @@ export const speculation: UnpluginInstance<SpeculationPluginOptions | undefined>
   }),
 );
 
+/** The plugin for one bundler each: `plugins: [vite()]`, and so on. */
 export const { vite, rollup, rolldown, esbuild, webpack } = speculation;

@@ -76,6 +76,7 @@ export interface KernelFaultSites {
 export interface Belay {
   /** Calls the listener at every event of a kind. What it throws is written to the console. */
   on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  /** Stops calling a listener. */
   off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
   /** Waits until all work submitted so far is verified; rejects when the latest check had to refuse data. */
   verify(): Promise<void>;
@@ -88,12 +89,14 @@ export interface Belay {
    * can be mapped is struck when it is mapped next. Throws unless the policy has `injectFaults`, and for a word that is not in the buffer.
    */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
+  /** Where faults can be armed in the kernels made so far; empty unless the policy has `injectFaults`. */
   faultSites(): KernelFaultSites[];
   /**
    * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
    * fault in a line of memory that does not say which.
    */
   arm(fault: ArmedFault): void;
+  /** Takes back the fault that is armed, if there is one. */
   disarm(): void;
   /** How often the fault armed last has struck in the work submitted so far. */
   strikes(): Promise<number>;
@@ -106,6 +109,7 @@ export interface Belay {
   profile(): Promise<KernelProfile[]>;
 }
 
+/** The device that a program uses, and what Belay adds to it. */
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
 
 /** Faults kept for the report; older ones make room. */

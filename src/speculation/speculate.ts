@@ -27,7 +27,9 @@ export interface SpeculateCall {
   readonly count: number;
 }
 
+/** How a loop is executed; everything has a default. */
 export interface SpeculateOptions {
+  /** Default: that of `useDevice`; without any, the CPU executes the loop. */
   readonly device?: GPUDevice;
   /**
    * The engine to use; `default` unless given. `published` is that of the paper, made sound; `sequential` is the CPU. A function is an
@@ -59,12 +61,14 @@ export interface Speculated {
   readonly statistics: Statistics;
 }
 
+/** How a loop was executed. */
 export interface Statistics {
   readonly engine: string;
   /** Why this engine. */
   readonly reason: string;
   /** How iterations were executed on the GPU. */
   readonly plans: readonly string[];
+  /** Windows of iterations that the GPU was given. */
   readonly rounds: number;
   readonly committed: number;
   /** Iterations that a round looked at and left to a later one. */
