@@ -93,10 +93,12 @@ export class Mappings {
         if (mapping?.isWritten && buffer.mapState === "mapped")
           this.#finish(owner, mapping, native.getMappedRange, isFirst);
         for (const { buffer: part } of mapping?.given ?? []) {
+          const isAll = part === mapping?.bytes.buffer;
+          // The device takes its own memory away; to move that would copy it.
+          if (isAll && !mapping?.isWritten) continue;
           const taken = detach(part);
           // Mapped again, a buffer shows what was written before.
-          if (mapping?.isWritten && part === mapping.bytes.buffer)
-            this.#written.set(owner, new Uint8Array(taken));
+          if (isAll) this.#written.set(owner, new Uint8Array(taken));
         }
         if (owner.mapped !== "write") this.#written.delete(owner);
         mapping = undefined;
