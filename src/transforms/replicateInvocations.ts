@@ -8,7 +8,9 @@
  *
  * Where the replicas of an invocation stand is the pairing's choice. Built-in values are derived such that the body sees
  * those of the original kernel. With `replicas: 1` the kernel keeps its shape and only learns who it is. The body
- * becomes a function of its own: its early returns end there, and what must run last can follow the call.
+ * becomes a function of its own: its early returns end there, and what must run last can follow the call. Where replicas
+ * then exchange registers, the call stands in a construct that a workgroup enters and leaves as a whole: behind that, subgroups
+ * have come together again, as SPIR-V has it (section 2.2.5); behind a mere call they need not have.
  *
  * Requires: declareReport.   Ensures: valid module; `replica`, `local`, `workgroup` (and `partner`, `distance`) are set.
  * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
@@ -86,7 +88,10 @@ function wrap(
     const { expression } = quote(attribute.span);
     return { ...attribute, args: doubled.size.map((size) => expression`${size}`) };
   });
-  return wrapEntryPoint(program, names, fn, { inputs, derived: doubled.derived, before, attributes });
+  return wrapEntryPoint(program, names, fn, {
+    ...{ inputs, derived: doubled.derived, before, attributes },
+    ...(subgroups && { around: (call) => statements`loop { ${call} break; }` }),
+  });
 }
 
 /** Sets the ballot bit of the lane that is `distance` away. */
