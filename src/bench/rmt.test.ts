@@ -7,7 +7,7 @@ import { hardenWith } from "../runtime/hardenedDevice.ts";
 import type { Outputs, Prepared, Program } from "../runtime/workload.ts";
 import { measureCeilings } from "./ceilings.ts";
 import { measureComponents } from "./components.ts";
-import { configurationsFor, usualOf } from "./configurations.ts";
+import { measuredConfigurations, usualOf } from "./configurations.ts";
 import { idleReplicaFlags, withIdleReplicas } from "./idleReplicas.ts";
 import { isSound, measureRmt, type RmtOptions } from "./rmt.ts";
 import type { ProgramResult } from "./rmtProgram.ts";
@@ -123,7 +123,7 @@ describe("a step of the components", () => {
 
   it("is measured", async () => {
     using unprotected = new TimedProgram(program(), await newDevice());
-    const configuration = usualOf(configurationsFor(opened.adapter.features), "intra+lds", "signature")!;
+    const configuration = usualOf(measuredConfigurations(opened.adapter.features), "intra+lds", "signature")!;
     const components = await measureComponents(program(), newDevice, unprotected, configuration, 1);
     expect(components).toEqual({
       redundancy: "intra+lds",
@@ -143,8 +143,8 @@ it("measures every ceiling", async () => {
 
 describe("the configurations", () => {
   it("exchange registers only where there are subgroups", () => {
-    const without = configurationsFor(new Set() as GPUSupportedFeatures);
-    const withThem = configurationsFor(new Set(["subgroups"]) as GPUSupportedFeatures);
+    const without = measuredConfigurations(new Set() as GPUSupportedFeatures);
+    const withThem = measuredConfigurations(new Set(["subgroups"]) as GPUSupportedFeatures);
     expect(without.some(({ channel }) => channel === "subgroup")).toBe(false);
     expect(withThem.length).toBeGreaterThan(without.length);
     expect(usualOf(withThem, "intra-lds", "store")).toMatchObject({
@@ -206,7 +206,7 @@ describe("the whole", () => {
 
   it("does not pass a false alarm, other bits or a failure", () => {
     const times = { median: 1, lower: 1, upper: 1 };
-    const [configuration] = configurationsFor(new Set() as GPUSupportedFeatures);
+    const [configuration] = measuredConfigurations(new Set() as GPUSupportedFeatures);
     const overhead = { ...configuration!, unprotected: times, protected: times, ratio: 1 };
     const faultFree = { ...configuration!, runs: 1, detections: 0, unverified: 0, different: 0 };
     const sound: ProgramResult = {

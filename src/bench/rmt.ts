@@ -4,7 +4,7 @@
  */
 import type { Program } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
-import { configurationsFor, type Flavor } from "./configurations.ts";
+import { type Flavor, measuredConfigurations } from "./configurations.ts";
 import { findPowerMeter } from "./power.ts";
 import { type Conditions, measureProgram, type ProgramResult } from "./rmtProgram.ts";
 
@@ -50,7 +50,9 @@ export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
   progress("ceilings");
   const probe = await newDevice();
   const conditions: Conditions = {
-    configurations: configurationsFor(probe.features).filter((each) => flavors.includes(each.redundancy)),
+    configurations: measuredConfigurations(probe.features).filter((each) =>
+      flavors.includes(each.redundancy),
+    ),
     ceilings:
       earlier?.ceilings ??
       (measure.includes("roofline") ? await measureCeilings(probe, size, runs) : undefined),

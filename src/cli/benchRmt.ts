@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import { Command, Option } from "commander";
 import { benchmarkSizes } from "../../workloads/benchmarkSizes.ts";
 import { catalog } from "../../workloads/index.ts";
 import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
+import { mergeRmt } from "../bench/rmtMerge.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
@@ -35,6 +37,7 @@ interface Flags extends OutputFlags {
   readonly faultFree: number;
   readonly timeLimit?: number;
   readonly resume: boolean;
+  readonly merge?: readonly string[];
 }
 
 const name = "rmt";
@@ -65,6 +68,9 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
     .option("--time-limit <seconds>", "begin no further step after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
+    .option("--merge <files>", "results of other runs to go on with, with commas between", (text) =>
+      text.split(","),
+    )
     .action(async (flags: Flags) => {
       finish(
         await publishRun(
@@ -80,14 +86,14 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
-  const { size, runs, only, measure, flavors, faultFree, timeLimit, resume } = flags;
-  const earlier = resume ? await earlierRun(flags) : undefined;
+  const { size, runs, only, measure, flavors, faultFree, timeLimit } = flags;
+  const earlier = await earlierRun(flags);
   using opened = await openGpu({ dawnFlags: idleReplicaFlags });
   const about = (result: RmtResult): RmtRun => ({
     ...result,
     ...measuredOn(opened.choice),
     ...{ size, runs, measure, flavors },
-    commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
+    commands: [...new Set([...(earlier?.commands ?? []), ...commandFor(flags)])],
   });
   const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
   const programs = chosen.map(({ name, small }) => ({
@@ -101,7 +107,7 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
         ...{ size, programs, measure, flavors, runs, faultFree },
         ...(earlier && { earlier }),
         ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
-        powerTime: size === "full" ? 1000 : 200,
+        powerTime: size === "full" ? 600 : 200,
         progress: doing,
         save: async (sofar, last) => {
           tell(lineFor(last));
@@ -112,25 +118,44 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   );
 }
 
-function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): string {
+/** The command that measures what the flags say; none when they only put results together. */
+function commandFor({ size, runs, only, measure, flavors, faultFree, merge }: Flags): string[] {
+  if (merge && measure.length + faultFree === 0) return [];
   const words = [
     `belay bench rmt --size ${size} --runs ${runs} --measure ${measure.join(",") || "none"} --flavors ${flavors.join(",")}`,
     ...(only ? [`--only ${only.join(",")}`] : []),
     ...(faultFree > 0 ? [`--fault-free ${faultFree}`] : []),
   ];
-  return words.join(" ");
+  return [words.join(" ")];
 }
 
-/** What --resume goes on with. */
-async function earlierRun(flags: Flags): Promise<RmtRun | undefined> {
-  const earlier = await readRun<RmtRun>(name, flags);
-  if (earlier && (earlier.size !== flags.size || earlier.runs !== flags.runs)) {
-    throw new CommandFailure("BELAY400", `the result in ${flags.out} has another size, or other runs`, {
-      help: `resume with --size ${earlier.size} --runs ${earlier.runs}, or name another --out`,
+/** What --resume and --merge go on with. Of runs at another size, or with other runs, only runs without a fault are taken. */
+async function earlierRun(flags: Flags): Promise<(RmtResult & Pick<RmtRun, "commands">) | undefined> {
+  const { out, resume, merge, size, runs } = flags;
+  const paths = [...(resume ? [join(out, `${name}.json`)] : []), ...(merge ?? [])];
+  const read = await Promise.all(paths.map((path) => readRun<RmtRun>(path)));
+  const found = read.filter((run) => run !== undefined);
+  const [own, missing] = [resume && found[0], (merge ?? []).find((_, i) => !read[i + (resume ? 1 : 0)])];
+  if (missing) throw new CommandFailure("BELAY401", `cannot read ${missing}: it does not exist`);
+  if (own && (own.size !== size || own.runs !== runs)) {
+    throw new CommandFailure("BELAY400", `the result in ${out} has another size, or other runs`, {
+      help: `resume with --size ${own.size} --runs ${own.runs}, or name another --out`,
     });
   }
-  return earlier;
+  const alike = found.map((run) => (run.size === size && run.runs === runs ? run : faultFreeOf(run)));
+  const commands = [...new Set(found.flatMap((run) => run.commands))];
+  return found.length === 0 ? undefined : { ...mergeRmt(alike), commands };
 }
+
+/** A result without the times that belong to another size. */
+const faultFreeOf = ({ ok, programs }: RmtRun): RmtResult => ({
+  ok,
+  powerSource: null,
+  programs: programs.map(({ name, verdict, faultFree, failures, left }) => ({
+    ...{ name, verdict, faultFree, failures, left },
+    ...{ overheads: [], components: [], power: [] },
+  })),
+});
 
 /** A program in one line, for whoever watches a pipe. */
 function lineFor({ name, overheads, components, power, faultFree, failures, left }: ProgramResult): string {

@@ -18,7 +18,7 @@ export function usual({ overheads }: ProgramResult, flavor: Flavor, check: Check
 }
 
 /** The configuration with the least overhead, of those that are asked for. */
-export function best(
+function best(
   program: Pick<ProgramResult, "overheads">,
   isAsked: (each: Overhead) => boolean,
 ): Overhead | undefined {

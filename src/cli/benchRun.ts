@@ -34,16 +34,13 @@ export async function saveRun(name: string, run: unknown, { out, json }: OutputF
   if (typeof json === "string") await writeAtomically(json, toJson(run));
 }
 
-/** The result that an earlier run has left in the output directory; undefined when there is none. */
-export async function readRun<Run>(name: string, { out }: OutputFlags): Promise<Run | undefined> {
-  const path = join(out, `${name}.json`);
+/** The result of an earlier run; undefined when there is none. */
+export async function readRun<Run>(path: string): Promise<Run | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   try {
     return text === undefined ? undefined : (JSON.parse(text) as Run);
   } catch (error) {
-    throw new CommandFailure("BELAY401", `cannot read ${path}: ${messageOf(error)}`, {
-      help: "measure anew without --resume",
-    });
+    throw new CommandFailure("BELAY401", `cannot read ${path}: ${messageOf(error)}`);
   }
 }
 

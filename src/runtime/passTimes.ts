@@ -16,6 +16,7 @@ export class PassTimes {
   readonly #readable: GPUBuffer;
   readonly #names = new WeakMap<GPUComputePipeline, string>();
   readonly #sources = new WeakMap<GPUShaderModule, string>();
+  readonly #kernels = new Map<string, string>();
   /** The kernels of each pass of this run. */
   #passes: Set<string>[] = [];
   /** By the names of a pass's kernels: its milliseconds in each run, summed over the passes alike. */
@@ -69,6 +70,11 @@ export class PassTimes {
     return new Set([...this.#runs.keys()].flatMap((key) => key.split("\n")));
   }
 
+  /** The WGSL of the kernels' modules. */
+  get sources(): Set<string> {
+    return new Set([...this.kernels].flatMap((kernel) => this.#kernels.get(kernel) ?? []));
+  }
+
   #follow(): void {
     const device = this.#device;
     const native = {
@@ -79,7 +85,10 @@ export class PassTimes {
     };
     const named = (pipeline: GPUComputePipeline, { label, compute }: GPUComputePipelineDescriptor) => {
       const name = label || compute.entryPoint || entryPointOf(this.#sources.get(compute.module));
-      if (name) this.#names.set(pipeline, name);
+      if (name) {
+        this.#names.set(pipeline, name);
+        this.#kernels.set(name, this.#sources.get(compute.module) ?? "");
+      }
       return pipeline;
     };
     device.createShaderModule = (descriptor) => {

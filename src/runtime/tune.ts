@@ -1,9 +1,5 @@
-import {
-  type Configuration,
-  configurationsFor,
-  coveredBy,
-  type Structure,
-} from "../compiler/configurations.ts";
+import { type ChoiceOptions, rankConfigurations } from "../compiler/choice.ts";
+import type { Configuration, Structure } from "../compiler/configurations.ts";
 import { harden } from "./harden.ts";
 import { PassTimes } from "./passTimes.ts";
 import type { KernelPolicy } from "./policy.ts";
@@ -39,8 +35,8 @@ export interface Tuning {
 
 /**
  * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by measurement. Runs the
- * workload unprotected and in every configuration that covers what is asked for and never waits for other workgroups; GPU
- * time of compute passes counts. Kernels that share a pass are judged together.
+ * workload unprotected and, for each place where replicas can stand and that covers what is asked for, in the configuration
+ * that promises most of its kernels and never waits for other workgroups; GPU time of compute passes counts. Kernels that share a pass are judged together.
  *
  * Rejects when the devices can't write timestamps, and with whatever the workload rejects with.
  */
@@ -48,12 +44,8 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
   const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
   const probe = await newDevice();
   if (!probe.features.has("timestamp-query")) throw new TypeError("tuning needs the feature timestamp-query");
-  const candidates = configurationsFor(probe.features).filter(
-    (each) =>
-      cover.every((structure) => coveredBy(each).has(structure)) &&
-      !(each.redundancy === "inter" && each.check === "store"),
-  );
   const unprotected = await timesOf(workload, probe, runs);
+  const candidates = worthTrying(unprotected.sources, { cover, features: probe.features });
   probe.destroy();
 
   const tried = new Map<string, (Configuration & { milliseconds: number })[]>();
@@ -87,6 +79,24 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
     policies: Object.fromEntries(kernels.map(({ kernel, configuration }) => [kernel, configuration])),
     kernels,
   };
+}
+
+/**
+ * For each place where replicas can stand, the check and the channel that the text of each kernel promises most of: places
+ * are what the text tells least about.
+ */
+function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configuration[] {
+  const promising = new Map<string, Configuration>();
+  for (const source of sources) {
+    const places = new Set<string>();
+    for (const { redundancy, check, channel, pairing } of rankConfigurations(source, options)) {
+      const place = `${redundancy} ${pairing}`;
+      if (places.has(place) || (redundancy === "inter" && check === "store")) continue;
+      places.add(place);
+      promising.set(`${place} ${check} ${channel}`, { redundancy, check, channel, pairing });
+    }
+  }
+  return [...promising.values()];
 }
 
 /** The times of a workload's passes; its first run only makes things ready. */

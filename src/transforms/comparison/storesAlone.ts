@@ -11,7 +11,7 @@ import type { Words } from "./valueWords.ts";
 export function storesAlone(names: Names, address: Address | null, words: Words | null): Expression {
   const { expression } = quote(words?.expression.span);
   const first = expression`${names.the("replica")} == 0u`;
-  const unknown = expression`(${names.the("report")}.dispatch ^ 0x9e3779b9u)`;
+  const unknown = expression`(${names.the("local")} ^ 0x9e3779b9u)`;
   const computed = [...(address ? [address.expression] : []), ...(words ? componentsOf(words) : [])];
   if (computed.length === 0) return first;
   const together = computed.reduce((all, word) => expression`${all} ^ ${word}`);
