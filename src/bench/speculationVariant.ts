@@ -65,7 +65,7 @@ export async function measureVariant(
     };
     if (keep) {
       const moved = { uploaded: 0, downloaded: 0 };
-      for (const array of arrays) array.upload(Workspace.of(device), moved);
+      for (const array of arrays) await array.upload(Workspace.of(device), moved);
       await device.queue.onSubmittedWorkDone();
     }
     const start = performance.now();

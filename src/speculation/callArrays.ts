@@ -82,11 +82,12 @@ export class CallArrays {
   }
 
   /** The arrays in the device's memory, where the loop will change them. */
-  toDevice(workspace: Workspace): Record<string, GPUBuffer> {
+  async toDevice(workspace: Workspace): Promise<Record<string, GPUBuffer>> {
     this.#checkLengths();
-    const buffers = this.#arrays.map(
-      ({ name, resident }) => [name, resident.upload(workspace, this.moved)] as const,
-    );
+    const buffers: [string, GPUBuffer][] = [];
+    for (const { name, resident } of this.#arrays)
+      buffers.push([name, await resident.upload(workspace, this.moved)]);
+    this.#checkLengths();
     for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.deviceChanged();
     return Object.fromEntries(buffers);
   }

@@ -28,7 +28,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean) {
   const workspace = {
     borrow: () => ({ destroy() {} }),
     giveBack() {},
-    uploads: { write() {} },
+    uploads: { write: async () => {} },
   } as unknown as Workspace;
   const given = isKept ? new Resident(a) : a;
   return async (): Promise<{ cpu: number; time: number }> => {
@@ -39,7 +39,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean) {
       vi.spyOn(arrays, "toHost").mockImplementation(async () => {
         clock += costs.launch + bytes * costs.downloadedByte;
         Object.defineProperty(arrays, "areOnHost", { value: true });
-        if (given instanceof Resident) given.pending?.take(new Uint8Array(bytes));
+        if (given instanceof Resident) given.pending?.take(new Uint8Array(bytes), 0);
       });
     const { next } = await choice.tryCpu((from, to) => {
       arrays.hostChanged();
@@ -52,7 +52,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean) {
       clock += 4 * costs.launch + (onGpu * (count - next)) / count;
       clock += arrays.bytesToMove(workspace).toDevice * costs.uploadedByte;
       if (!isKept) clock += bytes * (costs.uploadedByte + costs.downloadedByte);
-      arrays.toDevice(workspace);
+      await arrays.toDevice(workspace);
       choice.observeGpu(count - next, clock - before);
     }
     if (!isKept) arrays.giveBack();

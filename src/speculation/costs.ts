@@ -41,7 +41,7 @@ async function measure(workspace: Workspace): Promise<Costs> {
   };
   const launch = await fastest(() => download(4));
   const uploaded = await fastest(async () => {
-    upload();
+    await upload();
     await download(4);
   });
   const downloaded = await fastest(() => download(probedBytes));

@@ -87,7 +87,7 @@ export class DeviceCall {
     const { loop, inputs, first, step, count } = this.#call;
     const arrays = this.#arrays;
     const start = performance.now();
-    const buffers = arrays.toDevice(this.#workspace);
+    const buffers = await arrays.toDevice(this.#workspace);
     await this.#workspace.allocated();
     const execution: Execution = {
       loop,
@@ -107,7 +107,7 @@ export class DeviceCall {
           waiting.map((range) => ({ from: done + range.from, to: done + range.to })),
           milliseconds,
         );
-        if (reached.next < count && !reached.ended) arrays.toDevice(this.#workspace);
+        if (reached.next < count && !reached.ended) await arrays.toDevice(this.#workspace);
         return { next: reached.next - done, ended: reached.ended };
       },
     };

@@ -14,9 +14,12 @@ export interface PendingDownload {
   readonly workspace: Workspace;
   readonly buffer: GPUBuffer;
   readonly bytes: number;
-  /** Takes what was read; gives how many bytes that was. */
-  take(bytes: Uint8Array): number;
+  /** Takes what was read from `start` on, piece by piece; gives how many bytes of the array that was. */
+  take(bytes: Uint8Array, start: number): number;
 }
+
+/** Bytes that are mapped at once: JavaScript engines collect their garbage, which takes long, when they are given more memory. */
+const chunk = 2 ** 23;
 
 /** Something that a device may have changed. */
 export interface Downloadable {
@@ -31,9 +34,9 @@ export async function download(
   const pending = arrays.flatMap((array) => array.pending ?? []);
   for (const workspace of new Set(pending.map(({ workspace }) => workspace))) {
     const downloads = pending.filter((each) => each.workspace === workspace);
-    const read = await readBuffers(workspace, downloads);
-    read((bytes, place) => {
-      moved.downloaded += downloads[place]!.take(bytes);
+    const read = await readBuffers(workspace, downloads, undefined, chunk);
+    read((bytes, place, start) => {
+      moved.downloaded += downloads[place]!.take(bytes, start);
     });
   }
 }

@@ -101,7 +101,7 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   /** The array's memory on the device, up to date. It must not be {@link isElsewhere}. */
-  upload(workspace: Workspace, moved: Moved): GPUBuffer {
+  async upload(workspace: Workspace, moved: Moved): Promise<GPUBuffer> {
     const { buffer, byteOffset, byteLength } = this.#host;
     if (!this.#buffer || !this.#isHeldBy(workspace)) {
       this.drop();
@@ -114,7 +114,8 @@ export class Resident<Data extends LoopData = LoopData> {
     const { start, end } = this.#unsent;
     if (start < end) {
       const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, byteLength)];
-      workspace.uploads.write(this.#buffer, from, new Uint8Array(buffer, byteOffset + from, to - from));
+      const bytes = new Uint8Array(buffer, byteOffset + from, to - from);
+      await workspace.uploads.write(this.#buffer, from, bytes);
       moved.uploaded += end - start;
     }
     this.#unsent = { start: 0, end: 0 };
@@ -157,12 +158,12 @@ export class Resident<Data extends LoopData = LoopData> {
   get pending(): PendingDownload | null {
     if (!this.#changed) return null;
     const bytes = Math.min(this.#host.byteLength, this.#size);
-    const take = (read: Uint8Array) => {
+    const take = (read: Uint8Array, start: number) => {
       const { buffer, byteOffset, byteLength } = this.#host;
-      const taken = Math.min(bytes, byteLength);
+      const taken = Math.max(0, Math.min(read.length, byteLength - start));
       // The memory of an empty array may have been given away.
-      if (taken > 0) new Uint8Array(buffer, byteOffset, taken).set(read.subarray(0, taken));
-      this.#changed = false;
+      if (taken > 0) new Uint8Array(buffer, byteOffset + start, taken).set(read.subarray(0, taken));
+      this.#changed = start + read.length < padded(bytes);
       return taken;
     };
     return { workspace: this.#workspace!, buffer: this.#buffer!, bytes: padded(bytes), take };

@@ -1,7 +1,9 @@
+import { DeviceFailure } from "./deviceFailure.ts";
+
 /** Bytes of a staging buffer. */
 const chunk = 2 ** 23;
-/** Staging buffers that exist at once at most; what is more goes the slower way. */
-const mostChunks = 32;
+/** Staging buffers: while one is filled, the device takes what is in others. */
+const mostChunks = 8;
 /** Below this, the queue's own way is as good. */
 const small = 2 ** 16;
 
@@ -10,34 +12,27 @@ export class Uploads {
   readonly #device: GPUDevice;
   /** Mapped, and ready to be filled. */
   #ready: GPUBuffer[] = [];
+  /** Who waits for one to be ready. */
+  readonly #waiting: ((staging: GPUBuffer | null) => void)[] = [];
   #chunks = 0;
 
   constructor(device: GPUDevice) {
     this.#device = device;
   }
 
-  /** Writes bytes into a buffer from a multiple of four on; up to three bytes more are set to zero, to fill a word. */
-  write(buffer: GPUBuffer, offset: number, bytes: Uint8Array): void {
-    const encoder = this.#device.createCommandEncoder();
-    const used: GPUBuffer[] = [];
+  /**
+   * Writes bytes into a buffer from a multiple of four on; up to three bytes more are set to zero, to fill a word. Resolves when what is
+   * submitted from then on finds them there, or their memory has been given away; rejects with a `DeviceFailure`.
+   */
+  async write(buffer: GPUBuffer, offset: number, bytes: Uint8Array): Promise<void> {
     for (let start = 0; start < bytes.length; start += chunk) {
-      const piece = bytes.subarray(start, start + chunk);
-      const staging = piece.length < small ? undefined : this.#take();
-      if (staging) {
-        const size = Math.ceil(piece.length / 4) * 4;
-        const mapped = new Uint8Array(staging.getMappedRange(0, size));
-        mapped.fill(0, piece.length);
-        mapped.set(piece);
-        staging.unmap();
-        encoder.copyBufferToBuffer(staging, 0, buffer, offset + start, size);
-        used.push(staging);
-      } else {
-        this.#writeDirectly(buffer, offset + start, piece);
-      }
+      const size = Math.min(chunk, bytes.length - start);
+      const staging = size < small ? null : await this.#take();
+      if (bytes.length < start + size) return this.#giveBack(staging);
+      const piece = bytes.subarray(start, start + size);
+      if (staging) this.#writeThrough(staging, buffer, offset + start, piece);
+      else this.#writeDirectly(buffer, offset + start, piece);
     }
-    if (used.length === 0) return;
-    this.#device.queue.submit([encoder.finish()]);
-    for (const staging of used) void this.#makeReady(staging);
   }
 
   destroy(): void {
@@ -46,22 +41,42 @@ export class Uploads {
     this.#ready = [];
   }
 
-  #take(): GPUBuffer | undefined {
+  #writeThrough(staging: GPUBuffer, buffer: GPUBuffer, offset: number, piece: Uint8Array): void {
+    const size = Math.ceil(piece.length / 4) * 4;
+    const mapped = new Uint8Array(mappedRange(staging, size));
+    mapped.fill(0, piece.length);
+    mapped.set(piece);
+    staging.unmap();
+    const encoder = this.#device.createCommandEncoder();
+    encoder.copyBufferToBuffer(staging, 0, buffer, offset, size);
+    this.#device.queue.submit([encoder.finish()]);
+    void this.#makeReady(staging);
+  }
+
+  /** A staging buffer; null when the device is lost. */
+  #take(): GPUBuffer | Promise<GPUBuffer | null> {
     const ready = this.#ready.pop();
-    if (ready || this.#chunks === mostChunks) return ready;
+    if (ready) return ready;
+    if (this.#chunks === mostChunks) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#chunks++;
     const usage = GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC;
     return this.#device.createBuffer({ size: chunk, usage, mappedAtCreation: true });
   }
 
   async #makeReady(staging: GPUBuffer): Promise<void> {
-    try {
-      await staging.mapAsync(GPUMapMode.WRITE);
-      this.#ready.push(staging);
-    } catch {
-      // The device is lost.
-      this.#chunks--;
-    }
+    const isMapped = await staging.mapAsync(GPUMapMode.WRITE).then(
+      () => true,
+      () => false,
+    );
+    if (!isMapped) this.#chunks--;
+    this.#giveBack(isMapped ? staging : null);
+  }
+
+  /** Lets the next one have a staging buffer that is ready, or know that there is none. */
+  #giveBack(staging: GPUBuffer | null): void {
+    const next = this.#waiting.shift();
+    if (next) next(staging);
+    else if (staging) this.#ready.push(staging);
   }
 
   /** The last bytes go through a copy when they do not fill a word. */
@@ -73,5 +88,13 @@ export class Uploads {
     const rest = new Uint8Array(4);
     rest.set(bytes.subarray(whole));
     queue.writeBuffer(buffer, offset + whole, rest);
+  }
+}
+
+function mappedRange(staging: GPUBuffer, size: number): ArrayBuffer {
+  try {
+    return staging.getMappedRange(0, size);
+  } catch (cause) {
+    throw new DeviceFailure("its memory cannot be written", { cause });
   }
 }

@@ -11,6 +11,9 @@ export interface LoopPipeline {
   readonly layout: GPUBindGroupLayout;
 }
 
+/** Buffers of a kind that are kept when nobody needs them. */
+const mostFree = 24;
+
 const workspaces = new WeakMap<GPUDevice, Workspace>();
 
 /**
@@ -132,10 +135,13 @@ export class Workspace {
     return buffer;
   }
 
-  /** Takes a borrowed buffer back. A few are kept for the next loop. */
+  /** Takes a borrowed buffer back. A few of each kind are kept for the next loop. */
   giveBack(buffer: GPUBuffer): void {
     this.#free.push(buffer);
-    if (this.#free.length > 16) this.#free.shift()!.destroy();
+    const alike = this.#free.filter(({ usage }) => usage === buffer.usage);
+    if (alike.length <= mostFree) return;
+    this.#free.splice(this.#free.indexOf(alike[0]!), 1);
+    alike[0]!.destroy();
   }
 
   /** Compiles a loop's kernels, each once per device. */

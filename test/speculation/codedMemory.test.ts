@@ -26,7 +26,7 @@ it.each(["default", "published"] as const)(
     expect(statistics).toMatchObject({ engine, onCpu: 0 });
     expect((await device.belay.report()).memory).toMatchObject({ corrected: 0, uncorrectable: 0 });
 
-    const buffer = a.upload(Workspace.of(device), { uploaded: 0, downloaded: 0 });
+    const buffer = await a.upload(Workspace.of(device), { uploaded: 0, downloaded: 0 });
     device.belay.flip(buffer, 4 * order[0]!, 1 << 7);
     await expectSequential(loop, given, { device, engine });
     const { memory } = await device.belay.report();
