@@ -98,11 +98,26 @@ it("spends no more than a part of the GPU's time on finding out, and little late
 
 it("returns to the CPU when the GPU has turned out to be slower, and tries again as seldom as that was bad", async () => {
   const [cpu, gpu] = [500, 5000];
-  const [first, second, ...all] = await executions(program(cpu, gpu, false), 500);
-  for (const { time } of [first!, second!]) expect(time).toBeLessThan(1.2 * gpu);
+  const [first, second, third, ...all] = await executions(program(cpu, gpu, false), 500);
+  for (const { time } of [first!, second!, third!]) expect(time).toBeLessThan(1.2 * gpu);
   const tries = all.filter(({ cpu }) => cpu < count).length;
   expect(tries).toBeGreaterThan(0);
   expect(tries * (gpu - cpu)).toBeLessThan((all.length * cpu) / 12);
+});
+
+it("stays with a GPU that something else held up once", async () => {
+  const costly = program(500, 20, false);
+  await executions(costly, 5);
+  const gpu = vi.spyOn(Choice.prototype, "observeGpu").mockImplementationOnce(function (
+    this: Choice,
+    iterations,
+    time,
+  ) {
+    this.observeGpu(iterations, 100 * time);
+  });
+  expect(await costly()).toMatchObject({ cpu: 0 });
+  expect(gpu).toHaveBeenCalled();
+  expect(await costly()).toMatchObject({ cpu: 0 });
 });
 
 it("leaves kept arrays on the host for a small loop, and on the device for a large one", async () => {

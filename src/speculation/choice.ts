@@ -11,8 +11,9 @@ import type { Workspace } from "./workspace.ts";
 /** What is known of a loop from its earlier executions; rates are milliseconds for an iteration. */
 interface History {
   cpu: number | null;
-  /** In the last execution there: the next one's data is likely to have as many conflicts. */
+  /** In the last execution there, as the next one's data is likely to have as many conflicts; or before, if something held that up. */
   gpu: number | null;
+  lastGpu: number;
   /** Milliseconds that it took longer than the CPU would have. */
   loss: number;
   /** Milliseconds that the CPU has worked on the loop since then. */
@@ -40,6 +41,7 @@ const histories = new WeakMap<Loop, History>();
 const newHistory = (): History => ({
   cpu: null,
   gpu: null,
+  lastGpu: Infinity,
   loss: 0,
   since: 0,
   worked: 0,
@@ -56,6 +58,8 @@ const kernels = 4;
 const launches = 4;
 /** Milliseconds that the CPU has to have worked on a loop before it is as fast as it gets; a device takes as long to be asked what it costs. */
 const warm = 5;
+/** How much longer the CPU has to promise to take to be slower although it is not warm. */
+const clear = 4;
 /** How much longer than a launch without iterations the CPU has to take before a GPU is tried that may meet conflicts. */
 const doubt = 2;
 /** Milliseconds that an operation takes on a CPU, until that is measured. */
@@ -116,7 +120,7 @@ export class Choice {
       const left = this.#count - reached.next;
       const moving = Math.max(0, this.#moving(toHost) - this.#regretOf("gpu"));
       const onGpu = this.#onGpu(left, this.#fixedTime());
-      const isUnclear = history.cpu === null || history.worked <= warm;
+      const isUnclear = history.cpu === null || (history.worked <= warm && this.#onCpu(left) < clear * onGpu);
       if (moving + this.#onCpu(left) < onGpu || (isUnclear && spent + moving < trial * onGpu)) {
         await this.#arrays.toHost();
         const fixed = this.#fixedTime() + toHost.uploaded * this.#costs.uploadedByte;
@@ -159,7 +163,9 @@ export class Choice {
     history.loss = Math.max(0, time - this.#onCpu(this.#count));
     // Compiling takes most of the first execution.
     if (history.compiledOn.has(this.#workspace)) {
-      history.gpu = iterations > 0 ? Math.max(0, time - all) / iterations : Infinity;
+      const rate = iterations > 0 ? Math.max(0, time - all) / iterations : Infinity;
+      history.gpu = Math.min(rate, history.lastGpu);
+      history.lastGpu = rate;
       this.#regret("gpu", time - sending - this.#onCpu(this.#count));
     }
     history.compiledOn.add(this.#workspace);
