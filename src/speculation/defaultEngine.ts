@@ -62,7 +62,9 @@ class DefaultExecution {
       await this.#advance(part, this.#progress.plan ?? first);
     }
     const { plans, rounds, evaluated, timer, window, longest: tried } = this.#progress;
-    remember(loop, { plan: this.#progress.plan ?? first, window, longest: tried });
+    // What the CPU had to take over, it will have to again: the sooner it is asked the better.
+    const expected = this.#onCpu > this.#done / 2 ? 1 : rounds;
+    remember(loop, { plan: this.#progress.plan ?? first, window, longest: tried, rounds: expected });
     return {
       executed: this.#done,
       ended: this.#ended,

@@ -8,6 +8,8 @@ export interface Experience {
   readonly window: number;
   /** Most iterations of a window that did not take too long. */
   readonly longest: number;
+  /** Rounds that are likely to be needed. */
+  readonly rounds: number;
 }
 
 /** Executions after which one begins as the first did, as the data may have become easier. */

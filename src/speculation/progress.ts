@@ -30,6 +30,8 @@ export class Progress {
   longest: number;
   /** Iterations of the first window of a plan that depends on how the iterations do. */
   window: number;
+  /** Rounds that the first segment is expected to take. */
+  expected: number;
   readonly timer: PhaseTimer | null;
   readonly pace: Pace | null;
   /** Whether results depend on how long windows are, as other kernels may round in other ways. */
@@ -41,6 +43,7 @@ export class Progress {
     this.longest = takesLong(loop) ? Math.min(tried, longestUntried) : longestWindow;
     this.#isOpen = hasOpenRounding(loop) && takesLong(loop);
     this.window = before?.window ?? firstWindow;
+    this.expected = before?.rounds ?? 1;
     this.timer = timer;
     this.pace = pace;
   }

@@ -90,7 +90,7 @@ export class Segment {
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
     for (
-      let encoded = this.#proven?.length ?? 1;
+      let encoded = Math.min(this.#proven?.length ?? this.#progress.expected, mostRounds);
       ;
       encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, mostRounds)
     ) {

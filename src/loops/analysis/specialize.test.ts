@@ -75,6 +75,25 @@ describe("what numbers prove of a loop", () => {
     expect(provenIn(specialize(loop, wide))).toEqual(["store a", "most undefined"]);
     expect(provenIn(specialize(loop, { ...wide, inputs: { n: 5 } }))).toEqual(["store a", "most 8"]);
   });
+
+  it("is that loads of an inner loop can be under way together", () => {
+    const sums = loopFrom(
+      "a: Int32Array, p: Int32Array, n: number",
+      "for (let i = 0; i < 4; i++) { let x = 0; for (let k = 1; k < n; k += 3) { x = (x + Math.imul(p[k]!, k)) | 0; } a[i] = x; }",
+    );
+    const p = Int32Array.from({ length: 200 }, (_, k) => k * k);
+    for (const n of [0, 1, 22, 23, 24, 25, 26, 27, 50, 97, 200]) {
+      const given = { inputs: { n }, lengths: { a: 4, p: 200 }, first: 0, step: 1, count: 4 };
+      const unrolled = specialize(sums, given);
+      expect(provenIn(unrolled).includes("most 7")).toBe(n >= 26);
+      const [before, after] = [sums, unrolled].map((loop) => {
+        const a = new Int32Array(4);
+        sequentialLoop(loop)({ a, p }, { n, $first: 0, $step: 1 }, {}, {}, 0, 4);
+        return a;
+      });
+      expect(after).toEqual(before);
+    }
+  });
 });
 
 describe("random indices", () => {

@@ -10,6 +10,7 @@ import {
   rangeOfBinary,
   rangeOfElements,
 } from "./ranges.ts";
+import { type CountedLoop, mostAhead, unroll } from "./unroll.ts";
 
 /** What is known of a loop when it starts. */
 export interface LoopNumbers {
@@ -36,6 +37,26 @@ const known = new WeakMap<Loop, Map<string, Loop>>();
  * loop is found again.
  */
 export function specialize(loop: Loop, numbers: LoopNumbers): Loop {
+  const last = latest.get(loop);
+  const given = textOf(loop, numbers);
+  if (last?.numbers === given) return last.variant;
+  const variant = variantOf(loop, numbers);
+  latest.set(loop, { numbers: given, variant });
+  return variant;
+}
+
+/** What came of the numbers last, which are likely to be the same again. */
+const latest = new WeakMap<Loop, { readonly numbers: string; readonly variant: Loop }>();
+
+function textOf(loop: Loop, { inputs, lengths, first, step, count }: LoopNumbers): string {
+  const values = [
+    ...loop.inputs.map(({ name }) => inputs[name]),
+    ...loop.arrays.map(({ name }) => lengths[name]),
+  ];
+  return [first, step, count, ...values].join();
+}
+
+function variantOf(loop: Loop, numbers: LoopNumbers): Loop {
   const body = new Specializer(loop, numbers).iteration();
   const variants = known.get(loop) ?? new Map([[JSON.stringify(loop.body), loop]]);
   known.set(loop, variants);
@@ -67,9 +88,9 @@ class Specializer {
   #block(statements: Block): Block {
     const before = new Map(this.#locals);
     const own = new Set<string>();
-    const result = statements.map((statement) => {
+    const result = statements.flatMap((statement) => {
       if (statement.kind === "declare") own.add(statement.name);
-      return this.#statement(statement);
+      return statement.kind === "loop" ? this.#inner(statement) : this.#statement(statement);
     });
     for (const name of own) this.#set(name, before.get(name));
     return result;
@@ -108,8 +129,6 @@ class Specializer {
         }
         return { ...statement, test, yes, no };
       }
-      case "loop":
-        return this.#inner(statement);
       case "misspeculate":
         return statement.which.kind === "absolute"
           ? { ...statement, which: { ...statement.which, index: this.#expression(statement.which.index)[0] } }
@@ -120,30 +139,33 @@ class Specializer {
   }
 
   /** In an inner loop, and behind it, nothing is known of what it assigns to but of the variable that it counts with. */
-  #inner(statement: InnerLoop): Statement {
+  #inner(statement: InnerLoop): Statement[] {
     const inside = [...everyStatement([...statement.body, ...statement.update])];
     const changed = inside.flatMap((each) => (each.kind === "assign" ? [each.name] : []));
     const counter = this.#counter(statement, changed);
     for (const name of changed) this.#set(name, undefined);
-    if (counter) this.#set(counter.name, counter.values);
+    if (counter) this.#set(counter.counter.name, counter.values);
     // The test itself sees one value more, which decides nothing about elements.
     const [test, ...rest] = statement.body;
-    const body = [...(counter ? [test!] : []), ...this.#block(counter ? rest : statement.body)];
+    const body = this.#block(counter ? rest : statement.body);
     const update = this.#block(statement.update);
     for (const name of changed) this.#set(name, undefined);
+    if (!counter) return [{ ...statement, body, update }];
     // Rounded up: loops that differ in little share a variant.
-    const turns = counter ? 2 ** Math.ceil(Math.log2(counter.turns)) : Infinity;
-    const most = Math.min(statement.most ?? Infinity, turns);
-    return { ...statement, body, update, ...(most < Infinity ? { most } : {}) };
+    const turns = Math.min(statement.most ?? Infinity, 2 ** Math.ceil(Math.log2(counter.turns)));
+    const loop = { ...statement, body: [test!, ...body], update, most: turns };
+    return unroll({ ...counter, loop, body, turns });
   }
 
   /** `for (; name < end; name += step)`, where nothing else changes any of these: the values of `name` in the body. */
   #counter(
     { body, update }: InnerLoop,
     changed: readonly string[],
-  ): { name: string; values: Range; turns: number } | null {
-    const test = body[0]?.kind === "if" && body[0].yes[0]?.kind === "break" && body[0].test;
-    if (!test || test.kind !== "unary" || test.operand.kind !== "binary") return null;
+  ): (Pick<CountedLoop, "counter" | "test" | "step" | "turns"> & { readonly values: Range }) | null {
+    const [leave] = body;
+    if (leave?.kind !== "if" || leave.yes[0]?.kind !== "break") return null;
+    const { test } = leave;
+    if (test.kind !== "unary" || test.operand.kind !== "binary") return null;
     const { left, operator, right } = test.operand;
     const [step] = update;
     if (left.kind !== "local" || step?.kind !== "assign" || step.name !== left.name || update.length > 1)
@@ -163,11 +185,15 @@ class Specializer {
     const values = isUp
       ? rangeOf(start.low, Math.max(start.low, end.high - closed))
       : rangeOf(Math.min(start.high, end.low + closed), start.high);
-    // One step further it must not wrap.
-    const reached = isUp ? rangeOf(values.low, values.high + size) : rangeOf(values.low - size, values.high);
+    // Some steps further it must not wrap.
+    const ahead = mostAhead * size;
+    const reached = isUp
+      ? rangeOf(values.low, values.high + ahead)
+      : rangeOf(values.low - ahead, values.high);
     const all = allOf(left.type);
     if (!all || reached.low < all.low || reached.high > all.high) return null;
-    return { name: left.name, values, turns: Math.ceil((values.high - values.low + 1) / size) };
+    const turns = Math.ceil((values.high - values.low + 1) / size);
+    return { counter: left, test: test.operand, step: size, values, turns };
   }
 
   /** The range of an expression that no turn of a loop changes. */

@@ -165,8 +165,11 @@ fn reserve(${placeInGrid}) {
   if (takes_part) { offset = atomicAdd(&counts[waits], 1u); }
   workgroupBarrier();
   if (local == 0u) {
-    starts[0] = atomicAdd(&control.held, atomicLoad(&counts[0]));
-    starts[1] = atomicAdd(&control.waiting, atomicLoad(&counts[1]));
+    // Most workgroups of a round have nothing to do, and no reason to wait for each other.
+    let held = atomicLoad(&counts[0]);
+    let waiting = atomicLoad(&counts[1]);
+    if (held > 0u) { starts[0] = atomicAdd(&control.held, held); }
+    if (waiting > 0u) { starts[1] = atomicAdd(&control.waiting, waiting); }
   }
   workgroupBarrier();
   if (takes_part) {
