@@ -144,6 +144,7 @@ describe("translate", () => {
       ),
     ],
     ["blanks", `${" ".repeat(200_000)}${inLoop("a[i] = 1;")}`],
+    ["directives in a branch", inLoop("//#pragma omp branch misspeculate(i + 3)\n".repeat(8000))],
     ["directives", "//#pragma omp for target(webgpu) speculate(a)\n".repeat(2000)],
     [
       "comments",

@@ -1,7 +1,7 @@
 import type { Node } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { BranchDirective } from "../directives.ts";
+import type { BranchDirective } from "../directives/directive.ts";
 import type { ElementType, Expression, NumberType, Reduction, Statement } from "../ir.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";

@@ -1,7 +1,8 @@
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import { type BranchDirective, parseBranchCall } from "../directives.ts";
+import { parseBranchCall } from "../directives/calls.ts";
+import type { BranchDirective } from "../directives/directive.ts";
 import type { Misspeculated, Statement } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
 import { assign, update } from "./assignments.ts";

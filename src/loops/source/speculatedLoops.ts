@@ -1,13 +1,9 @@
 import type { CallExpression, ForStatement, Node } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import {
-  type BranchDirective,
-  callNames,
-  type LoopDirective,
-  parseCalls,
-  parseComment,
-} from "../directives.ts";
+import { callNames, parseCalls } from "../directives/calls.ts";
+import { parseComment } from "../directives/comments.ts";
+import type { BranchDirective, LoopDirective } from "../directives/directive.ts";
 import { type ForLoop, forLoops, nameOf } from "./forLoops.ts";
 import type { ParsedFile } from "./parse.ts";
 import { everyNode, lookUp, type Scope, type Scopes } from "./scopes.ts";

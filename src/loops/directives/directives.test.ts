@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { translate } from "./translate.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { translate } from "../translate.ts";
 
 const file = (directive: string, body = "a[i] = a[i - 1]!;") => `
 import { accesses, misspeculate, reduction, schedule, speculate } from "belay-gpu/speculate";
