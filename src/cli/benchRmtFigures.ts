@@ -131,7 +131,7 @@ function componentsSections({ programs }: RmtRun, check: Check): Section[] {
         parts.map((part, i) => {
           const value = added[i];
           if (value == null) return undefined;
-          const label = i === last(added) ? ratio(all) : "";
+          const label = i === last(added) ? `${ratio(all)} in all` : "";
           return { group: name, series: part, value: Math.max(0, value), label };
         }),
       ),

@@ -27,7 +27,7 @@ export function describeRmt(run: RmtRun): Report {
     sections: [
       {
         ...summaryTable(run),
-        lead: "GPU time; ratios of protected to unprotected, run in turn. Each flavor in the configuration that costs this program least; Inter-Group compares by signature. Of the ceiling: the measured rate of a copy, or of fused multiply-adds, whichever the program is closer to. The limit of full replication is the longer of twice the time that the program takes without memory, and the time of its memory traffic.",
+        lead: "GPU time; ratios of protected to unprotected, run in turn. Each flavor in the configuration that costs this program least; Inter-Group compares by signature. The means are of the paper's programs. Of the ceiling: the measured rate of a copy, or of fused multiply-adds, whichever the program is closer to. The limit of full replication is the longer of twice the time that the program takes without memory, and the time of its memory traffic.",
       },
       ...problemsTable(run),
       ...figures(run),

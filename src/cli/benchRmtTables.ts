@@ -1,6 +1,6 @@
 /** The measurements of redundant multithreading that are no figure of the paper, as tables of a report. */
 import type { Automatic } from "../bench/automatic.ts";
-import { flavors, nameOf } from "../bench/configurations.ts";
+import { type Configuration, flavors, nameOf } from "../bench/configurations.ts";
 import type { FaultFree } from "../bench/faultFree.ts";
 import { isSound } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
@@ -18,7 +18,7 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     text: ratio(meanOf(programs, of)),
   });
   const means: Cell[] = [
-    { text: "geometric mean, the paper's" },
+    { text: "geometric mean" },
     ...["", "", ""].map((text) => ({ text })),
     mean((program) => intra(program)?.ratio),
     { text: "" },
@@ -65,11 +65,9 @@ function speedOf(
     : `${rate(bytesPerSecond, "B/s")}, ${share(bytesPerSecond, ceilings.memory)}`;
 }
 
-/** A configuration without its flavor. */
-const placeOf = (each: Parameters<typeof nameOf>[0]) => {
-  const [, ...words] = nameOf(each).split(" ");
-  return words.join(" ");
-};
+/** Where replicas stand, and how they are compared where that is not by signature. */
+const placeOf = ({ pairing, check }: Pick<Configuration, "pairing" | "check">) =>
+  check === "signature" ? pairing : `${pairing}, ${check}`;
 
 const signedPercent = (value: number) => `${value < 0 ? "" : "+"}${(100 * value).toFixed(0)} %`;
 

@@ -20,8 +20,8 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
   const longest = Math.max(...groups.map((group) => group.length));
   const groupHeight = (stacked ? 1 : series.length) * barHeight + groupGap;
   const drawn = stacked ? oneBehindTheOther(bars) : bars.map((bar) => ({ ...bar, from: 0, to: bar.value }));
-  // Parts of one bar share its place.
-  const y = stacked ? "group" : "series";
+  // Parts of one bar share its place, which is all of the group's.
+  const y = stacked ? {} : { y: "series" };
   const [width, height] = [840, groups.length * groupHeight + 56];
   const svg = Plot.plot({
     // A fresh document, because there is no browser here.
@@ -48,10 +48,17 @@ export function drawBars({ title, axis, series, bars, stacked, reference }: Bars
     color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
     marks: [
       Plot.axisFy({ anchor: "left", fontSize: 13 }),
-      Plot.barX(drawn, { x1: "from", x2: "to", y, fy: "group", fill: "series", ...(!stacked && { rx2: 3 }) }),
+      Plot.barX(drawn, {
+        x1: "from",
+        x2: "to",
+        ...y,
+        fy: "group",
+        fill: "series",
+        ...(!stacked && { rx2: 3 }),
+      }),
       Plot.text(drawn, {
         x: "to",
-        y,
+        ...y,
         fy: "group",
         text: "label",
         textAnchor: "start",

@@ -21,7 +21,7 @@ export const stylesheet = `${palette}
 @media (prefers-color-scheme: dark) { :root { --series-5: #c79be6; --series-6: #5fc9bf; --series-7: #f08db0; } }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 60rem;
+  margin: 0 auto; padding: 2.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 76rem;
   background: var(--surface); color: var(--text);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", sans-serif;
 }
@@ -43,7 +43,7 @@ tbody th, td.end { white-space: nowrap; }
 thead th { color: var(--muted); font-size: 0.85rem; font-weight: 600; }
 .end { text-align: end; }
 figure { margin: 0; }
-.bars { color: var(--text); width: 100%; min-width: 32rem; height: auto; font-family: inherit; }
+.bars { color: var(--text); width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-family: inherit; }
 .legend { display: flex; flex-wrap: wrap; gap: 1.25rem; margin: 0.5rem 0; padding: 0; list-style: none; font-size: 0.9rem; }
 .legend li::before {
   content: ""; display: inline-block; width: 0.8em; height: 0.8em; margin-right: 0.5em; border-radius: 2px;
