@@ -140,10 +140,10 @@ const struck: Record<string, Struck> = {
     program: bitonicSort.create({ length: 300 }),
     kernel: "sortBlocks",
     value: "max(low, high)",
-    store: { "intra+lds": "keys[at] = vec4u(block[first]", "intra-lds": "block[at.y] = max(low, high)" },
+    store: { "intra+lds": "keys[start + i] = ", "intra-lds": "block[slot(at.y)] = max(low, high)" },
     signature: {
-      "intra+lds": "keys[at] = vec4u(block[first]",
-      "intra-lds": "block[at.x] = min(low, high)",
+      "intra+lds": "keys[start + i] = ",
+      "intra-lds": "block[slot(at.x)] = min(low, high)",
     },
   },
   histogram: {

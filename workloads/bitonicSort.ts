@@ -4,12 +4,14 @@ import { randomWords } from "./random.ts";
 import { createSteps } from "./steps.ts";
 
 const WORKGROUP = 128;
-/** How many keys a workgroup sorts in its own memory: a vector for each invocation. */
-const BLOCK = 4 * WORKGROUP;
+/** How many vectors of four keys an invocation takes of a block, and of what is merged at two distances. */
+const VECTORS = 4;
+/** How many keys a workgroup sorts in its own memory. */
+const BLOCK = 4 * VECTORS * WORKGROUP;
 
 /**
- * The variant that always sorts upwards: a merge first compares mirrored keys, then keys at halving distances. Keys
- * beyond the end count as infinite and would never move, so any length works.
+ * The variant that always sorts upwards: a merge first compares mirrored keys, then keys at halving distances, two of them
+ * for each time that keys are loaded. Keys beyond the end count as infinite and would never move, so any length works.
  */
 const SORT = /* wgsl */ `
 struct Pass {
@@ -17,14 +19,15 @@ struct Pass {
 }
 
 const WORKGROUP = ${WORKGROUP}u;
+const VECTORS = ${VECTORS}u;
 const BLOCK = ${BLOCK}u;
 
 @group(0) @binding(0) var<uniform> params: Pass;
 @group(0) @binding(1) var<storage, read_write> keys: array<vec4u>; // the last one is filled up with infinite keys
 
-var<workgroup> block: array<u32, BLOCK>;
+var<workgroup> block: array<vec4u, BLOCK / 4u>;
 
-/** The two positions that comparator number i of a pass compares; spans are powers of two. */
+/** The two vectors that comparator number i of a pass compares; spans are powers of two, in vectors. */
 fn mirrored(i: u32, span: u32) -> vec2u {
   let inside = i & (span / 2u - 1u);
   let start = 2u * (i - inside);
@@ -37,11 +40,40 @@ fn spaced(i: u32, span: u32) -> vec2u {
   return vec2u(low, low + span / 2u);
 }
 
-fn orderInBlock(at: vec2u) {
-  let low = block[at.x];
-  let high = block[at.y];
-  block[at.x] = min(low, high);
-  block[at.y] = max(low, high);
+/** The four vectors that the distances of a span and of half of it compare with each other. */
+fn spacedTwice(i: u32, span: u32) -> vec4u {
+  let step = span / 4u;
+  let inside = i & (step - 1u);
+  return 4u * (i - inside) + inside + step * vec4u(0u, 1u, 2u, 3u);
+}
+
+alias Four = array<vec4u, 4>;
+
+fn inOrderTwice(v: Four) -> Four {
+  let low = array(min(v[0], v[2]), min(v[1], v[3]));
+  let high = array(max(v[0], v[2]), max(v[1], v[3]));
+  return Four(min(low[0], low[1]), max(low[0], low[1]), min(high[0], high[1]), max(high[0], high[1]));
+}
+
+/** The first two keys in order, and the last two. */
+fn inOrder(pairs: vec4u) -> vec4u {
+  let low = min(pairs.xz, pairs.yw);
+  let high = max(pairs.xz, pairs.yw);
+  return vec4u(low.x, high.x, low.y, high.y);
+}
+
+/** The last two distances of a merge, inside of a vector. */
+fn halvedInside(v: vec4u) -> vec4u {
+  return inOrder(inOrder(v.xzyw).xzyw);
+}
+
+fn sortedInside(v: vec4u) -> vec4u {
+  return halvedInside(inOrder(v).xywz);
+}
+
+/** Where a vector of the block lies, so that eight invocations at a time find theirs in different banks. */
+fn slot(vector: u32) -> u32 {
+  return vector ^ ((vector >> 2u) & 6u);
 }
 
 fn keysAt(at: u32) -> vec4u {
@@ -49,24 +81,37 @@ fn keysAt(at: u32) -> vec4u {
   return vec4u(0xffffffffu);
 }
 
-fn loadBlock(at: u32, local: u32) {
-  let four = keysAt(at);
-  for (var i = 0u; i < 4u; i++) { block[4u * local + i] = four[i]; }
-  workgroupBarrier();
-}
-
-fn storeBlock(at: u32, local: u32) {
-  let first = 4u * local;
-  if (at < arrayLength(&keys)) {
-    keys[at] = vec4u(block[first], block[first + 1u], block[first + 2u], block[first + 3u]);
+fn storeBlock(start: u32, local: u32) {
+  for (var i = local; i < BLOCK / 4u; i += WORKGROUP) {
+    if (start + i < arrayLength(&keys)) { keys[start + i] = block[slot(i)]; }
   }
 }
 
+/** All distances of a merge from this span of vectors on. */
 fn halve(local: u32, longest: u32) {
-  for (var span = longest; span >= 2u; span /= 2u) {
-    for (var i = local; i < BLOCK / 2u; i += WORKGROUP) { orderInBlock(spaced(i, span)); }
+  var span = longest;
+  for (; span >= 4u; span /= 4u) {
+    let at = spacedTwice(local, span);
+    let ordered = inOrderTwice(Four(block[slot(at.x)], block[slot(at.y)], block[slot(at.z)], block[slot(at.w)]));
+    block[slot(at.x)] = ordered[0];
+    block[slot(at.y)] = ordered[1];
+    block[slot(at.z)] = ordered[2];
+    block[slot(at.w)] = ordered[3];
     workgroupBarrier();
   }
+  for (var i = local; i < BLOCK / 8u; i += WORKGROUP) {
+    let at = vec2u(slot(2u * i), slot(2u * i + 1u));
+    var first = block[at.x];
+    var second = block[at.y];
+    if (span == 2u) {
+      let low = min(first, second);
+      second = max(first, second);
+      first = low;
+    }
+    block[at.x] = halvedInside(first);
+    block[at.y] = halvedInside(second);
+  }
+  workgroupBarrier();
 }
 
 /** Sorts each block from scratch. */
@@ -76,14 +121,21 @@ fn sortBlocks(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
-  let at = (id.y * groups.x + id.x) * WORKGROUP + local;
-  loadBlock(at, local);
-  for (var span = 2u; span <= BLOCK; span *= 2u) {
-    for (var i = local; i < BLOCK / 2u; i += WORKGROUP) { orderInBlock(mirrored(i, span)); }
+  let start = (id.y * groups.x + id.x) * (BLOCK / 4u);
+  for (var i = local; i < BLOCK / 4u; i += WORKGROUP) { block[slot(i)] = sortedInside(keysAt(start + i)); }
+  workgroupBarrier();
+  for (var span = 2u; span <= BLOCK / 4u; span *= 2u) {
+    for (var i = local; i < BLOCK / 8u; i += WORKGROUP) {
+      let at = mirrored(i, span);
+      let low = block[slot(at.x)];
+      let high = block[slot(at.y)].wzyx;
+      block[slot(at.x)] = min(low, high);
+      block[slot(at.y)] = max(low, high).wzyx;
+    }
     workgroupBarrier();
     halve(local, span / 2u);
   }
-  storeBlock(at, local);
+  storeBlock(start, local);
 }
 
 /** Ends a merge: all the distances that fit into a block. */
@@ -93,10 +145,11 @@ fn mergeBlocks(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
-  let at = (id.y * groups.x + id.x) * WORKGROUP + local;
-  loadBlock(at, local);
-  halve(local, BLOCK);
-  storeBlock(at, local);
+  let start = (id.y * groups.x + id.x) * (BLOCK / 4u);
+  for (var i = local; i < BLOCK / 4u; i += WORKGROUP) { block[slot(i)] = keysAt(start + i); }
+  workgroupBarrier();
+  halve(local, BLOCK / 4u);
+  storeBlock(start, local);
 }
 
 /** Begins a merge; each invocation compares four keys with four that lie backwards. */
@@ -129,41 +182,32 @@ fn mergeSpaced(
   keys[at.y] = max(low, high);
 }
 
-/** Continues a merge at one distance and then at half of it: four vectors are all that both need. */
+/** Continues a merge at one distance and then at half of it. */
 @compute @workgroup_size(WORKGROUP)
 fn mergeSpacedTwice(
   @builtin(workgroup_id) id: vec3u,
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
-  let step = params.span / 16u;
-  let i = (id.y * groups.x + id.x) * WORKGROUP + local;
-  let inside = i & (step - 1u);
-  let at = 4u * (i - inside) + inside + step * vec4u(0u, 1u, 2u, 3u);
+  let at = spacedTwice((id.y * groups.x + id.x) * WORKGROUP + local, params.span / 4u);
   let count = arrayLength(&keys);
   if (at.y >= count) { return; }
-
-  let first = keys[at.x];
-  let second = keys[at.y];
-  let third = keysAt(at.z);
-  let fourth = keysAt(at.w);
-  let low = array(min(first, third), min(second, fourth));
-  let high = array(max(first, third), max(second, fourth));
-  keys[at.x] = min(low[0], low[1]);
-  keys[at.y] = max(low[0], low[1]);
-  if (at.z < count) { keys[at.z] = min(high[0], high[1]); }
-  if (at.w < count) { keys[at.w] = max(high[0], high[1]); }
+  let ordered = inOrderTwice(Four(keys[at.x], keys[at.y], keysAt(at.z), keysAt(at.w)));
+  keys[at.x] = ordered[0];
+  keys[at.y] = ordered[1];
+  if (at.z < count) { keys[at.z] = ordered[2]; }
+  if (at.w < count) { keys[at.w] = ordered[3]; }
 }`;
 
 type EntryPoint = "sortBlocks" | "mergeMirrored" | "mergeSpacedTwice" | "mergeSpaced" | "mergeBlocks";
 
 /** How many keys an invocation holds. */
 const KEYS: Readonly<Record<EntryPoint, number>> = {
-  sortBlocks: 4,
+  sortBlocks: 4 * VECTORS,
   mergeMirrored: 8,
-  mergeSpacedTwice: 16,
+  mergeSpacedTwice: 4 * VECTORS,
   mergeSpaced: 8,
-  mergeBlocks: 4,
+  mergeBlocks: 4 * VECTORS,
 };
 
 export interface BitonicSortOptions {
@@ -184,15 +228,12 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
     const spans = passes.map(({ span }) => [span]);
     const steps = createSteps(device, spans, keys);
     const module = device.createShaderModule({ code: SORT });
-    const pipelineOf = (entryPoint: EntryPoint) =>
-      device.createComputePipeline({ layout: steps.layout, compute: { module, entryPoint } });
-    const pipelines = {
-      sortBlocks: pipelineOf("sortBlocks"),
-      mergeMirrored: pipelineOf("mergeMirrored"),
-      mergeSpacedTwice: pipelineOf("mergeSpacedTwice"),
-      mergeSpaced: pipelineOf("mergeSpaced"),
-      mergeBlocks: pipelineOf("mergeBlocks"),
-    };
+    const pipelines = new Map<EntryPoint, GPUComputePipeline>();
+    for (const { entryPoint } of passes) {
+      if (pipelines.has(entryPoint)) continue;
+      const compute = { module, entryPoint };
+      pipelines.set(entryPoint, device.createComputePipeline({ layout: steps.layout, compute }));
+    }
     const reset = () => {
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(input, 0, keys, 0, padded.byteLength);
@@ -204,7 +245,7 @@ export function create({ length = 5000, seed = 1 }: BitonicSortOptions = {}): Pr
       encode(encoder) {
         const pass = encoder.beginComputePass();
         passes.forEach(({ entryPoint, span }, i) => {
-          pass.setPipeline(pipelines[entryPoint]);
+          pass.setPipeline(pipelines.get(entryPoint)!);
           steps.set(pass, i);
           // The last span counts in full: mirrored, its first keys meet those beyond the end.
           const covered = Math.ceil(length / span) * span;
