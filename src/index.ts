@@ -34,6 +34,7 @@ export {
   type FaultOutcome,
   type WorkgroupClass,
 } from "./runtime/fault.ts";
+export type { Refusal } from "./runtime/found.ts";
 export { harden } from "./runtime/harden.ts";
 export type {
   Belay,
@@ -58,5 +59,5 @@ export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
 export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
-export type { GiveUp, Recovery, Refusal } from "./runtime/verifier.ts";
+export type { GiveUp, Recovery } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

@@ -1,20 +1,15 @@
-import { CommandRecord } from "./commandRecord.ts";
-import { BelayFaultError, type Detection, type Fault, type FaultOutcome } from "./fault.ts";
-import { observedIn } from "./injector.ts";
-import type { Epoch, Journal, QueueEvent } from "./journal.ts";
+import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
+import type { Detection, Fault, FaultOutcome } from "./fault.ts";
+import { errorOf, type Found, faultError, isClean, note, type Refusal, type Seen, seenIn } from "./found.ts";
+import type { Epoch, Journal } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { Memory } from "./memory/memory.ts";
 import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
-import type { Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
-import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { OnFault } from "./policy.ts";
-import { type Findings, readReport } from "./readReport.ts";
-import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
+import type { ReportArena } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
-import { type Unverified, UnverifiedError, unverifiedError } from "./unverified.ts";
-
-/** Why data is not released. */
-export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
+import { Taints } from "./taints.ts";
+import { UnverifiedError } from "./unverified.ts";
 
 /** What came of checking an epoch. */
 export interface Outcome {
@@ -47,11 +42,7 @@ export interface GiveUp {
   readonly reason: string;
 }
 
-export interface VerifierHooks {
-  /** Called once per disagreement, as soon as it is read. */
-  onDetection(detection: Detection): void;
-  /** Called for work that nobody knows to be right or wrong, as soon as that is read. */
-  onUnverified(unverified: Unverified): void;
+export interface VerifierHooks extends ReportHooks {
   /** Called once per fault, as soon as its outcome is known. */
   onFault(fault: Fault): void;
   /** As `onFault`, for memory that is damaged beyond what its code corrects. */
@@ -62,22 +53,6 @@ export interface VerifierHooks {
   onReplay(): void;
 }
 
-/** What one check has found: nothing when all is well. */
-interface Found {
-  readonly kernels: ReadonlyMap<Kernel, Findings>;
-  /** Granules that are damaged: how many, and the first ones. */
-  readonly damaged: number;
-  readonly damage: readonly Damage[];
-  /** Buffers in which kernels found errors. */
-  readonly suspects: ReadonlySet<ProtectedBuffer>;
-}
-
-/** All that was seen of a fault while work was run again. */
-interface Seen {
-  readonly faults: Detection[];
-  readonly damage: MemoryError[];
-}
-
 /**
  * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
  * back and run again. Where that is not wanted or does not help, it marks the resources that the fault may have reached:
@@ -85,18 +60,17 @@ interface Seen {
  * host replaces the contents.
  */
 export class Verifier {
-  readonly #arena: ReportArena;
+  readonly #reports: EpochReports;
   readonly #journal: Journal;
   readonly #onFault: OnFault;
   readonly #retries: number;
   readonly #hooks: VerifierHooks;
   readonly #memory: Memory | undefined;
-  readonly #tainted = new WeakMap<Resource, Refusal>();
+  readonly #taints = new Taints();
   readonly #mappings = new Set<PendingMapping>();
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
   readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
   #checked: Promise<Outcome> = Promise.resolve({});
-  #checks = 0;
   #replays = 0;
   #recoveries = 0;
   #giveUps = 0;
@@ -109,7 +83,7 @@ export class Verifier {
     policy: { readonly onFault: OnFault; readonly retries: number },
     hooks: VerifierHooks,
   ) {
-    this.#arena = arena;
+    this.#reports = new EpochReports(arena, memory, hooks);
     this.#journal = journal;
     this.#memory = memory;
     this.#onFault = policy.onFault;
@@ -119,7 +93,7 @@ export class Verifier {
 
   /** Read-backs of the reports so far. */
   get checks(): number {
-    return this.#checks;
+    return this.#reports.checks;
   }
 
   /** How often work was put back and run again. */
@@ -154,7 +128,7 @@ export class Verifier {
 
   /** Why a resource's contents must not be released: the fault that may have reached them. Ask after `verify`. */
   taintOf(resource: Resource): Refusal | undefined {
-    return this.#tainted.get(resource);
+    return this.#taints.of(resource);
   }
 
   pending(mapping: PendingMapping): void {
@@ -168,13 +142,13 @@ export class Verifier {
   async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
     try {
       // Begun before anything is awaited, so that the snapshot stands in the queue right behind the epoch.
-      const taking = this.#takeSnapshot([epoch]);
+      const taking = this.#reports.takeSnapshot([epoch]);
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving]);
       if (lost) return { lost };
       const noMemory = await this.#memory?.buffers.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
-      const found = await this.#scrubbed(this.#read([epoch], snapshot));
+      const found = await this.#reports.scrubbed(this.#reports.read([epoch], snapshot));
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
@@ -203,7 +177,7 @@ export class Verifier {
     const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
     const outcome = this.#settle(epochs, last, seen, "refused", reason);
     const error = errorOf(last, reason);
-    if (failure !== undefined) this.#taintAll(epochs, error);
+    if (failure !== undefined) this.#taints.addWritten(epochs, error);
     this.#hooks.onGiveUp({ error, attempts, reason });
     return outcome;
   }
@@ -220,20 +194,20 @@ export class Verifier {
       epochs = this.#journal.closeAll();
       this.#replays++;
       for (const mapping of this.#mappings) mapping.suspend();
-      const discarding = this.#takeSnapshot(epochs);
+      const discarding = this.#reports.takeSnapshot(epochs);
       this.#hooks.onReplay();
       const accepted = this.#journal.replay(epochs);
       // What runs again need not come upon damage that is still there.
       this.#memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
-      const taking = this.#takeSnapshot(epochs);
+      const taking = this.#reports.takeSnapshot(epochs);
       for (const mapping of this.#mappings) mapping.resume();
       const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
-      note(seen, this.#read(epochs, discarded));
+      note(seen, this.#reports.read(epochs, discarded));
       if (!ran) {
         const failure = this.#journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };
       }
-      last = await this.#scrubbed(this.#read(epochs, snapshot));
+      last = await this.#reports.scrubbed(this.#reports.read(epochs, snapshot));
       note(seen, last);
     }
     return { epochs, last, attempts, failure: undefined };
@@ -257,9 +231,9 @@ export class Verifier {
       // It was found out too late that the device refuses the protected code: nothing has run.
       else if (kernel.refused !== undefined) errors.set(kernel, new UnverifiedError(kernel.refused));
     }
-    for (const { events } of epochs) for (const event of events) this.#spread(event, errors);
+    for (const { events } of epochs) for (const event of events) this.#taints.follow(event, errors);
     for (const { owner } of found.damage) {
-      if (owner) this.#tainted.set(owner.buffer, errors.get(owner.buffer)!);
+      if (owner) this.#taints.add(owner.buffer, errors.get(owner.buffer)!);
     }
     this.#journal.forget(epochs);
     this.#announce(seen, outcome);
@@ -273,120 +247,4 @@ export class Verifier {
     for (const fault of faults) this.#hooks.onFault({ ...fault, outcome });
     for (const error of damage) this.#hooks.onMemoryFault({ ...error, outcome });
   }
-
-  #takeSnapshot(epochs: readonly Epoch[]): Promise<ReportSnapshot> | undefined {
-    const own = this.#memory ? [this.#memory.slot] : [];
-    const slots = [...own, ...[...kernelsOf(epochs)].map(({ slot }) => slot)];
-    if (slots.length === 0) return undefined;
-    this.#checks++;
-    return this.#arena.takeSnapshot(slots);
-  }
-
-  #read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
-    if (!snapshot) return nothing;
-    const found = new Map<Kernel, Findings>();
-    const own = this.#memory?.log.read(snapshot(this.#memory.slot));
-    const reports: KernelDamaged[] = [];
-    for (const kernel of kernelsOf(epochs)) {
-      const words = snapshot(kernel.slot);
-      if (this.#memory && kernel.memory?.checks)
-        reports.push(this.#memory.log.readKernel(words, kernel.name));
-      kernel.observed = observedIn(words);
-      const findings = readReport(kernel, words);
-      if (findings.count === 0) continue;
-      kernel.detections += findings.detections;
-      kernel.unverified += findings.count - findings.detections;
-      this.#arena.forgetExchange(kernel.slot);
-      for (const fault of findings.faults) this.#hooks.onDetection(fault);
-      for (const each of findings.unverified) this.#hooks.onUnverified(each);
-      found.set(kernel, findings);
-    }
-    const all: readonly Damaged[] = own ? [own, ...reports] : reports;
-    return {
-      kernels: found,
-      damaged: all.reduce((sum, { count }) => sum + count, 0),
-      damage: all.flatMap(({ damage }) => damage),
-      suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
-    };
-  }
-
-  /** Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it. */
-  async #scrubbed(found: Found): Promise<Found> {
-    if (!this.#memory || found.suspects.size === 0) return found;
-    this.#memory.scrub(found.suspects);
-    const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
-    const { count, damage } = this.#memory.log.read(snapshot(this.#memory.slot));
-    const isNew = ({ owner, error }: Damage) =>
-      !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
-    return { ...found, damaged: found.damaged + count, damage: [...found.damage, ...damage.filter(isNew)] };
-  }
-
-  /** Running again failed halfway: nothing these epochs wrote can be relied on. */
-  #taintAll(epochs: readonly Epoch[], error: Refusal): void {
-    for (const event of epochs.flatMap(({ events }) => events)) {
-      const written = event instanceof CommandRecord ? event.written : [event.target];
-      for (const resource of written) this.#tainted.set(resource, error);
-    }
-  }
-
-  #spread(event: QueueEvent, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
-    if (!(event instanceof CommandRecord)) {
-      if (event.whole) this.#tainted.delete(event.target);
-      return;
-    }
-    const source =
-      firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
-      firstOf(event.read, (resource) => errors.get(resource) ?? this.#tainted.get(resource));
-    if (source) for (const resource of event.written) this.#tainted.set(resource, source);
-    else for (const resource of event.replaced) this.#tainted.delete(resource);
-  }
-}
-
-const nothing: Found = { kernels: new Map(), damaged: 0, damage: [], suspects: new Set() };
-
-function isClean({ kernels, damaged }: Found): boolean {
-  return kernels.size === 0 && damaged === 0;
-}
-
-function seenIn(found: Found): Seen {
-  const seen: Seen = { faults: [], damage: [] };
-  note(seen, found);
-  return seen;
-}
-
-function note(seen: Seen, { kernels, damage }: Found): void {
-  seen.faults.push(...[...kernels.values()].flatMap(({ faults }) => faults));
-  seen.damage.push(...damage.map(({ error }) => error));
-}
-
-function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
-  return kernels.size > 0
-    ? faultError([...kernels.values()], reason)
-    : new BelayMemoryError(
-        damage.map(({ error }) => error),
-        reason,
-      );
-}
-
-function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
-  const faults = all.flatMap((findings) => findings.faults);
-  const [unverified] = all.flatMap((findings) => findings.unverified);
-  return faults.length === 0 && unverified
-    ? unverifiedError(unverified)
-    : new BelayFaultError(faults, reason);
-}
-
-function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
-  const events = epochs.flatMap((epoch) => epoch.events);
-  return new Set(
-    events.flatMap((event) => (event instanceof CommandRecord ? [...event.dispatches.keys()] : [])),
-  );
-}
-
-function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined): R | undefined {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }

@@ -1,0 +1,62 @@
+/** What the check of submitted work finds, and why data is refused for it. */
+import { BelayFaultError, type Detection } from "./fault.ts";
+import type { Kernel } from "./kernels.ts";
+import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
+import type { Damage } from "./memory/memoryLog.ts";
+import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
+import type { Findings } from "./readReport.ts";
+import { type UnverifiedError, unverifiedError } from "./unverified.ts";
+
+/** Why data is not released. */
+export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
+
+/** What one check has found: nothing when all is well. */
+export interface Found {
+  readonly kernels: ReadonlyMap<Kernel, Findings>;
+  /** Granules that are damaged: how many, and the first ones. */
+  readonly damaged: number;
+  readonly damage: readonly Damage[];
+  /** Buffers in which kernels found errors. */
+  readonly suspects: ReadonlySet<ProtectedBuffer>;
+}
+
+/** All that was seen of a fault while work was run again. */
+export interface Seen {
+  readonly faults: Detection[];
+  readonly damage: MemoryError[];
+}
+
+export const nothing: Found = { kernels: new Map(), damaged: 0, damage: [], suspects: new Set() };
+
+export function isClean({ kernels, damaged }: Found): boolean {
+  return kernels.size === 0 && damaged === 0;
+}
+
+export function seenIn(found: Found): Seen {
+  const seen: Seen = { faults: [], damage: [] };
+  note(seen, found);
+  return seen;
+}
+
+export function note(seen: Seen, { kernels, damage }: Found): void {
+  seen.faults.push(...[...kernels.values()].flatMap(({ faults }) => faults));
+  seen.damage.push(...damage.map(({ error }) => error));
+}
+
+/** The refusal of all that a check has found. */
+export function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
+  return kernels.size > 0
+    ? faultError([...kernels.values()], reason)
+    : new BelayMemoryError(
+        damage.map(({ error }) => error),
+        reason,
+      );
+}
+
+export function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
+  const faults = all.flatMap((findings) => findings.faults);
+  const [unverified] = all.flatMap((findings) => findings.unverified);
+  return faults.length === 0 && unverified
+    ? unverifiedError(unverified)
+    : new BelayFaultError(faults, reason);
+}
