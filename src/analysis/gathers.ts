@@ -1,0 +1,52 @@
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import { type AnyNode, children, walk } from "../wgsl/traverse.ts";
+import { reachableFrom } from "./callGraph.ts";
+import { memoryAccesses } from "./memoryAccesses.ts";
+import { addressSpaceOf } from "./places.ts";
+
+/**
+ * Whether a kernel loads from or stores to storage at an index that depends on an element of storage: `a[b[i]]`, with
+ * variables and parameters in between. Its lanes then meet in no line of memory, as a rule. What branches decide does not count.
+ */
+export function gathers(program: Program, kernel: FunctionDeclaration): boolean {
+  // Callers first, so that what parameters get is known.
+  const functions = [...reachableFrom(program, [kernel])].reverse();
+  const accesses = [...memoryAccesses(program, new Set(functions))].flatMap(([variable, own]) =>
+    addressSpaceOf(variable) === "storage" ? own : [],
+  );
+  const loaded = new Set<unknown>();
+  for (const { kind, expression } of accesses) {
+    if (kind === "load" && hasIndex(expression)) loaded.add(expression);
+  }
+  const usesLoaded = (part: AnyNode): boolean => {
+    let found = false;
+    walk(part, (node) => {
+      if (loaded.has(node) || (node.kind === "identifier" && loaded.has(program.targetOf(node))))
+        found = true;
+      return !found;
+    });
+    return found;
+  };
+  const spread = (node: AnyNode): void => {
+    if (node.kind === "let" && usesLoaded(node.initializer)) loaded.add(node);
+    if (node.kind === "var" && node.initializer && usesLoaded(node.initializer)) loaded.add(node);
+    if (node.kind === "assign" && node.target?.kind === "identifier" && usesLoaded(node.value)) {
+      loaded.add(program.targetOf(node.target));
+    }
+    const called = node.kind === "call" ? program.targetOf(node.callee) : undefined;
+    if (node.kind !== "call" || called?.kind !== "function") return;
+    node.args.forEach((argument, i) => {
+      if (usesLoaded(argument)) loaded.add(called.parameters[i]);
+    });
+  };
+  // In a loop, what is assigned may be used before.
+  for (let before = -1; loaded.size > before; ) {
+    before = loaded.size;
+    for (const fn of functions) walk(fn.body, spread);
+  }
+  return accesses.some(({ expression }) => children(expression).some(usesLoaded));
+}
+
+const hasIndex = (place: AnyNode): boolean =>
+  place.kind === "index" || (place.kind === "memberAccess" && hasIndex(place.base));
