@@ -1,25 +1,8 @@
-/** Where invocations could disturb each other, as no barrier stands between what they do to one variable. */
-import type { Span } from "../diagnostics/diagnostic.ts";
-import type {
-  CallExpression,
-  Expression,
-  FunctionDeclaration,
-  GlobalVariable,
-  Identifier,
-} from "../wgsl/ast.ts";
-import { printExpression } from "../wgsl/printer.ts";
+/** Where invocations could disturb each other, as no barrier stands between what they load from and store to one variable. */
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
-import type { AddressSpace } from "../wgsl/types.ts";
 import { reachableFrom } from "./callGraph.ts";
-import { builtinFunction } from "./effects.ts";
-import { addressSpaceOf, rootVariable } from "./places.ts";
-
-/** The built-in functions after which all earlier accesses of a workgroup to a space are done. */
-const barriers: ReadonlyMap<AddressSpace, readonly string[]> = new Map([
-  ["workgroup", ["workgroupBarrier", "workgroupUniformLoad"]],
-  ["storage", ["storageBarrier"]],
-]);
+import { barriers, type Sequence, SequenceAnalysis } from "./sequences.ts";
 
 /**
  * The variables that an invocation loads and stores without a barrier between, in either order. Where both replicas
@@ -32,7 +15,7 @@ export function hazardousVariables(
   const hazards = new Set<GlobalVariable>();
   const functions = reachableFrom(program, entryPoints);
   for (const [space, separators] of barriers) {
-    const analysis = new HazardAnalysis(program, {
+    const analysis = new SequenceAnalysis(program, {
       watched: "plain",
       space,
       separators,
@@ -44,17 +27,10 @@ export function hazardousVariables(
   return hazards;
 }
 
-/** Two accesses to one variable, the second on some path behind the first. */
-export interface Sequence {
-  readonly variable: GlobalVariable;
-  readonly earlier: Span;
-  readonly later: Span;
-}
-
 /** The storage variables that `entryPoint` may load after it has stored there, whatever is between: the first such pair of each. */
 export function loadsAfterStores(program: Program, entryPoint: FunctionDeclaration): Sequence[] {
   const found = new Map<GlobalVariable, Sequence>();
-  const analysis = new HazardAnalysis(program, {
+  const analysis = new SequenceAnalysis(program, {
     watched: "plain",
     space: "storage",
     separators: [],
@@ -65,262 +41,4 @@ export function loadsAfterStores(program: Program, entryPoint: FunctionDeclarati
   });
   for (const fn of reachableFrom(program, [entryPoint])) analysis.ofFunction(fn);
   return [...found.values()];
-}
-
-/**
- * The workgroup variables for which it matters in which order invocations execute atomic operations: an operation's
- * result is used, or operations that do not commute, loads among them, have no barrier between. All others hold the same
- * after each barrier in any workgroup that does the same.
- */
-export function orderDependentVariables(
-  program: Program,
-  entryPoints: Iterable<FunctionDeclaration>,
-): Set<GlobalVariable> {
-  const found = new Set<GlobalVariable>();
-  const functions = reachableFrom(program, entryPoints);
-  const analysis = new HazardAnalysis(program, {
-    watched: "atomic",
-    space: "workgroup",
-    separators: barriers.get("workgroup")!,
-    disturbs: (earlier, later) => earlier !== later,
-    report: ({ variable }) => found.add(variable),
-  });
-  for (const fn of functions) {
-    analysis.ofFunction(fn);
-    const unused = new Set<CallExpression>();
-    walk(fn.body, (node) => {
-      if (node.kind === "callStatement") unused.add(node.call);
-      if (node.kind !== "call" || !node.args[0]) return;
-      const operation = builtinFunction(program, node);
-      if (!operation?.startsWith("atomic") || operation === "atomicLoad") return;
-      const variable = rootVariable(program, node.args[0])?.variable;
-      if (!variable || addressSpaceOf(variable) !== "workgroup") return;
-      if (!unused.has(node) || commutingClass(program, node, operation) === undefined) found.add(variable);
-    });
-  }
-  return found;
-}
-
-/**
- * What an atomic operation whose result nobody uses commutes with: operations of the same class. Undefined when it does
- * not even commute with itself.
- */
-function commutingClass(program: Program, call: CallExpression, operation: string): string | undefined {
-  switch (operation) {
-    case "atomicSub":
-      return "atomicAdd";
-    case "atomicCompareExchangeWeak":
-      return undefined;
-    case "atomicStore":
-    case "atomicExchange": {
-      const value = call.args[1]!;
-      return program.stageOf(value) === "runtime" ? undefined : `store of ${printExpression(value)}`;
-    }
-    default:
-      return operation;
-  }
-}
-
-/** What is looked for. */
-interface Watch {
-  /** Plain loads and stores, or atomic operations. */
-  readonly watched: "plain" | "atomic";
-  readonly space: AddressSpace;
-  /** The built-in functions that keep what is before them from disturbing what is behind. */
-  readonly separators: readonly string[];
-  disturbs(earlier: string, later: string): boolean;
-  report(sequence: Sequence): void;
-}
-
-/** Variables with what is done to them, and where first. */
-type Operations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
-
-/** What a piece of code does, seen from both ends. */
-interface Accesses {
-  /** Before the first barrier, on some path. */
-  readonly first: Operations;
-  /** After the last barrier, on some path. */
-  readonly last: Operations;
-  readonly all: Operations;
-  /** Some path has no barrier. */
-  readonly open: boolean;
-}
-
-const none: Operations = new Map();
-const nothing: Accesses = { first: none, last: none, all: none, open: true };
-
-class HazardAnalysis {
-  readonly #program: Program;
-  readonly #watch: Watch;
-  readonly #functions = new Map<FunctionDeclaration, Accesses>();
-
-  constructor(program: Program, watch: Watch) {
-    this.#program = program;
-    this.#watch = watch;
-  }
-
-  ofFunction(fn: FunctionDeclaration): Accesses {
-    const known = this.#functions.get(fn);
-    if (known) return known;
-    const accesses = leaving(fn.body, this.#of(fn.body));
-    this.#functions.set(fn, accesses);
-    return accesses;
-  }
-
-  #of(node: AnyNode): Accesses {
-    if (isExpression(node)) return this.#ofExpression(node);
-    switch (node.kind) {
-      case "assign": {
-        const value = this.#ofExpression(node.value);
-        if (!node.target) return value;
-        const operands = this.#then(this.#ofPlace(node.target), value);
-        const loaded =
-          node.operator === "=" ? operands : this.#then(this.#ofExpression(node.target), operands);
-        return this.#then(loaded, this.#store(node.target));
-      }
-      case "increment":
-        return this.#then(this.#ofExpression(node.target), this.#store(node.target));
-      case "if": {
-        const branches = this.#either(
-          this.#of(node.then),
-          node.otherwise ? this.#of(node.otherwise) : nothing,
-        );
-        return this.#then(this.#of(node.condition), branches);
-      }
-      case "switch": {
-        const clauses = node.clauses.map((clause) => this.#of(clause.body));
-        const branches = clauses.reduce((a, b) => this.#either(a, b));
-        return this.#then(this.#of(node.selector), leaving(node, branches));
-      }
-      case "for":
-      case "while":
-      case "loop":
-        return this.#ofLoop(node);
-      default:
-        return this.#inOrder(children(node));
-    }
-  }
-
-  /** Any number of rounds: what a round leaves meets what the next one does. */
-  #ofLoop(loop: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): Accesses {
-    const before = loop.kind === "for" && loop.initializer ? this.#of(loop.initializer) : nothing;
-    const condition = loop.kind !== "loop" && loop.condition ? this.#of(loop.condition) : nothing;
-    const after = [
-      loop.kind === "for" && loop.update,
-      loop.kind === "loop" && loop.continuing,
-      loop.kind === "loop" && loop.breakIf,
-    ];
-    // A `continue` may go on from anywhere in the body.
-    const body = leaving(loop.body, this.#of(loop.body));
-    const end = this.#inOrder(after.filter((node) => node !== false && node !== null));
-    const rounds = leaving(loop, this.#then(condition, this.#then(body, end)));
-    this.#then(rounds, rounds);
-    return this.#then(before, this.#then({ ...rounds, open: true }, condition));
-  }
-
-  #ofExpression(expression: Expression): Accesses {
-    if (expression.kind === "identifier") return this.#load(expression);
-    if (expression.kind !== "call") return this.#inOrder(children(expression));
-    const operation = builtinFunction(this.#program, expression);
-    if (operation && this.#watch.separators.includes(operation)) {
-      return this.#then(this.#inOrder(expression.args), { ...nothing, open: false });
-    }
-    const [first, ...others] = expression.args;
-    if (first && (operation === "arrayLength" || operation?.startsWith("atomic"))) {
-      const operands = this.#then(this.#ofPlace(first), this.#inOrder(others));
-      if (operation === "arrayLength") return operands;
-      const commuting = commutingClass(this.#program, expression, operation) ?? operation;
-      return this.#then(operands, this.#access(first, "atomic", commuting));
-    }
-    const target = this.#program.targetOf(expression.callee);
-    const called = target?.kind === "function" ? this.ofFunction(target) : nothing;
-    return this.#then(this.#inOrder(expression.args), called);
-  }
-
-  /** What the indices of a place load; the place itself is not loaded. */
-  #ofPlace(place: Expression): Accesses {
-    if (place.kind === "identifier") return nothing;
-    if (place.kind !== "index") return this.#inOrder(children(place), (child) => this.#ofPlace(child));
-    return this.#then(this.#ofPlace(place.base), this.#ofExpression(place.index));
-  }
-
-  #load(identifier: Identifier): Accesses {
-    return this.#access(identifier, "plain", "load");
-  }
-
-  #store(place: Expression): Accesses {
-    return this.#access(place, "plain", "store");
-  }
-
-  #access(place: Expression, kind: "plain" | "atomic", operation: string): Accesses {
-    const variable = rootVariable(this.#program, place)?.variable;
-    const { watched, space } = this.#watch;
-    if (kind !== watched || !variable || addressSpaceOf(variable) !== space) return nothing;
-    const operations = new Map([[variable, new Map([[operation, place.span]])]]);
-    return { first: operations, last: operations, all: operations, open: true };
-  }
-
-  #inOrder(nodes: readonly AnyNode[], of = (node: Expression) => this.#of(node)): Accesses {
-    return nodes.reduce<Accesses>((before, node) => this.#then(before, of(node as Expression)), nothing);
-  }
-
-  /** Reports what one piece of code does to what another one has done. */
-  #meet(a: Operations, b: Operations): void {
-    const { disturbs, report } = this.#watch;
-    for (const [variable, operations] of b) {
-      for (const [before, earlier] of a.get(variable) ?? []) {
-        for (const [after, later] of operations) {
-          if (disturbs(before, after)) report({ variable, earlier, later });
-        }
-      }
-    }
-  }
-
-  #then(a: Accesses, b: Accesses): Accesses {
-    this.#meet(a.last, b.first);
-    return {
-      first: a.open ? together(a.first, b.first) : a.first,
-      last: b.open ? together(a.last, b.last) : b.last,
-      all: together(a.all, b.all),
-      open: a.open && b.open,
-    };
-  }
-
-  #either(a: Accesses, b: Accesses): Accesses {
-    // Some invocations take one branch while others take the other.
-    if (this.#watch.watched === "atomic") {
-      this.#meet(a.first, b.first);
-      this.#meet(a.last, b.last);
-    }
-    return {
-      first: together(a.first, b.first),
-      last: together(a.last, b.last),
-      all: together(a.all, b.all),
-      open: a.open || b.open,
-    };
-  }
-}
-
-/** The accesses of a construct that a jump may leave or repeat in the middle: any of them may then be its last. */
-function leaving(construct: AnyNode, accesses: Accesses): Accesses {
-  let jumps = false;
-  walk(construct, (node) => {
-    if (node.kind === "break" || node.kind === "continue" || node.kind === "return") jumps = true;
-  });
-  return jumps ? { ...accesses, last: accesses.all, open: true } : accesses;
-}
-
-function together(a: Operations, b: Operations): Operations {
-  if (a.size === 0 || a === b) return b;
-  if (b.size === 0) return a;
-  const both = new Map(a);
-  for (const [variable, operations] of b) {
-    const before = both.get(variable);
-    both.set(variable, before ? union(before, operations) : operations);
-  }
-  return both;
-}
-
-function union(a: ReadonlyMap<string, Span>, b: ReadonlyMap<string, Span>): ReadonlyMap<string, Span> {
-  return [...b.keys()].every((operation) => a.has(operation)) ? a : new Map([...b, ...a]);
 }

@@ -6,7 +6,7 @@ import {
   isTextureStore,
   textureLoadsInPlace,
 } from "../analysis/effects.ts";
-import { orderDependentVariables } from "../analysis/hazards.ts";
+import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { CallExpression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";

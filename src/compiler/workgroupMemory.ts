@@ -1,6 +1,6 @@
 /** Which workgroup variables have a copy per replica, and how much memory that takes. */
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
-import { orderDependentVariables } from "../analysis/hazards.ts";
+import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { finalBytes } from "../transforms/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/comparison/workgroupChannel.ts";
