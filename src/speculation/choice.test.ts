@@ -53,7 +53,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean) {
       clock += arrays.bytesToMove(workspace).toDevice * costs.uploadedByte;
       if (!isKept) clock += bytes * (costs.uploadedByte + costs.downloadedByte);
       await arrays.toDevice(workspace);
-      choice.observeGpu(count - next, clock - before);
+      choice.observeGpu(count, clock - before);
     }
     if (!isKept) arrays.giveBack();
     return { cpu: next, time: clock - start };
@@ -118,6 +118,20 @@ it("stays with a GPU that something else held up once", async () => {
   expect(await costly()).toMatchObject({ cpu: 0 });
   expect(gpu).toHaveBeenCalled();
   expect(await costly()).toMatchObject({ cpu: 0 });
+});
+
+it("begins on the CPU where the GPU was slow at first, and finds out when it is not any more", async () => {
+  const run = program(500, 20, false);
+  await executions(run, 3);
+  const observe = vi.spyOn(Choice.prototype, "pace").mockImplementationOnce(function (this: Choice) {
+    this.observeTurn(400);
+    return this.pace();
+  });
+  expect(await run()).toMatchObject({ cpu: 0 });
+  observe.mockRestore();
+  const heads = (await executions(run, 10)).map(({ cpu }) => cpu);
+  expect(heads[0]).toBe(400);
+  for (const [n, head] of heads.entries()) if (n > 0) expect(head).toBeLessThan(heads[n - 1]!);
 });
 
 it("leaves kept arrays on the host for a small loop, and on the device for a large one", async () => {

@@ -20,6 +20,8 @@ interface History {
   since: number;
   /** Milliseconds that the CPU has worked on the loop so far. */
   worked: number;
+  /** The part of the iterations before which the GPU was too slow when it executed the loop: loops often begin with conflicts. */
+  head: number;
   /** Where the last executions were. */
   side: "cpu" | "gpu";
   /** Milliseconds that they would have been shorter on the other side, had the kept arrays been there. */
@@ -45,6 +47,7 @@ const newHistory = (): History => ({
   loss: 0,
   since: 0,
   worked: 0,
+  head: 0,
   side: "cpu",
   regret: 0,
   compiledOn: new WeakSet(),
@@ -66,6 +69,8 @@ const doubt = 2;
 const assumed = 5e-7;
 /** How much longer than the GPU's last loss the CPU works before the GPU is given another chance: its data may have become easier. */
 const patience = 16;
+/** The part of a head that the CPU still takes when the GPU was fast enough behind it. */
+const shorter = 7 / 8;
 /** The part of the GPU's time that may be spent on finding out that the CPU is slower. */
 const trial = 1 / 4;
 
@@ -81,6 +86,9 @@ export class Choice {
   readonly #arrays: CallArrays;
   readonly #history: History;
   readonly #ask: typeof costsOf;
+  /** Milliseconds that the CPU has worked on this execution before the GPU. */
+  #spent = 0;
+  #head: number | null = null;
   #costs: Costs = unasked;
   /** Milliseconds that the GPU was to take besides executing iterations, and those to send it arrays to keep. */
   #fixed = { all: 0, sending: 0 };
@@ -101,10 +109,10 @@ export class Choice {
     const history = this.#history;
     const { toHost } = this.#arrays.bytesToMove(this.#workspace);
     let reached: Reached = { next: 0, ended: false };
-    let [spent, longest, last] = [0, 0, Infinity];
-    const go = (goesOn: (left: number) => boolean) => {
-      reached = runInSlices(run, reached.next, this.#count, ({ iterations, time, next }) => {
-        spent += time;
+    let [longest, last] = [0, Infinity];
+    const go = (goesOn: (left: number) => boolean, to = this.#count) => {
+      reached = runInSlices(run, reached.next, to, ({ iterations, time, next }) => {
+        this.#spent += time;
         const rate = time / iterations;
         // The last slice may be too short to say anything, and something else may have held one up.
         if (iterations >= longest) history.cpu = Math.min(rate, last);
@@ -114,30 +122,42 @@ export class Choice {
     };
     const isDone = () => reached.ended || reached.next === this.#count;
     const isNew = history.gpu === null && history.worked <= warm;
-    if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0) go(() => history.worked + spent < warm);
+    if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0)
+      go(() => history.worked + this.#spent < warm);
     if (!isDone()) {
       this.#costs = await this.#ask(this.#workspace);
       const left = this.#count - reached.next;
       const moving = Math.max(0, this.#moving(toHost) - this.#regretOf("gpu"));
       const onGpu = this.#onGpu(left, this.#fixedTime());
       const isUnclear = history.cpu === null || (history.worked <= warm && this.#onCpu(left) < clear * onGpu);
-      if (moving + this.#onCpu(left) < onGpu || (isUnclear && spent + moving < trial * onGpu)) {
+      if (moving + this.#onCpu(left) < onGpu || (isUnclear && this.#spent + moving < trial * onGpu)) {
         await this.#arrays.toHost();
         const fixed = this.#fixedTime() + toHost.uploaded * this.#costs.uploadedByte;
         go((left) => {
           const onGpu = this.#onGpu(left, fixed);
-          return spent + moving < trial * onGpu || this.#onCpu(left) < onGpu;
+          return this.#spent + moving < trial * onGpu || this.#onCpu(left) < onGpu;
         });
+      } else {
+        const head = Math.floor(history.head * this.#count);
+        if (moving < trial * Math.min(onGpu, this.#onCpu(head))) {
+          await this.#arrays.toHost();
+          go(() => true, head);
+        }
       }
     }
-    history.worked += spent;
-    history.since += spent;
+    history.worked += this.#spent;
+    history.since += this.#spent;
     if (isDone()) {
       // A device that was not asked yet would not have been faster.
       const kept = this.#onGpu(this.#count, this.#fixedTime() - this.#sending);
-      this.#regret("cpu", this.#costs === unasked ? 0 : spent - kept);
+      this.#regret("cpu", this.#costs === unasked ? 0 : this.#spent - kept);
     }
     return reached;
+  }
+
+  /** The CPU took over for a while, and the GPU goes on at this iteration. */
+  observeTurn(next: number): void {
+    this.#head = next / this.#count;
   }
 
   /** What tells, while the GPU executes the loop from now on, whether it should have been the CPU. */
@@ -155,15 +175,17 @@ export class Choice {
     this.#history.since += time;
   }
 
-  /** The GPU executed so many iterations in so many milliseconds, with all that had to be moved. */
-  observeGpu(iterations: number, time: number): void {
+  /** The GPU got up to `next` in so many milliseconds, with all that had to be moved and what it left to the CPU. */
+  observeGpu(next: number, milliseconds: number): void {
     const history = this.#history;
     const { sending, all } = this.#fixed;
+    const time = this.#spent + milliseconds;
+    history.head = this.#head ?? shorter * history.head;
     history.since = 0;
     history.loss = Math.max(0, time - this.#onCpu(this.#count));
     // Compiling takes most of the first execution.
     if (history.compiledOn.has(this.#workspace)) {
-      const rate = iterations > 0 ? Math.max(0, time - all) / iterations : Infinity;
+      const rate = Math.max(0, time - all) / next;
       history.gpu = Math.min(rate, history.lastGpu);
       history.lastGpu = rate;
       this.#regret("gpu", time - sending - this.#onCpu(this.#count));

@@ -107,13 +107,16 @@ export class DeviceCall {
           waiting.map((range) => ({ from: done + range.from, to: done + range.to })),
           milliseconds,
         );
-        if (reached.next < count && !reached.ended) await arrays.toDevice(this.#workspace);
+        if (reached.next < count && !reached.ended) {
+          if (milliseconds < Infinity) this.#choice?.observeTurn(reached.next);
+          await arrays.toDevice(this.#workspace);
+        }
         return { next: reached.next - done, ended: reached.ended };
       },
     };
     const outcome = await engineOf(this.#options, this.#pace)(this.#workspace, execution, this.#options);
     await arrays.finish();
-    this.#choice?.observeGpu(outcome.executed - outcome.onCpu, performance.now() - start);
+    this.#choice?.observeGpu(done + outcome.executed, performance.now() - start);
     return { ...outcome, executed: done + outcome.executed, onCpu: done + outcome.onCpu };
   }
 
