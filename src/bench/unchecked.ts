@@ -1,3 +1,4 @@
+import { collapse } from "../loops/analysis/collapse.ts";
 import { specialize } from "../loops/analysis/specialize.ts";
 import type { Loop } from "../loops/ir.ts";
 import { type Effects, emitBody } from "../loops/kernels/body.ts";
@@ -58,8 +59,10 @@ function uncheckedKernel(loop: Loop): Kernel {
  */
 export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
   const { device } = workspace;
-  const { buffers, lengths, inputs, first, step, count } = execution;
-  const loop = specialize(execution.loop, execution);
+  const { buffers } = execution;
+  const executed = collapse(execution.loop, execution) ?? execution;
+  const { lengths, inputs, first, step, count } = executed;
+  const loop = specialize(executed.loop, executed);
   const [compiled] = await workspace.compile(loop, [uncheckedKernel(loop)]);
   const parameters = parametersOf(loop, []);
   const { UNIFORM, COPY_DST } = GPUBufferUsage;

@@ -1,3 +1,4 @@
+import { collapse } from "../loops/analysis/collapse.ts";
 import { specialize } from "../loops/analysis/specialize.ts";
 import { markedElements } from "../loops/kernels/marks.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
@@ -28,8 +29,13 @@ export async function runDefault(
   options: DefaultOptions = {},
 ): Promise<EngineOutcome> {
   const timer = options.timings ? new PhaseTimer(workspace) : null;
+  const pace = options.pace ?? null;
   try {
-    return await new DefaultExecution(workspace, execution, timer, options.pace ?? null).run(options.plan);
+    const collapsed = options.plan ? null : collapse(execution.loop, execution);
+    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, pace).run(options.plan);
+    // Nothing of it depends on anything, and nothing is left to the CPU.
+    const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run();
+    return { ...outcome, executed: execution.count };
   } finally {
     timer?.destroy();
   }

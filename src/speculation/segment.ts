@@ -15,7 +15,7 @@ import { numbersOf, recallWindows, rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { bitsOf, numberOf } from "./variables.ts";
-import type { Workspace } from "./workspace.ts";
+import type { LoopPipeline, Workspace } from "./workspace.ts";
 
 /** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
 const fuel = 1 << 14;
@@ -140,10 +140,7 @@ export class Segment {
       this.#progress.plan = name;
     }
     this.#plan = planOf(name, loop, this.#logSize);
-    const pipelines = await this.#workspace.compile(
-      loop,
-      this.#plan.phases.map(({ kernel }) => kernel),
-    );
+    const pipelines = await this.#compile(this.#plan);
     if (plans.at(-1) !== name) plans.push(name);
     const buffers = this.#buffers();
     await this.#workspace.allocated();
@@ -162,6 +159,13 @@ export class Segment {
     if (this.#proven) this.#rounds.take(this.#proven);
   }
 
+  #compile({ phases }: Plan): Promise<LoopPipeline[]> {
+    return this.#workspace.compile(
+      this.#execution.loop,
+      phases.map(({ kernel }) => kernel),
+    );
+  }
+
   /** Keeps the windows that were found for all of the iterations, where they are good for another execution. */
   async #keepWindows({ rounds }: ControlState): Promise<void> {
     const numbers = this.#numbers;
@@ -169,6 +173,8 @@ export class Segment {
     const read = await readBuffers(this.#workspace, [
       { buffer: this.#buffers().windows!, bytes: 4 * rounds },
     ]);
+    // They are needed from the next execution on, which is told when they cannot be compiled.
+    this.#compile(planOf("proven", this.#execution.loop, this.#logSize)).catch(() => {});
     read((bytes) =>
       rememberWindows(this.#execution.loop, numbers, [...new Uint32Array(bytes.slice().buffer)]),
     );

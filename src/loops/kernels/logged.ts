@@ -80,13 +80,7 @@ export interface LogSize {
 
 /** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
 export function logSize(loop: Loop, otherwise: number): LogSize {
-  const written = loop.arrays.map(
-    (array): LoopArray => ({
-      ...array,
-      role: array.role === "read" ? "read" : "tracked",
-    }),
-  );
-  const stores = accessBounds(loop.body, written).stores;
+  const stores = storesOf(loop);
   const mostLoads = loop.mostLoads ?? otherwise;
   const mostStores = stores ?? Math.max(otherwise, loop.mostStores ?? 0);
   const carried = loop.carried.length;
@@ -94,6 +88,23 @@ export function logSize(loop: Loop, otherwise: number): LogSize {
     mostLoads: Math.min(mostLoads, mostLogged) + carried,
     mostStores: Math.min(mostStores, mostLogged) + carried,
   };
+}
+
+const counted = new WeakMap<Loop, number | null>();
+
+/** Most stores of an iteration to any array; null where nothing bounds them. */
+function storesOf(loop: Loop): number | null {
+  const known = counted.get(loop);
+  if (known !== undefined) return known;
+  const written = loop.arrays.map(
+    (array): LoopArray => ({
+      ...array,
+      role: array.role === "read" ? "read" : "tracked",
+    }),
+  );
+  const { stores } = accessBounds(loop.body, written);
+  counted.set(loop, stores);
+  return stores;
 }
 
 /** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */

@@ -102,6 +102,14 @@ export function offsetOf({ name }: LoopArray): string {
  * (`window`, 0 for none), and where the bits of claims are (`claim_shift`).
  */
 export function engineParameters(loop: Loop): Map<string, NumberType> {
+  const known = parametersOfLoops.get(loop) ?? makeEngineParameters(loop);
+  parametersOfLoops.set(loop, known);
+  return known;
+}
+
+const parametersOfLoops = new WeakMap<Loop, Map<string, NumberType>>();
+
+function makeEngineParameters(loop: Loop): Map<string, NumberType> {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [

@@ -5,6 +5,8 @@ import type { NumberType, ValueType } from "../ir.ts";
  * (`get_${wgslName(name)}`), so it cannot meet a keyword.
  */
 export function wgslName(name: string): string {
+  const plain = /^[A-Za-z0-9]*$/;
+  if (plain.test(name)) return name;
   return name.replace(/[^A-Za-z0-9]/gu, (letter) =>
     letter === "_" ? "__" : `_x${letter.codePointAt(0)!.toString(16)}_`,
   );
