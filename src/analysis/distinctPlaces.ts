@@ -9,18 +9,26 @@ import type { Place } from "./places.ts";
  * they are the same but for constants in sums. Their indices are stable (access normal form).
  */
 export function areDistinct(program: Program, places: readonly Place[]): boolean {
-  const sums = places.map(({ steps }) =>
-    steps.map((step) =>
-      step.kind === "member" ? { rest: step.name, known: 0n } : sumOf(program, step.index),
-    ),
-  );
+  const sums = places.map((place) => sumsOf(program, place));
   const rests = new Set(sums.map((each) => JSON.stringify(each.map(({ rest }) => rest))));
   const whole = new Set(sums.map((each) => each.map(({ known }) => known).join()));
   return rests.size <= 1 && whole.size === places.length;
 }
 
 /** An index as a known number and the text of what is added to it. */
-function sumOf(program: Program, index: Expression): { rest: string; known: bigint } {
+export interface Sum {
+  readonly rest: string;
+  readonly known: bigint;
+}
+
+/** The indices of a place, and for members their names. */
+export function sumsOf(program: Program, { steps }: Place): Sum[] {
+  return steps.map((step) =>
+    step.kind === "member" ? { rest: step.name, known: 0n } : sumOf(program, step.index),
+  );
+}
+
+function sumOf(program: Program, index: Expression): Sum {
   const terms: string[] = [];
   let known = 0n;
   const add = (term: Expression): void => {

@@ -4,7 +4,14 @@ import type { Names } from "../names.ts";
 import { memoryStatus, reportWords } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
 
-/** Each method gives the name of what it declares. */
+/**
+ * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its syndrome added to `bad` for
+ * whoever looks there later; `"repaired"` then, for whoever tells of all that was together; or `"uniform"`, where WGSL
+ * demands such a value: as it is, so that an error counts as one that can't be corrected.
+ */
+export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
+
+/** Each method but `reaction` gives the name of what it declares. */
 export class Findings {
   readonly #names: Names;
   readonly #library: Library;
@@ -77,6 +84,20 @@ export class Findings {
           }
         }`,
     );
+  }
+
+  /** What a load of `data` does about its syndrome, and returns; `found` is what is noted, behind the status. */
+  reaction(kind: LoadKind, found: string, repaired: () => string): string {
+    switch (kind) {
+      case "peeked":
+        return `${this.bad()} |= syndrome; return data;`;
+      case "repaired":
+        return `return ${repaired()};`;
+      case "corrected":
+        return `if (syndrome == 0u) { return data; } let right = ${repaired()}; ${this.tell()}(); return right;`;
+      case "uniform":
+        return `if (syndrome != 0u) { ${this.note()}(${memoryStatus.uncorrectable}u, ${found}); ${this.tell()}(); } return data;`;
+    }
   }
 
   /** How many loads found errors, corrected and not, since the host was told. */

@@ -6,8 +6,8 @@ import { addressSpaceOf } from "../../analysis/places.ts";
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
+import type { PieceBytes } from "./checkedVariable.ts";
 import { fillsGranules } from "./coverage.ts";
-import type { PieceBytes } from "./lines.ts";
 import { type PatternsOf, sideBySide } from "./sideBySide.ts";
 
 /** The bytes of the pieces, or why they cannot. */

@@ -53,26 +53,60 @@ describe.each(shapes)("%s of %s", (memory, type, size) => {
     expect(output.buffers[1]!.subarray(0, end)).toEqual(plain.buffers[1]!.subarray(0, end));
   });
 
-  it("corrects a flip in any piece of a line, and in its check word, and flags two", async () => {
-    const code = kernel(type, "if (i < 21u) { b[i] = a[i]; }");
-    const result = guarded(code, memory);
+  it.each([
+    ["one", "if (i < 21u) { b[i] = a[i]; }"],
+    [
+      "several",
+      "if (i < 8u) { let x = a[i] + a[i + 8u] + a[i + 16u]; b[i] = x; b[i + 8u] = x + 1u; b[i + 16u] = a[i + 24u]; }",
+    ],
+  ])(
+    "corrects a flip in any piece of a line, and in its check word, and flags two: %s at once",
+    async (_, body) => {
+      const code = kernel(type, body);
+      const result = guarded(code, memory);
+      const plain = await runKernel(device, code, input);
+      for (const word of [0, 3, 7, 8, 13, 20]) {
+        const bit = 2 ** ((7 * word + 3) % 31);
+        const flips: Flip[] = [{ binding: 0, word, mask: bit }];
+        const one = await runCoded(
+          device,
+          result,
+          input,
+          word === 3 ? [{ binding: 0, word: 0, mask: bit, inChecks: true }] : flips,
+        );
+        expect(one.corrected).toBeGreaterThan(0);
+        expect([one.uncorrectable, one.suspect, one.buffers[1]]).toEqual([0, 0, plain.buffers[1]]);
+        const two = await runCoded(device, result, input, [
+          ...flips,
+          { binding: 0, word: word ^ 1, mask: 4 * bit },
+        ]);
+        expect([two.corrected, two.uncorrectable > 0]).toEqual([0, true]);
+      }
+    },
+  );
+});
+
+describe("a check that is broken", () => {
+  const code = kernel("vec4u", "if (i < 8u) { b[i] = a[i] + a[i + 8u]; }");
+  const input = { buffers: { 0: words(64, 1), 1: words(64, 2) }, workgroups: [1, 1, 1] as const };
+  const run = async (change: (code: string) => string, word: number) => {
+    const result = guarded(code, "secded256");
+    expect(change(result.code)).not.toBe(result.code);
     const plain = await runKernel(device, code, input);
-    for (const word of [0, 3, 7, 8, 13, 20]) {
-      const bit = 2 ** ((7 * word + 3) % 31);
-      const flips: Flip[] = [{ binding: 0, word, mask: bit }];
-      const one = await runCoded(
-        device,
-        result,
-        input,
-        word === 3 ? [{ binding: 0, word: 0, mask: bit, inChecks: true }] : flips,
-      );
-      expect(one.corrected).toBeGreaterThan(0);
-      expect([one.uncorrectable, one.suspect, one.buffers[1]]).toEqual([0, 0, plain.buffers[1]]);
-      const two = await runCoded(device, result, input, [
-        ...flips,
-        { binding: 0, word: word ^ 1, mask: 4 * bit },
-      ]);
-      expect([two.corrected, two.uncorrectable > 0]).toEqual([0, true]);
-    }
+    const broken = { ...result, code: change(result.code) };
+    const output = await runCoded(device, broken, input, [{ binding: 0, word, mask: 64 }]);
+    return [output.buffers[1]!.join() === plain.buffers[1]!.join(), output.unfit.includes(1)];
+  };
+
+  it("is one of which the lanes are told, that have the pieces of a wrong line", async () => {
+    // The first lane looks at the first line, and the second one has the wrong piece.
+    expect(await run((text) => text.replace(/subgroupAny\(([^;]+)\);/, "$1;"), 4)).toEqual([false, false]);
+    expect(await run((text) => `${text} `, 4)).toEqual([true, false]);
+  });
+
+  it("is one that keeps what other lanes have", async () => {
+    expect(
+      await run((text) => text.replace(/(fn belay_sum_1[^}]*) \^= subgroupShuffleXor[^;]*;/, "$1 ^= 0u;"), 0),
+    ).toEqual([true, true]);
   });
 });

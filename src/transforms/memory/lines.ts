@@ -1,27 +1,40 @@
 /**
  * Lines: granules that neighbouring lanes of a subgroup access together, each a piece. Every code is linear, so the check word of a
- * line is the sum of what its pieces contribute, each of which its lane computes.
+ * line is the sum of what its pieces contribute.
+ *
+ * Lanes that have a piece of each of several lines add up as many sums at once: each gives away half of what it has and adds what it
+ * gets for the other half, until it has one sum left. Eight lines in eight lanes take seven exchanges, not 24.
  */
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
+import {
+  asIs,
+  type CheckedVariable,
+  type GranuleWords,
+  type PieceBytes,
+  wordsType,
+} from "./checkedVariable.ts";
+import type { ArenaAccess, CheckWords } from "./checkWords.ts";
+import type { Findings, LoadKind } from "./findings.ts";
 import type { Library } from "./library.ts";
 
-/** Bytes that a lane accesses of a line. */
-export type PieceBytes = 4 | 8 | 16;
-
-/** A piece as a value. */
-export function wordsType(bytes: number): string {
-  return bytes === 4 ? "u32" : `vec${bytes / 4}<u32>`;
+export interface LinesOptions {
+  readonly checkWords: CheckWords;
+  readonly findings: Findings;
+  /** The prefix of a code's functions. */
+  readonly code: (scheme: MemoryScheme) => string;
 }
 
 export class Lines {
   readonly #names: Names;
   readonly #library: Library;
+  readonly #options: LinesOptions;
 
-  constructor(names: Names, library: Library) {
+  constructor(names: Names, library: Library, options: LinesOptions) {
     this.#names = names;
     this.#library = library;
+    this.#options = options;
   }
 
   /** The number of the lane in its subgroup: entry points set it first. */
@@ -48,45 +61,161 @@ export class Lines {
     );
   }
 
-  /** WGSL for what a piece, at the place `rank` in its line, contributes to the check word. */
-  contribution(code: string, bytes: PieceBytes, rank: string, data: string): string {
+  /** WGSL for what a piece of a line contributes to its check word. */
+  contribution(variable: CheckedVariable, piece: string, data: string): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const rank = `${piece} % ${pieces}u`;
     if (bytes === 16) return `${code}quad(${rank}, ${data})`;
     if (bytes === 4) return `${code}contribution(${rank}, ${data})`;
-    return `(${code}contribution(2u * ${rank}, ${data}.x) ^ ${code}contribution(2u * ${rank} + 1u, ${data}.y))`;
+    const word = (i: number) => `${code}contribution(2u * (${rank}) + ${i}u, ${data}.${"xy"[i]})`;
+    return `(${word(0)} ^ ${word(1)})`;
   }
 
-  /** A statement that makes of a variable, in every lane of a line, the sum of what they have in it. */
-  summed(variable: string, pieces: number): string {
-    return Array.from(
-      { length: Math.log2(pieces) },
-      (_, step) => `${variable} ^= subgroupShuffleXor(${variable}, ${2 ** step}u);`,
-    ).join(" ");
+  /** Where in the arena the check word of the line of a piece is, as WGSL. */
+  checkNumber(variable: CheckedVariable, piece: string): string {
+    return this.#options.checkWords.numberOf(variable, `${piece} / ${this.#lineOf(variable).pieces}u`);
+  }
+
+  /**
+   * `fn(parts: array<u32, N>, numbers: array<u32, N>) -> bool`: whether any line of the subgroup is wrong, of which the lane has
+   * these parts. One lane learns it of a line, and the others may have the wrong piece.
+   */
+  isWrong(pieces: number, count: number, arena: ArenaAccess): string {
+    const { checkWords } = this.#options;
+    const check = checkWords.load(arena, `${this.#own(count)}(numbers)`);
+    return this.#library.make(
+      this.#names.the(`is_wrong_${count}_of_${pieces}_${arena}`),
+      (name) => quote().declarations`fn ${name}(${parameters(count)}) -> bool {
+        return subgroupAny(${this.#sum(pieces, count)}(parts) != ${check});
+      }`,
+    );
+  }
+
+  /** `fn(parts: array<u32, N>, numbers: array<u32, N>)`: stores the check words of lines of which the lane has these parts. */
+  keep(pieces: number, count: number, arena: ArenaAccess): string {
+    const { checkWords } = this.#options;
+    return this.#library.make(
+      this.#names.the(`keep_${count}_of_${pieces}`),
+      (name) => quote().declarations`fn ${name}(${parameters(count)}) {
+        let check = ${this.#sum(pieces, count)}(parts);
+        let number = ${this.#own(count)}(numbers);
+        if (${this.lane()} % ${pieces}u < ${count}u) { ${checkWords.store(arena, "number", "check")} }
+      }`,
+    );
+  }
+
+  /** `fn(parts: array<u32, N>) -> u32`: the sum over all lanes of the part that the lane itself is to have. */
+  #sum(pieces: number, count: number): string {
+    const statements: string[] = [];
+    let parts = Array.from({ length: count }, (_, i) => `parts[${i}]`);
+    for (let step = count / 2; step >= 1; step /= 2) {
+      statements.push(`let is_upper_${step} = (${this.lane()} & ${step}u) != 0u;`);
+      parts = parts.slice(0, step).map((lower, i) => {
+        const [kept, given] = [
+          [lower, parts[i + step]],
+          [parts[i + step], lower],
+        ].map(([no, yes]) => `select(${no}, ${yes}, is_upper_${step})`);
+        statements.push(`let part_${step}_${i} = ${kept} ^ subgroupShuffleXor(${given}, ${step}u);`);
+        return `part_${step}_${i}`;
+      });
+    }
+    statements.push(`var sum = ${parts[0]};`);
+    for (let step = count; step < pieces; step *= 2)
+      statements.push(`sum ^= subgroupShuffleXor(sum, ${step}u);`);
+    return this.#library.make(
+      this.#names.the(`sum_${count}_of_${pieces}`),
+      (name) =>
+        quote()
+          .declarations`fn ${name}(parts: array<u32, ${count}>) -> u32 { ${statements.join(" ")} return sum; }`,
+    );
+  }
+
+  /** `fn(numbers: array<u32, N>) -> u32`: the one that the lane itself is to have. */
+  #own(count: number): string {
+    let chosen = Array.from({ length: count }, (_, i) => `numbers[${i}]`);
+    for (let step = count / 2; step >= 1; step /= 2)
+      chosen = chosen
+        .slice(0, step)
+        .map((lower, i) => `select(${lower}, ${chosen[i + step]}, (${this.lane()} & ${step}u) != 0u)`);
+    return this.#library.make(
+      this.#names.the(`own_of_${count}`),
+      (name) =>
+        quote().declarations`fn ${name}(numbers: array<u32, ${count}>) -> u32 { return ${chosen[0]!}; }`,
+    );
+  }
+
+  /** `fn(piece: u32) -> W`, for a lane that loads all of the line itself. */
+  load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const { checkWords, findings } = this.#options;
+    const type = wordsType(bytes);
+    const found = `${variable.index}u, line, syndrome`;
+    const whole = this.#whole(variable, words);
+    const repaired = () =>
+      this.#library.make(
+        this.#names.the(`repaired_line_${variable.name}_${arena}`),
+        (name) => quote().declarations`fn ${name}(line: u32, rank: u32, syndrome: u32) -> ${type} {
+          let result = ${code}correct(${whole}, syndrome);
+          ${findings.note()}(result.status, ${found});
+          return ${pieceOf("result.data", bytes)};
+        }`,
+      );
+    return this.#library.make(
+      this.#names.the(`${kind}_${variable.name}_${arena}`),
+      (name) => quote().declarations`fn ${name}(piece: u32) -> ${type} {
+        let line = piece / ${pieces}u;
+        let data = ${asIs(variable, words, "piece")};
+        let syndrome = ${code}syndrome(${whole}, ${checkWords.load(arena, checkWords.numberOf(variable, "line"))});
+        ${findings.reaction(kind, found, () => `${repaired()}(line, piece % ${pieces}u, syndrome)`)}
+      }`,
+    );
+  }
+
+  /**
+   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it changes, and tells of a line that does
+   * not fit its check word before.
+   */
+  store(variable: CheckedVariable, words: GranuleWords): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const { checkWords, findings } = this.#options;
+    const number = checkWords.numberOf(variable, "line");
+    return this.#library.make(
+      this.#names.the(`store_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(piece: u32, data: ${wordsType(bytes)}) {
+        let line = piece / ${pieces}u;
+        let syndrome = ${code}syndrome(${this.#whole(variable, words)}, ${checkWords.load("atomic", number)});
+        if (syndrome != 0u) { ${findings.suspect()}(${variable.index}u, line, syndrome); }
+        let change = data ^ ${words.name}[piece];
+        ${words.name}[piece] = data;
+        ${checkWords.change(number, this.contribution(variable, "piece", "change"))}
+      }`,
+    );
+  }
+
+  /** The words of the line of the number `line`, from its pieces. */
+  #whole(variable: CheckedVariable, words: GranuleWords): string {
+    const { pieces, bytes } = this.#lineOf(variable);
+    const { granuleBytes, granuleType } = variable.scheme;
+    const vectors = Array.from({ length: granuleBytes / 16 }, (_, at) => {
+      const parts = Array.from({ length: 16 / bytes }, (_, i) =>
+        asIs(variable, words, `(line * ${pieces}u + ${(at * 16) / bytes + i}u)`),
+      );
+      return parts.length === 1 ? parts[0]! : `vec4<u32>(${parts.join(", ")})`;
+    });
+    return `${granuleType}(${vectors.join(", ")})`;
+  }
+
+  #lineOf({ scheme, pieceBytes: bytes }: CheckedVariable) {
+    if (!bytes) throw new Error("a granule has no pieces");
+    return { bytes, pieces: scheme.granuleBytes / bytes, code: this.#options.code(scheme) };
   }
 }
 
-/** WGSL for the words of a whole line, from its pieces. */
-export function wholeLine(
-  { granuleBytes, granuleType }: MemoryScheme,
-  bytes: PieceBytes,
-  piece: (i: number) => string,
-): string {
-  const vector = Math.min(16, granuleBytes);
-  const vectors = Array.from({ length: granuleBytes / vector }, (_, at) => {
-    const parts = Array.from({ length: vector / bytes }, (_, i) => piece((at * vector) / bytes + i));
-    return parts.length === 1 ? parts[0]! : `${wordsType(vector)}(${parts.join(", ")})`;
-  });
-  return vectors.length === 1 ? vectors[0]! : `${granuleType}(${vectors.join(", ")})`;
-}
+const parameters = (count: number) => `parts: array<u32, ${count}>, numbers: array<u32, ${count}>`;
 
-/** WGSL for the piece at a place of a whole line. */
-export function pieceOf(
-  line: string,
-  { granuleBytes }: MemoryScheme,
-  bytes: PieceBytes,
-  rank: string,
-): string {
-  const word = (i: string) => (granuleBytes > 16 ? `${line}[${i} / 4u][${i} % 4u]` : `${line}[${i}]`);
-  if (bytes === 16) return `${line}[${rank}]`;
-  if (bytes === 4) return word(rank);
-  return `vec2<u32>(${word(`(2u * ${rank})`)}, ${word(`(2u * ${rank} + 1u)`)})`;
+/** The piece at the place `rank` of a whole line. */
+function pieceOf(line: string, bytes: PieceBytes): string {
+  const word = (i: string) => `${line}[${i} / 4u][${i} % 4u]`;
+  if (bytes === 16) return `${line}[rank]`;
+  return bytes === 4 ? word("rank") : `vec2<u32>(${word("(2u * rank)")}, ${word("(2u * rank + 1u)")})`;
 }

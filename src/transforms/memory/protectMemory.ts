@@ -28,17 +28,16 @@ import { quote } from "../../wgsl/quote.ts";
 import { walk } from "../../wgsl/traverse.ts";
 import { mapFunctions } from "../mapFunctions.ts";
 import type { Names } from "../names.ts";
-import {
-  AccessFunctions,
-  type CheckedKernel,
-  type MadeFunctions,
-  type UniformGranules,
-} from "./accessFunctions.ts";
-import { Granules, type GranulesOptions } from "./granules.ts";
+import { AccessFunctions, type UniformGranules } from "./accessFunctions.ts";
+import type { CheckWordsOptions } from "./checkWords.ts";
+import { Granules } from "./granules.ts";
+import { LineAccessFunctions } from "./lineAccess.ts";
+import { LineRuns } from "./lineRuns.ts";
+import { type CheckedKernel, type MadeFunctions, OpenPlaces } from "./openPlaces.ts";
 import { patternsIn } from "./sideBySide.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
-export interface ProtectMemoryOptions extends GranulesOptions {
+export interface ProtectMemoryOptions extends CheckWordsOptions {
   /** What the functions of each kernel check; no two kernels share one that accesses a checked variable. */
   readonly kernels: readonly (CheckedKernel & {
     readonly entryPoint: string;
@@ -54,11 +53,14 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
+    const places = new OpenPlaces(program, names, granules, { kernel, made });
     const patternsOf = patternsIn(program, [...functions].find(({ name }) => name === entryPoint)!);
-    const access = new AccessFunctions(program, names, granules, { kernel, uniforms, made, patternsOf });
+    const { lines, findings } = granules;
+    const lineAccess = new LineAccessFunctions(program, names, granules, { places, patternsOf });
     const buffers = new WordBuffers(program, names, {
-      access,
-      findings: granules.findings,
+      access: new AccessFunctions(names, granules, { kernel, uniforms, places }),
+      lines: new LineRuns(names, { lines, access: lineAccess, findings, arena: kernel.arena }),
+      findings,
       uniform,
       hasEffects,
     });
@@ -67,7 +69,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
     for (const fn of functions) {
       if (fn.name !== entryPoint) continue;
       const kept = keeping(rewritten.get(fn)!, names, uniforms);
-      rewritten.set(fn, hasLines ? knowingLane(kept, names, granules.lane()) : kept);
+      rewritten.set(fn, hasLines ? knowingLane(kept, names, lines.lane()) : kept);
     }
   }
   const module = mapFunctions(program.module, (fn) => rewritten.get(fn) ?? fn);

@@ -4,7 +4,7 @@ import type { Place } from "../../analysis/places.ts";
 import type { Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
 import type { Program } from "../../wgsl/program.ts";
-import type { PieceBytes } from "./lines.ts";
+import type { PieceBytes } from "./checkedVariable.ts";
 
 /** The patterns of indices for so many neighbours (`neighbourPatterns`). */
 export type PatternsOf = (count: number) => (index: Expression) => Pattern | undefined;

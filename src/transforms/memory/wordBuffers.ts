@@ -22,11 +22,12 @@ import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
-import type { Findings } from "./findings.ts";
-import type { LoadKind } from "./granules.ts";
+import type { Findings, LoadKind } from "./findings.ts";
+import type { LineRuns, NotedLoad } from "./lineRuns.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
+  readonly lines: LineRuns;
   readonly findings: Findings;
   /** The expressions whose values WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Expression>;
@@ -37,6 +38,8 @@ export interface WordBuffersOptions {
 /** Loads that run ahead. */
 interface Group {
   readonly names: { readonly name: string; readonly peek: Expression; readonly load: Expression }[];
+  /** Of pieces of lines, which are looked at together. */
+  readonly noted: NotedLoad[];
   readonly statements: Statement[];
   /** What the statements declare or assign. */
   readonly changed: Set<Target>;
@@ -61,6 +64,7 @@ export class WordBuffers {
 
   #block(block: Block): Block {
     const statements: Statement[] = [];
+    const pure = new Set<Statement>();
     let group = emptyGroup();
     const close = () => {
       statements.push(...this.#closed(group));
@@ -69,24 +73,29 @@ export class WordBuffers {
     for (const statement of block.statements) {
       if (!this.#admits(group, statement)) close();
       this.#group = this.#hasEffects(statement) ? undefined : group;
-      group.statements.push(...this.#statement(statement));
+      const made = this.#statement(statement);
+      if (statement.kind === "let" && !this.#hasEffects(statement)) for (const each of made) pure.add(each);
+      group.statements.push(...made);
       this.#group = undefined;
       const changed = this.#changedBy(statement);
       if (changed) group.changed.add(changed);
       else close();
     }
     close();
-    return { ...block, statements };
+    return { ...block, statements: this.#options.lines.stored(statements, pure) };
   }
 
-  #closed({ names, statements }: Group): Statement[] {
-    if (names.length === 0) return statements;
-    const { findings } = this.#options;
+  #closed({ names, noted, statements }: Group): Statement[] {
+    if (names.length + noted.length === 0) return statements;
+    const { findings, lines } = this.#options;
     const bad = findings.bad();
     const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
-    const loads = names.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
+    const loads = [...names, ...noted].flatMap(
+      ({ name, load }) => quote(load.span).statements`${name} = ${load};`,
+    );
     return [
       ...peeks,
+      ...lines.noted(noted),
       ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${findings.tell()}(); }`,
       ...statements,
     ];
@@ -147,7 +156,9 @@ export class WordBuffers {
         if (!target || !this.#options.access.checked(target)) break;
         const { name, indices } = this.#options.access.store(target);
         const args = [...indices.map((index) => quote(index.span).expression`u32(${index})`), value];
-        return quote(statement.span).statements`${name}(${args});`;
+        const stores = quote(statement.span).statements`${name}(${args});`;
+        this.#options.lines.remember(stores[0]!, target, args);
+        return stores;
       }
       case "if": {
         const condition = this.#value(statement.condition);
@@ -229,6 +240,11 @@ export class WordBuffers {
     const peek = call("peeked");
     const load = call("repaired", peek.args);
     const name = this.#names.fresh("loaded");
+    const note = this.#options.lines.note(expression, peek.args);
+    if (note) {
+      group.noted.push({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
+      return make`${name}`;
+    }
     group.names.push({
       name,
       peek: make`${peek.name}(${peek.args})`,
@@ -238,4 +254,4 @@ export class WordBuffers {
   }
 }
 
-const emptyGroup = (): Group => ({ names: [], statements: [], changed: new Set() });
+const emptyGroup = (): Group => ({ names: [], noted: [], statements: [], changed: new Set() });

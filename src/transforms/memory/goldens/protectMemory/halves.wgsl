@@ -36,6 +36,8 @@ fn belay_peeked_source_read_write(granule: u32) -> u32 {
   return data;
 }
 
+@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
+
 fn belay_secded32_encode(data: u32) -> u32 {
   let turned0 = data;
   let sumOfTurned = turned0;
@@ -64,7 +66,6 @@ fn belay_secded32_correct(data: u32, syndrome: u32) -> belay_secded32_Corrected 
   return belay_secded32_Corrected(data ^ wrong0, status);
 }
 
-@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
 var<private> belay_bad: u32;
 
 fn belay_repaired_source_read_write(granule: u32) -> u32 {

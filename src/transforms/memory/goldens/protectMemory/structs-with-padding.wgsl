@@ -36,6 +36,8 @@ fn belay_peeked_source_read_write(granule: u32) -> vec4<u32> {
   return data;
 }
 
+@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
+
 fn belay_secded128_encode(data: vec4<u32>) -> u32 {
   let turned0 = data.x ^ ((data.y << 1u) | (data.y >> 31u)) ^ ((data.z << 2u) | (data.z >> 30u)) ^ ((data.w << 3u) | (data.w >> 29u));
   let sumOfTurned = turned0;
@@ -67,7 +69,6 @@ fn belay_secded128_correct(data: vec4<u32>, syndrome: u32) -> belay_secded128_Co
   return belay_secded128_Corrected(vec4<u32>(data.x ^ wrong0, data.y ^ wrong1, data.z ^ wrong2, data.w ^ wrong3), status);
 }
 
-@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
 var<private> belay_bad: u32;
 
 fn belay_repaired_source_read_write(granule: u32) -> vec4<u32> {

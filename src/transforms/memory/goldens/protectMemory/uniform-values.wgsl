@@ -24,6 +24,9 @@ fn belay_uniform_shape_read_write(granule: u32) -> vec4<u32> {
   return data;
 }
 
+@group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 3>;
+@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
+
 fn belay_secded128_encode(data: vec4<u32>) -> u32 {
   let turned0 = data.x ^ ((data.y << 1u) | (data.y >> 31u)) ^ ((data.z << 2u) | (data.z >> 30u)) ^ ((data.w << 3u) | (data.w >> 29u));
   let sumOfTurned = turned0;
@@ -54,9 +57,6 @@ fn belay_secded128_correct(data: vec4<u32>, syndrome: u32) -> belay_secded128_Co
   let status = select(2u, min(weight, 1u), weight < 2u || (wrong0 | wrong1 | wrong2 | wrong3) != 0u);
   return belay_secded128_Corrected(vec4<u32>(data.x ^ wrong0, data.y ^ wrong1, data.z ^ wrong2, data.w ^ wrong3), status);
 }
-
-@group(1) @binding(1) var<storage, read_write> belay_check_words_read_write: array<u32>;
-@group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 3>;
 
 fn belay_note(status: u32, binding: u32, granule: u32, syndrome: u32) {
   let found = status != 0u;
