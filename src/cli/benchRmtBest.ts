@@ -51,3 +51,7 @@ export function meanOf(
     .flatMap((program) => ratioOf(program) ?? []);
   return ratios.length === 0 ? undefined : geometricMean(ratios);
 }
+
+/** How a check compares, in words. */
+export const compared = (check: Check) =>
+  `compared ${check === "store" ? "before each store" : "by signature"}`;

@@ -2,14 +2,14 @@
 import { type Configuration, flavors } from "../bench/configurations.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import type { Check } from "../compiler/contract.ts";
-import type { Bar, BarsSection, Cell, Section } from "../report/report.ts";
+import type { BarsSection, Cell, Section } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
-import { bestCovering, measured, usual } from "./benchRmtBest.ts";
+import { bestCovering, compared, measured, usual } from "./benchRmtBest.ts";
+import { componentsSections, powerSections } from "./benchRmtParts.ts";
 import { milliseconds, rate, ratio, share } from "./quantities.ts";
-import { barsSection, columnsOf, tableSection } from "./sections.ts";
+import { barOf, barsSection, columnsOf, tableSection } from "./sections.ts";
 
 const checks: readonly Check[] = ["store", "signature"];
-const compared = (check: Check) => `compared ${check === "store" ? "before each store" : "by signature"}`;
 const overUnprotected = "protected / unprotected time";
 
 /** Every figure for which something was measured, in the paper's order. */
@@ -102,90 +102,6 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
   ];
 }
 
-const parts = ["doubled workgroups", "redundant computation", "communication"] as const;
-
-/** Figures 4 and 7. */
-function componentsSections({ programs }: RmtRun, check: Check): Section[] {
-  const known = programs.flatMap((program) =>
-    program.components.flatMap(({ redundancy, reserved, computed }) => {
-      const all = usual(program, redundancy, check)?.ratio;
-      if (all === undefined) return [];
-      const steps = [1, reserved, computed, all];
-      const added = parts.map((_, i) => {
-        const [before, after] = [steps[i]!, steps[i + 1]!];
-        return before === null || after === null ? null : after - before;
-      });
-      return [{ name: `${program.name}, ${redundancy}`, added, all }];
-    }),
-  );
-  const last = (added: readonly (number | null)[]) =>
-    added.findLastIndex((each) => each !== null && each > 0);
-  return [
-    ...barsSection({
-      title: `Components, ${compared(check)} (figures 4 and 7)`,
-      lead: "What each step adds, in parts of the unprotected time: workgroups, or grids, are doubled but the second half only holds its resources; then it computes, and nothing is compared; then everything. What a step saves is not drawn; the table has it.",
-      axis: "added time / unprotected time",
-      series: parts,
-      stacked: true,
-      bars: known.flatMap(({ name, added, all }) =>
-        parts.map((part, i) => {
-          const value = added[i];
-          if (value == null) return undefined;
-          const label = i === last(added) ? `${ratio(all)} in all` : "";
-          return { group: name, series: part, value: Math.max(0, value), label };
-        }),
-      ),
-    }),
-    ...tableSection(
-      { title: `Components, ${compared(check)}, in figures` },
-      columnsOf(["Program"], ["Doubled workgroups", "Redundant computation", "Communication", "In all"]),
-      known.map(({ name, added, all }): Cell[] => [
-        { text: name },
-        ...added.map((each) => ({ text: signed(each) })),
-        { text: ratio(all) },
-      ]),
-    ),
-  ];
-}
-
-/** Figure 5. */
-function powerSections({ programs, powerSource }: RmtRun): Section[] {
-  const series = ["none", ...flavors] as const;
-  const known = programs.filter(({ power }) => power.length > 0);
-  const readings = known.flatMap(({ power }) => power.map((each) => each.readings));
-  const about = `Each program runs again and again, compared by signature, with no pause between runs; ${powerSource} is read as fast as it answers, ${Math.min(...readings)} readings or more each. The driver may renew its reading less often.`;
-  return [
-    ...(["average", "peak"] as const).flatMap((kind) =>
-      barsSection({
-        title: `${kind === "average" ? "Average" : "Peak"} power (figure 5)`,
-        lead: about,
-        axis: "watts",
-        series,
-        bars: known.flatMap(({ name, power }) =>
-          power.map((each) => barOf(name, each.redundancy, each[kind], each[kind].toFixed(0))),
-        ),
-      }),
-    ),
-    ...tableSection(
-      {
-        title: "Energy of a run",
-        lead: "Average power times the time of a run, the restoring of inputs included; in parentheses how many times the unprotected program's.",
-      },
-      columnsOf(["Program"], series),
-      known.map(({ name, power }): Cell[] => {
-        const plain = power.find(({ redundancy }) => redundancy === "none");
-        return [
-          { text: name },
-          ...series.map((flavor) => {
-            const found = power.find(({ redundancy }) => redundancy === flavor);
-            return { text: found ? `${joules(found.energy)}${over(found.energy, plain?.energy)}` : "" };
-          }),
-        ];
-      }),
-    ),
-  ];
-}
-
 /** Figure 9, and where and when the replicas run, which the paper did not vary. */
 function placeSections(run: RmtRun): BarsSection[] {
   return [
@@ -239,15 +155,3 @@ function placeSection({ programs }: RmtRun, { title, check, places }: Places): B
     ),
   });
 }
-
-const barOf = (
-  group: string,
-  series: string,
-  value: number | undefined,
-  label = value?.toFixed(2),
-): Bar | undefined => (value === undefined ? undefined : { group, series, value, label: label! });
-
-const signed = (value: number | null) => (value === null ? "" : `${value < 0 ? "" : "+"}${value.toFixed(2)}`);
-const joules = (value: number) => (value >= 1 ? `${value.toFixed(2)} J` : `${(1000 * value).toFixed(1)} mJ`);
-const over = (value: number, before: number | undefined) =>
-  before && before !== value ? ` (${ratio(value / before)})` : "";

@@ -37,3 +37,11 @@ export function barsSection({
   const drawn = bars.filter((bar) => bar !== undefined);
   return drawn.length === 0 ? [] : [{ kind: "bars", ...section, bars: drawn }];
 }
+
+/** A bar, labelled with its value; undefined where there is no value. */
+export const barOf = (
+  group: string,
+  series: string,
+  value: number | undefined,
+  label = value?.toFixed(2),
+): Bar | undefined => (value === undefined ? undefined : { group, series, value, label: label! });
