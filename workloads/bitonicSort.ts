@@ -3,7 +3,7 @@ import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts"
 import { randomWords } from "./random.ts";
 import { createSteps } from "./steps.ts";
 
-const WORKGROUP = 128;
+const WORKGROUP = 64;
 /** How many vectors of four keys an invocation takes of a block, and of what is merged at two distances. */
 const VECTORS = 4;
 /** How many keys a workgroup sorts in its own memory. */
