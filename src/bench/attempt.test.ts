@@ -25,6 +25,14 @@ describe("a measurement", () => {
     expect(String(told)).toContain("0.05 s");
   });
 
+  it("keeps what there is when its time is over", async () => {
+    const measured = await attempt<number>(0.05, (attempt) => {
+      attempt.kept = 7;
+      return new Promise(() => {});
+    });
+    expect(measured).toBe(7);
+  });
+
   it("tells why it failed", async () => {
     expect(await attempt(1, () => Promise.reject(new Error("no")))).toEqual({ failed: "no" });
   });

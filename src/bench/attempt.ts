@@ -14,6 +14,8 @@ export interface TimedRuns extends Times {
 export class Attempt {
   /** Aborted when the time is over: whatever goes on has to end then. */
   readonly signal: AbortSignal;
+  /** What counts when the time is over before the end. */
+  kept: unknown;
   readonly #patience: number;
 
   constructor(signal: AbortSignal, milliseconds: number) {
@@ -34,7 +36,7 @@ export class Attempt {
   }
 }
 
-/** Measures something in so many seconds at most. Resolves to why not when that fails, or takes longer. */
+/** Measures something in so many seconds at most. Resolves to what was kept of it, or why there is nothing, when it fails or takes longer. */
 export async function attempt<Result>(
   seconds: number,
   measure: (attempt: Attempt) => Promise<Result>,
@@ -45,9 +47,11 @@ export async function attempt<Result>(
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   const timer = setTimeout(() => over.abort(new Error(`it took more than ${seconds} s`)), 1000 * seconds);
+  const attempt = new Attempt(signal, 1000 * seconds);
   try {
-    return await Promise.race([measure(new Attempt(signal, 1000 * seconds)), isOver]);
+    return await Promise.race([measure(attempt), isOver]);
   } catch (error) {
+    if (signal.aborted && attempt.kept !== undefined) return attempt.kept as Result;
     return { failed: (error as { message?: string }).message ?? String(error) };
   } finally {
     clearTimeout(timer);

@@ -23,6 +23,28 @@ describe("measurements of loops", () => {
     expect(ok).toBe(true);
   });
 
+  it("go on with what was measured before, and begin nothing when their time is over", async () => {
+    let calls = 0;
+    const options = {
+      newDevice: () => new Promise<never>(() => {}),
+      programs: [program("short", async () => void calls++)],
+      growth: [],
+      ...{ runs: 1, threads: 1, seconds: 5, variants: ["threads"] as const, progress: () => {} },
+    };
+    const saved: SpeculationProgram[][] = [];
+    const none = await measureSpeculation({ ...options, timeLimit: 0 });
+    expect(none).toEqual({ ok: true, programs: [], growth: [] });
+    const save = async ({ programs }: { programs: readonly SpeculationProgram[] }) => {
+      saved.push([...programs]);
+    };
+    const first = await measureSpeculation({ ...options, save });
+    expect(saved.map(([program]) => Object.keys(program!).length)).toEqual([5, 6, 7]);
+    expect(saved.at(-1)).toEqual(first.programs);
+    const before = calls;
+    expect(await measureSpeculation({ ...options, earlier: first })).toEqual(first);
+    expect(calls).toBe(before);
+  });
+
   it("go on after a loop that never ends, and tell of each as it is done", async () => {
     const told: SpeculationProgram[] = [];
     const { ok, programs } = await measureSpeculation({
@@ -31,7 +53,7 @@ describe("measurements of loops", () => {
       growth: [],
       ...{ runs: 1, threads: 1, seconds: 0.05 },
       progress: () => {},
-      measured: async (program) => {
+      measured: (program) => {
         told.push(program);
       },
     });

@@ -30,20 +30,26 @@ export interface SpeculationOptions {
   readonly threads: number;
   /** What is measured besides C and JavaScript; everything unless given. */
   readonly variants?: readonly (Variant | "threads")[] | undefined;
-  /** What one variant of one program may take; it is given up, and counts as failed, when it takes longer. */
+  /** What one variant of one program may take; it is given up, with what there is of it, when it takes longer. */
   readonly seconds: number;
+  /** Milliseconds after which nothing further is begun. */
+  readonly timeLimit?: number;
+  /** What was measured before, and is not measured again. */
+  readonly earlier?: Pick<SpeculationResult, "programs" | "growth">;
   readonly progress: (doing: string) => void;
-  /** Called with the result so far when a program is done. */
-  readonly measured?: (program: SpeculationProgram, result: SpeculationResult) => Promise<void>;
+  /** Called with the result so far whenever there is more of it. */
+  readonly save?: (result: SpeculationResult) => Promise<void>;
+  /** Called when a program is done. */
+  readonly measured?: (program: SpeculationProgram) => void;
 }
 
 export interface SpeculationProgram {
   readonly name: string;
   readonly size: string;
   readonly iterations: number;
-  readonly javascript: TimedRuns | Failed;
-  readonly c: Times | Failed;
-  /** Missing where it was not to be measured, as the other variants. */
+  /** These and the variants are missing where they were not to be measured, or there was no time left. */
+  readonly javascript?: TimedRuns | Failed;
+  readonly c?: Times | Failed;
   readonly threads?: (TimedRuns & { readonly misspeculation: number; readonly right: boolean }) | Failed;
   readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
 }
@@ -56,17 +62,29 @@ export interface SpeculationResult {
 
 /** Measures every program. A variant that fails, takes too long or is wrong is told, and makes the result not `ok`. */
 export async function measureSpeculation(options: SpeculationOptions): Promise<SpeculationResult> {
-  const programs: SpeculationProgram[] = [];
-  const growth: SpeculationProgram[] = [];
+  const { earlier, timeLimit = Infinity } = options;
+  const [programs, growth] = [[...(earlier?.programs ?? [])], [...(earlier?.growth ?? [])]];
   const result = () => ({ ok: [...programs, ...growth].every(isRight), programs, growth });
+  const end = performance.now() + timeLimit;
   const measure = async (
     into: SpeculationProgram[],
     program: MeasuredProgram,
     chosen: readonly Variant[],
   ) => {
-    const measured = await measureProgram(program, chosen, options);
-    into.push(measured);
-    await options.measured?.(measured, result());
+    const known = into.findIndex(({ name, size }) => name === program.name && size === program.size);
+    const place = known < 0 ? into.length : known;
+    const save = async (sofar: SpeculationProgram) => {
+      into[place] = sofar;
+      await options.save?.(result());
+    };
+    const before = into[place];
+    await measureProgram(program, chosen, {
+      ...options,
+      before,
+      save,
+      isOver: () => performance.now() > end,
+    });
+    if (into[place] && into[place] !== before) options.measured?.(into[place]);
   };
   const all = [...(Object.keys(variants) as (keyof typeof variants)[]), "unchecked"] as const;
   for (const program of options.programs) await measure(programs, program, all);
@@ -78,66 +96,120 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
 export function isRight({ javascript, threads, variants }: SpeculationProgram): boolean {
   const promised = Object.entries(variants).filter(([variant]) => variant !== "unchecked");
   return (
-    !("failed" in javascript) &&
+    !(javascript && "failed" in javascript) &&
     [...(threads ? [threads] : []), ...promised.map(([, measured]) => measured)].every(
       (measured) => "right" in measured && measured.right,
     )
   );
 }
 
+interface ProgramOptions extends Omit<SpeculationOptions, "save" | "measured"> {
+  readonly before: SpeculationProgram | undefined;
+  readonly save: (sofar: SpeculationProgram) => Promise<void>;
+  readonly isOver: () => boolean;
+}
+
+/** Measures what is chosen and not there yet, and saves after each step. */
 async function measureProgram(
   { name, size, create, run, load, compiled }: MeasuredProgram,
   chosen: readonly Variant[],
-  { newDevice, runs, threads, seconds, progress, variants: wanted }: SpeculationOptions,
-): Promise<SpeculationProgram> {
+  options: ProgramOptions,
+): Promise<void> {
+  const { before, newDevice, runs, threads, seconds, progress, variants: wanted, save, isOver } = options;
   const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
+  const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? true;
+  const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
+  const missing = chosen.filter((variant) => isWanted(variant) && isMissing(before?.variants[variant]));
+  const misses = {
+    javascript: isMissing(before?.javascript),
+    c: before?.c === undefined,
+    threads: isWanted("threads") && isMissing(before?.threads),
+  };
+  if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
+
   doing("its data");
   const program = create();
   let programRuns = new ProgramRuns(program);
+  let sofar: SpeculationProgram = before ?? { name, size, iterations: program.iterations, variants: {} };
   const measure = async <T extends object>(
     what: string,
     work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
-  ): Promise<T | Failed> => {
+    add: (measured: T | Failed) => Partial<SpeculationProgram>,
+  ): Promise<void> => {
+    if (isOver()) return;
     doing(what);
     programRuns.begin();
-    const measured = await attempt(seconds, (attempt) => work(attempt, programRuns));
+    let isGivenUp = false;
+    const measured = await attempt<T>(seconds, (attempt) => {
+      attempt.signal.addEventListener("abort", () => {
+        isGivenUp = true;
+      });
+      return work(attempt, programRuns);
+    });
     // What was given up may still change its arrays.
-    if ("failed" in measured) programRuns = new ProgramRuns(program);
-    return measured;
+    if (isGivenUp || "failed" in measured) programRuns = new ProgramRuns(program);
+    sofar = { ...sofar, ...add(measured) };
+    await save(sofar);
   };
 
-  const javascript = await measure("JavaScript", (attempt, programRuns) =>
-    attempt.times(runs, () => {
+  if (misses.c) {
+    await measure<Times>(
+      "C",
+      async (_, programRuns) => timesInC(compiled, programRuns, runs, seconds),
+      (c) => ({ c }),
+    );
+  }
+  if (misses.javascript) {
+    const once = (programRuns: ProgramRuns) => {
       const parameters = programRuns.next();
       return timed(() => run(...parameters));
-    }),
-  );
-  const c = await measure("C", async (_, programRuns) =>
-    summarize(compiled(programRuns.next(), runs).map((seconds) => 1000 * seconds)),
-  );
-  const loaded = load();
-  const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? true;
-  const onThreads = isWanted("threads")
-    ? await measure("threads", async (attempt, programRuns) =>
-        measureThreads(programRuns, await loaded, threads, runs, attempt),
-      )
-    : undefined;
-  const measured: Partial<Record<Variant, Measured | Failed>> = {};
-  for (const variant of chosen.filter(isWanted)) {
-    measured[variant] = await measure(variant, async (attempt, programRuns) => {
-      const device = await newDevice();
-      attempt.signal.addEventListener("abort", () => device.destroy());
-      try {
-        return await measureVariant(programRuns, await loaded, device, variant, runs, attempt);
-      } finally {
-        device.destroy();
-      }
-    });
+    };
+    await measure<TimedRuns>(
+      "JavaScript",
+      (attempt, programRuns) => attempt.times(runs, () => once(programRuns)),
+      (javascript) => ({ javascript }),
+    );
   }
-  const { iterations } = program;
-  const besides = onThreads ? { threads: onThreads } : {};
-  return { name, size, iterations, javascript, c, ...besides, variants: measured };
+  const loaded = load();
+  loaded.catch(() => {});
+  for (const variant of missing) {
+    await measure<Measured>(
+      variant,
+      async (attempt, programRuns) => {
+        const device = await newDevice();
+        attempt.signal.addEventListener("abort", () => device.destroy());
+        try {
+          return await measureVariant(programRuns, await loaded, device, variant, runs, attempt);
+        } finally {
+          device.destroy();
+        }
+      },
+      (measured) => ({ variants: { ...sofar.variants, [variant]: measured } }),
+    );
+  }
+  if (misses.threads) {
+    await measure<OnThreads>(
+      "threads",
+      async (attempt, programRuns) => measureThreads(programRuns, await loaded, threads, runs, attempt),
+      (threads) => ({ threads }),
+    );
+  }
 }
+
+/** As many runs as fit into an eighth of the time, but one at least. */
+function timesInC(
+  compiled: MeasuredProgram["compiled"],
+  programRuns: ProgramRuns,
+  runs: number,
+  seconds: number,
+): Times {
+  const [first] = compiled(programRuns.next(), 1) as [number];
+  const more = Math.min(runs - 1, Math.floor(seconds / 8 / Math.max(first, 1e-9)));
+  const times = more > 0 ? compiled(programRuns.next(), more) : [first];
+  return summarize(times.map((seconds) => 1000 * seconds));
+}
+
+type OnThreads = Extract<SpeculationProgram["threads"], { right: boolean }>;
 
 async function measureThreads(
   programRuns: ProgramRuns,
@@ -145,7 +217,7 @@ async function measureThreads(
   threads: number,
   runs: number,
   attempt: Attempt,
-): Promise<TimedRuns & { misspeculation: number; right: boolean }> {
+): Promise<OnThreads> {
   let misspeculated = 0;
   const measured = await attempt.times(runs, async () => {
     // Only what the loops take: starting threads and copying to shared memory is left out.

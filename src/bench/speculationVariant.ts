@@ -4,6 +4,7 @@ import { type SpeculateOptions, type Statistics, speculate } from "../speculatio
 import { Workspace } from "../speculation/workspace.ts";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";
+import { GpuLoad } from "./gpuLoad.ts";
 import type { ProgramRuns } from "./programRuns.ts";
 import type { Executor, SpeculatedFunction } from "./speculatedFunction.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
@@ -19,8 +20,8 @@ export const variants = {
 export type Variant = keyof typeof variants | "unchecked";
 
 export interface Measured {
-  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back. */
-  readonly moved: TimedRuns;
+  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing when there was no time left. */
+  readonly moved?: TimedRuns;
   /** The same with arrays that stay on the GPU. */
   readonly resident: TimedRuns;
   readonly right: boolean;
@@ -34,6 +35,9 @@ export interface Measured {
   /** Bytes on the GPU besides the arrays. */
   readonly workingBytes: number;
 }
+
+/** Milliseconds for which the GPU works before each run. */
+const loadTime = 40;
 
 /** Measures one variant of a program on a device of its own. */
 export async function measureVariant(
@@ -50,6 +54,7 @@ export async function measureVariant(
     ...(variant === "unchecked" ? { engine: unchecked } : variants[variant]),
   };
   let statistics: Statistics[] = [];
+  const load = new GpuLoad(device);
 
   /** One call; `keep` leaves the arrays on the GPU, where they are before. */
   const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {
@@ -68,6 +73,7 @@ export async function measureVariant(
       for (const array of arrays) await array.upload(Workspace.of(device), moved);
       await device.queue.onSubmittedWorkDone();
     }
+    await load.work(loadTime);
     const start = performance.now();
     await run(execute, parameters);
     const milliseconds = performance.now() - start;
@@ -82,10 +88,8 @@ export async function measureVariant(
   if (timings) await once(true, { timings });
   const seen = statistics;
   for (const each of programRuns.next()) if (typeof each !== "number") resident(each).release();
-  const moved = await attempt.times(runs, () => once(false));
   const sum = (of: (each: Statistics) => number) => seen.reduce((total, each) => total + of(each), 0);
-  return {
-    moved,
+  const measured = {
     resident: residentTimes,
     right: programRuns.right,
     rounds: sum(({ rounds }) => rounds),
@@ -95,6 +99,8 @@ export async function measureVariant(
     phases: timings ? sumOfPhases(seen) : null,
     workingBytes,
   };
+  attempt.kept = measured;
+  return { ...measured, moved: await attempt.times(runs, () => once(false)), right: programRuns.right };
 }
 
 const unchecked: Exclude<SpeculateOptions["engine"], string | undefined> = async (workspace, execution) => {

@@ -11,7 +11,7 @@ import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from
 import { type Variant, variants } from "../bench/speculationVariant.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
-import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
+import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
 import { describeSpeculation, lineFor, summaryTable } from "./benchSpeculationReport.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
@@ -23,6 +23,8 @@ export interface SpeculationRun extends SpeculationResult, MeasuredOn {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
+  /** What measured this: several commands where one went on with the result of another. */
+  readonly commands: readonly string[];
 }
 
 const sizes = ["small", "documented", "scaled", "full"] as const;
@@ -36,6 +38,8 @@ interface Flags extends OutputFlags {
   readonly only?: readonly string[];
   readonly variants?: readonly (Variant | "threads")[];
   readonly growth: readonly number[] | undefined;
+  readonly timeLimit?: number;
+  readonly resume: boolean;
 }
 
 const name = "speculation";
@@ -55,6 +59,8 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .option("--runs <count>", "runs of each measurement, of which the median counts", count, 5)
     .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
     .option("--seconds <count>", "seconds after which one variant of one loop is given up", count, 60)
+    .option("--time-limit <seconds>", "begin nothing further after this time; --resume goes on", count)
+    .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--variants <names>", "some of what is measured besides C and JavaScript", variantsFrom)
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
@@ -68,7 +74,8 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
 }
 
 async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
-  const { size, runs, threads, seconds, only, variants, growth } = flags;
+  const { size, runs, threads, seconds, only, variants, growth, timeLimit, out, resume } = flags;
+  const earlier = resume ? await readRun<SpeculationRun>(join(out, `${name}.json`)) : undefined;
   using opened = await openGpu();
   const directory = mkdtempSync(join(tmpdir(), "belay-"));
   const measured = size === "full" ? (["documented", "scaled"] as const) : ([size] as const);
@@ -79,6 +86,7 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
     ...result,
     ...measuredOn(opened.choice),
     ...{ size, runs, threads },
+    commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   try {
     return await withProgress(io, async ({ doing, tell }) =>
@@ -90,17 +98,28 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           ),
           growth: bits.map((bit) => growingProgram(bit, directory)),
           ...{ runs, threads, seconds, variants },
+          ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
+          ...(earlier && { earlier }),
           progress: doing,
-          measured: async (program, result) => {
-            tell(lineFor(program, threads));
-            await saveRun(name, about(result), flags);
-          },
+          save: (result) => saveRun(name, about(result), flags),
+          measured: (program) => tell(lineFor(program, threads)),
         }),
       ),
     );
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** The command that measures what the flags say. */
+function commandFor({ size, runs, only, variants, growth }: Flags): string {
+  const words = [
+    `belay bench speculation --size ${size} --runs ${runs}`,
+    ...(only ? [`--only ${only.join(",")}`] : []),
+    ...(variants ? [`--variants ${variants.map((each) => `"${each}"`).join(",")}`] : []),
+    ...(growth ? [`--growth ${growth.join(",")}`] : []),
+  ];
+  return words.join(" ");
 }
 
 function programOf(

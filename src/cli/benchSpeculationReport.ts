@@ -11,7 +11,7 @@ import { columnsOf, tableSection } from "./sections.ts";
 export function describeSpeculation(run: SpeculationRun): Report {
   const { programs, growth, adapter, size, runs, threads } = run;
   const wrong = [...programs, ...growth].filter((program) => !isRight(program));
-  const noCompiler = programs.every(({ c }) => "failed" in c);
+  const noCompiler = programs.every(({ c }) => c && "failed" in c);
   return {
     title: "belay bench speculation",
     verdict: {
@@ -36,7 +36,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       {
         kind: "commands",
         title: "Reproduce",
-        commands: [`belay bench speculation --size ${size} --runs ${runs}`],
+        commands: run.commands,
       },
     ],
   };
@@ -124,7 +124,7 @@ function verdictOn(program: SpeculationProgram): string {
 function problemsOf(program: SpeculationProgram): Cell[][] {
   const { javascript, threads, variants } = program;
   const all: [string, object][] = [
-    ["JavaScript", javascript],
+    ...(javascript ? [["JavaScript", javascript] as [string, object]] : []),
     ...(threads ? [["threads", threads] as [string, object]] : []),
     ...Object.entries(variants),
   ];
