@@ -10,7 +10,7 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** Sites, in order: i, the sum, the product, the stored word, the tile's word, the counted bin. */
+/** Sites, in order: i, the sum, the product, the stored word, the tile's word, the counted bin and what is added. */
 const code = `
   @group(0) @binding(0) var<storage, read> a: array<u32>;
   @group(0) @binding(1) var<storage, read_write> out: array<vec2u>;
@@ -25,7 +25,8 @@ const code = `
     workgroupBarrier();
     if (tile[31u - l] % 2u == 0u) { out[i] = vec2u(tile[31u - l] + sum, sum); }
     let bin = sum / 2u % 4u;
-    atomicAdd(&bins[bin], 1u);
+    let step = l + 1u;
+    atomicAdd(&bins[bin], step);
   }`;
 const input = {
   buffers: {
@@ -66,6 +67,7 @@ describe.each(configurations)("$redundancy, $check, $channel, $pairing", (option
     ["sum + a[(i + k) % 64u] * 2u", 1, 2],
     ["vec2u(tile[31u - l] + sum, sum)", 0, 0],
     ["sum / 2u % 4u", 1, 0],
+    ["l + 1u", 0, 0],
   ])("catches a flip in %s of replica %i", async (text, armedReplica, armedOccurrence) => {
     const armedSite = siteOf(text).id;
     const armed = {
