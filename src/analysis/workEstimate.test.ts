@@ -23,24 +23,6 @@ it("counts operations word by word, and bytes access by access", () => {
     bytes: 32,
     widestStorage: 16,
     widestWorkgroup: 0,
-    buffers: expect.any(Map),
-  });
-});
-
-it("tells the buffers apart, their loads and stores, and what of them is in loops", () => {
-  const { buffers } = workOf(
-    "for (var k = 0u; k < 10u; k++) { output[k].x = input[k].y; } output[i] += scaled(input[i]);",
-  );
-  const byName = Object.fromEntries([...buffers].map(([{ name }, work]) => [name, work]));
-  expect(byName).toEqual({
-    input: {
-      loads: { count: 11, bytes: 56, streamed: 16 },
-      stores: { count: 0, bytes: 0, streamed: 0 },
-    },
-    output: {
-      loads: { count: 1, bytes: 16, streamed: 16 },
-      stores: { count: 11, bytes: 56, streamed: 16 },
-    },
   });
 });
 

@@ -1,17 +1,11 @@
 /** How much an invocation of a kernel computes and how much memory it touches, as far as its text tells. */
-import type {
-  CallExpression,
-  Expression,
-  ForStatement,
-  FunctionDeclaration,
-  GlobalVariable,
-  Statement,
-} from "../wgsl/ast.ts";
+import type { CallExpression, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
-import { isShared, rootVariable } from "./places.ts";
+import { assumedTrips, tripsOf } from "./loopTrips.ts";
+import { isShared } from "./places.ts";
 
 /** Estimates for one invocation: both sides of branches count, and loops of unknown length count as `assumedTrips`. */
 export interface WorkEstimate {
@@ -24,33 +18,15 @@ export interface WorkEstimate {
   /** The widest access to storage buffers, and the widest to workgroup memory, in bytes. */
   readonly widestStorage: number;
   readonly widestWorkgroup: number;
-  /** What is done with each storage or uniform buffer; not what called functions do through pointers. */
-  readonly buffers: ReadonlyMap<GlobalVariable, BufferWork>;
 }
 
-/** The loads and the stores of a buffer; atomic operations are neither. */
-export interface BufferWork {
-  readonly loads: AccessWork;
-  readonly stores: AccessWork;
-}
-
-export interface AccessWork {
-  readonly count: number;
-  /** Of all accesses, and of those outside of loops. */
-  readonly bytes: number;
-  readonly streamed: number;
-}
-
-const nothing: Omit<WorkEstimate, "buffers"> = {
+const nothing: WorkEstimate = {
   operations: 0,
   accesses: 0,
   bytes: 0,
   widestStorage: 0,
   widestWorkgroup: 0,
 };
-
-/** Trips of a loop whose bounds are not constant. */
-const assumedTrips = 16;
 
 const transcendental =
   /^(a?sin|a?cos|a?tan|atan2|sinh|cosh|tanh|exp2?|log2?|pow|sqrt|inverseSqrt|length|distance|normalize)$/;
@@ -61,17 +37,12 @@ export function estimateWork(program: Program, entryPoint: FunctionDeclaration):
   return new Estimator(program).function(entryPoint);
 }
 
-type Counts = { -readonly [Part in keyof AccessWork]: number };
-type Draft = { -readonly [Part in keyof typeof nothing]: number } & {
-  readonly buffers: Map<GlobalVariable, { loads: Counts; stores: Counts }>;
-};
-
-const draft = (): Draft => ({ ...nothing, buffers: new Map() });
+type Draft = { -readonly [Part in keyof WorkEstimate]: number };
 
 class Estimator {
   readonly #program: Program;
   readonly #functions = new Map<FunctionDeclaration, WorkEstimate>();
-  #work: Draft = draft();
+  #work: Draft = { ...nothing };
   #times = 1;
 
   constructor(program: Program) {
@@ -82,7 +53,7 @@ class Estimator {
     const known = this.#functions.get(fn);
     if (known) return known;
     const [outer, times] = [this.#work, this.#times];
-    this.#work = draft();
+    this.#work = { ...nothing };
     this.#times = 1;
     for (const statement of fn.body.statements) this.#statement(statement);
     const work = this.#work;
@@ -106,13 +77,13 @@ class Estimator {
         return;
       case "assign":
         if (statement.target) {
-          this.#access(statement.target, "stores");
+          this.#access(statement.target);
           if (statement.operator !== "=") this.#value(statement.target);
         }
         this.#value(statement.value);
         return;
       case "increment":
-        this.#access(statement.target, "stores");
+        this.#access(statement.target);
         this.#value(statement.target);
         return;
       case "callStatement":
@@ -136,7 +107,7 @@ class Estimator {
         return;
       case "for":
         if (statement.initializer) this.#statement(statement.initializer);
-        this.#repeated(this.#tripsOf(statement), () => {
+        this.#repeated(tripsOf(this.#program, statement), () => {
           if (statement.condition) this.#value(statement.condition);
           this.#statement(statement.body);
           if (statement.update) this.#statement(statement.update);
@@ -163,29 +134,12 @@ class Estimator {
     this.#times = times;
   }
 
-  /** `for (var i = a; i < b; i += c)` with constants tells; anything else is assumed. */
-  #tripsOf({ initializer, condition, update }: ForStatement): number {
-    if (initializer?.kind !== "var" || condition?.kind !== "binary" || !update) return assumedTrips;
-    const from = this.#constant(initializer.initializer);
-    const to = this.#constant(condition.right);
-    const step = update.kind === "assign" ? this.#constant(update.value) : 1;
-    const isLinear =
-      update.kind === "increment" || (update.kind === "assign" && /^[+-]=$/.test(update.operator));
-    if (from === undefined || to === undefined || !step || !isLinear) return assumedTrips;
-    return Math.max(1, Math.ceil(Math.abs(to - from) / Math.abs(step)));
-  }
-
-  #constant(expression: Expression | null): number | undefined {
-    const constant = expression && this.#program.constantOf(expression);
-    return constant && "value" in constant ? Number(constant.value) : undefined;
-  }
-
   /** An expression whose value is needed. */
   #value(expression: Expression): void {
     if (this.#program.constantOf(expression)) return;
     const type = this.#program.typeOf(expression);
     if (type.kind === "reference") {
-      this.#access(expression, "loads");
+      this.#access(expression);
       return;
     }
     switch (expression.kind) {
@@ -226,10 +180,6 @@ class Estimator {
       if (this.#times === 1) this.#work.bytes += called.bytes;
       this.#work.widestStorage = Math.max(this.#work.widestStorage, called.widestStorage);
       this.#work.widestWorkgroup = Math.max(this.#work.widestWorkgroup, called.widestWorkgroup);
-      for (const [variable, { loads, stores }] of called.buffers) {
-        this.#note(variable, "loads", loads);
-        this.#note(variable, "stores", stores);
-      }
       return;
     }
     const name = builtinFunction(this.#program, call);
@@ -243,13 +193,8 @@ class Estimator {
   }
 
   /** A load or a store of the place that `expression` denotes. */
-  #access(expression: Expression, kind: keyof BufferWork): void {
+  #access(expression: Expression): void {
     const type = this.#program.typeOf(expression);
-    if (type.kind === "reference" && (type.space === "storage" || type.space === "uniform")) {
-      const root = rootVariable(this.#program, expression);
-      const bytes = type.store.kind === "array" && type.store.count === "runtime" ? 0 : sizeOf(type.store);
-      if (root) this.#note(root.variable, kind, { count: 1, bytes, streamed: bytes });
-    }
     if (type.kind === "reference" && isShared(type.space)) {
       const { store, space } = type;
       const bytes = store.kind === "array" ? 0 : sizeOf(store);
@@ -259,15 +204,6 @@ class Estimator {
       if (space === "storage" && this.#times === 1) this.#work.bytes += bytes;
     }
     this.#indices(expression);
-  }
-
-  #note(variable: GlobalVariable, kind: keyof BufferWork, { count, bytes, streamed }: AccessWork): void {
-    const none = { count: 0, bytes: 0, streamed: 0 };
-    const work = this.#work.buffers.get(variable) ?? { loads: { ...none }, stores: { ...none } };
-    this.#work.buffers.set(variable, work);
-    work[kind].count += this.#times * count;
-    work[kind].bytes += this.#times * bytes;
-    if (this.#times === 1) work[kind].streamed += streamed;
   }
 
   /** What has to be computed to know the place that `expression` denotes. */

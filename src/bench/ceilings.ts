@@ -11,6 +11,8 @@ export interface Ceilings {
   readonly flops: number;
   /** Integer operations, two for each multiply-add. */
   readonly integers: number;
+  /** Invocations that copy a word each: what the latency of memory lets pass. */
+  readonly invocations: number;
 }
 
 export type CeilingSize = "small" | "full";
@@ -28,11 +30,11 @@ const UNROLLED = 16;
 const CHAINS = 4;
 
 /** Each round reads what invocations of other workgroups read before, so that only a shared cache can hold it. */
-const COPY = /* wgsl */ `
+const copyOf = (type: "f32" | "vec4f") => /* wgsl */ `
 struct Shape { rounds: u32, shift: u32 }
 @group(0) @binding(0) var<uniform> shape: Shape;
-@group(0) @binding(1) var<storage, read> source: array<vec4f>;
-@group(0) @binding(2) var<storage, read_write> copied: array<vec4f>;
+@group(0) @binding(1) var<storage, read> source: array<${type}>;
+@group(0) @binding(2) var<storage, read_write> copied: array<${type}>;
 
 @compute @workgroup_size(${WORKGROUP})
 fn copy(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -75,6 +77,7 @@ export async function measureCeilings(device: GPUDevice, size: CeilingSize, runs
   return {
     memory: (8 * words) / (await timeCopy(device, timer, words, 1, runs)),
     cache: (8 * cache * cacheRounds) / (await timeCopy(device, timer, cache, cacheRounds, runs)),
+    invocations: words / 4 / (await timeCopy(device, timer, words / 4, 1, runs, "f32")),
     flops: operations / (await timeArithmetic(device, timer, "f32", { invocations, rounds }, runs)),
     integers: operations / (await timeArithmetic(device, timer, "u32", { invocations, rounds }, runs)),
   };
@@ -87,8 +90,9 @@ async function timeCopy(
   words: number,
   rounds: number,
   runs: number,
+  type: "f32" | "vec4f" = "vec4f",
 ): Promise<number> {
-  const workgroups = words / 4 / WORKGROUP;
+  const workgroups = words / (type === "f32" ? 1 : 4) / WORKGROUP;
   const grid: [number, number] = [Math.min(workgroups, 2 ** 14), Math.ceil(workgroups / 2 ** 14)];
   // An odd number of workgroups, about a third of all: no invocation meets its own words again for long.
   const shift = WORKGROUP * (Math.floor(workgroups / 6) * 2 + 1);
@@ -96,7 +100,7 @@ async function timeCopy(
   const buffers = [0, 1].map(() =>
     device.createBuffer({ size: 4 * words, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST }),
   );
-  return best(device, timer, { code: COPY, grid, buffers: [shape, ...buffers] }, runs);
+  return best(device, timer, { code: copyOf(type), grid, buffers: [shape, ...buffers] }, runs);
 }
 
 /** Seconds of an arithmetic kernel. */

@@ -10,7 +10,7 @@ import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { type FlipOutcome, flipAtRest, isContained } from "./eccFlips.ts";
 import { type HostRates, measureHostRates } from "./eccHost.ts";
-import { type MemoryOverhead, measureMemoryOverhead, ratesOf } from "./eccOverhead.ts";
+import { type MemoryOverhead, measureMemoryOverhead } from "./eccOverhead.ts";
 import { measureTransfers, type TransferTimes } from "./eccTransfers.ts";
 import { sameBits, TimedProgram } from "./timing.ts";
 
@@ -153,12 +153,11 @@ async function measureProgram(
     await unprotected.run();
     const expected = await unprotected.read();
     verdict = program.verify(expected);
-    const rates = ratesOf(ceilings);
     for (const scheme of chosen) {
       const overhead = await attempt(scheme, async () =>
         measureMemoryOverhead(program, await newDevice(), { unprotected, expected }, scheme, {
           runs,
-          rates,
+          rates: ceilings,
           redundancy,
         }),
       );

@@ -5,7 +5,6 @@ import { type RankedKernel, rankSchemes } from "../compiler/memoryChoice.ts";
 import type { Rates } from "../compiler/memoryCost.ts";
 import { harden } from "../runtime/harden.ts";
 import type { Program } from "../runtime/workload.ts";
-import type { Ceilings } from "./ceilings.ts";
 import type { Baseline } from "./overhead.ts";
 import { alternate, sameBits, TimedProgram, type Times, warmUp } from "./timing.ts";
 
@@ -65,9 +64,4 @@ export async function measureMemoryOverhead(
     errors: memory!.corrected + memory!.uncorrectable + detections,
     identical,
   };
-}
-
-/** The cost model's view of a device. */
-export function ratesOf({ memory, cache, integers }: Ceilings): Rates {
-  return { operationsPerByte: integers / memory, cachedPerByte: cache / memory };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { rooflineOf } from "./roofline.ts";
 import { summarize } from "./timing.ts";
 
-const ceilings = { memory: 1e9, cache: 4e9, flops: 1e9, integers: 1e9 };
+const ceilings = { memory: 1e9, cache: 4e9, flops: 1e9, integers: 1e9, invocations: 1e9 };
 const times = (milliseconds: number) => summarize([milliseconds]);
 
 describe("the limit of full replication", () => {

@@ -29,12 +29,13 @@ export function machineFacts({ adapter, node, platform, date }: MeasuredOn): rea
   ];
 }
 
-export function ceilingFacts({ memory, cache, flops, integers }: Ceilings): readonly Fact[] {
+export function ceilingFacts({ memory, cache, flops, integers, invocations }: Ceilings): readonly Fact[] {
   return [
     ["Copy, in memory", rate(memory, "B/s")],
     ["Copy, in the cache", rate(cache, "B/s")],
     ["Fused multiply-adds", rate(flops, "FLOP/s")],
     ["Integer multiply-adds", rate(integers, "op/s")],
+    ["Copies of a word", rate(invocations, "/s")],
   ];
 }
 

@@ -1,10 +1,16 @@
 /** `memory: "auto"`: which code promises to protect the memory of kernels at the lowest cost, and why. */
+import { bindingPointOf } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
-import type { SchemeName } from "../codes/scheme.ts";
+import { assumedTrips } from "../analysis/loopTrips.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
+import { runSubgroups, type SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
+import { type SchemeName, schemes } from "../codes/scheme.ts";
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
+import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import type { ProtectOptions } from "./contract.ts";
-import { estimateMemoryCost, type Rates } from "./memoryCost.ts";
+import type { ProtectedBinding, ProtectOptions } from "./contract.ts";
+import { type Rates, streamedBytes, type Times, timeOf, timesOf, usualRates } from "./memoryCost.ts";
 import { protect } from "./protect.ts";
 
 export interface RankedScheme {
@@ -34,36 +40,119 @@ export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "
 }
 
 /**
- * The codes for the memory that some modules work on, the one with the lowest predicted cost first; of equals, the one that
- * takes less memory. Modules that are not valid do not count.
+ * The codes for the memory that some modules work on, the one with the lowest predicted cost first; of those within two percent of
+ * it, the one that takes least memory. Modules that are not valid do not count.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
-  const { candidates = correctingSchemes, rates, ...others } = options;
+  const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
+  const compile = (wgsl: string, memory: SchemeName | "none") => {
+    const { code, entryPoints } = protect(wgsl, { redundancy: "none", ...others, memory });
+    return { program: resolve(parse(code).module), entryPoints };
+  };
+  const plain = sources.map((wgsl) => compile(wgsl, "none").program);
   return candidates
     .map((scheme): RankedScheme => {
-      const costs = sources.flatMap((wgsl) => {
-        const { entryPoints } = protect(wgsl, { redundancy: "none", ...others, memory: scheme });
-        const program = resolve(parse(wgsl).module);
-        return functionsOf(program)
-          .filter((fn) => stageOf(fn) === "compute")
-          .flatMap((fn) => {
-            const bindings = entryPoints.find(({ name }) => name === fn.name)?.memory?.bindings;
-            return bindings ? [{ fn, bindings, ...estimateMemoryCost(program, fn, bindings, rates) }] : [];
-          });
+      const costs = sources.flatMap((wgsl, i) => {
+        const { program, entryPoints } = compile(wgsl, scheme);
+        return kernelsOf(plain[i]!).flatMap((before) => {
+          const after = kernelsOf(program).find(({ name }) => name === before.name);
+          const bindings = entryPoints.find(({ name }) => name === before.name)?.memory?.bindings;
+          if (!after || !bindings) return [];
+          return [costOf({ program: plain[i]!, fn: before }, { program, fn: after }, bindings, rates)];
+        });
       });
-      const sum = (of: (cost: (typeof costs)[number]) => number) =>
-        costs.reduce((total, cost) => total + of(cost), 0);
-      const plain = sum(({ time }) => time);
+      const sum = (of: (cost: KernelCost) => number) => costs.reduce((total, cost) => total + of(cost), 0);
+      const before = sum(({ time }) => time);
       return {
         scheme,
-        predicted: plain === 0 ? 1 : sum(({ time, predicted }) => time * predicted) / plain,
-        kernels: costs.map(({ fn, bindings, predicted, reason }) => ({
-          name: fn.name,
-          ...{ predicted, reason },
-          checked: bindings.filter(({ mode }) => mode === "checked").length,
-          bracketed: bindings.filter(({ mode }) => mode === "bracketed").length,
-        })),
+        predicted: before === 0 ? 1 : sum(({ time, predicted }) => time * predicted) / before,
+        kernels: costs.map(({ time, ...kernel }) => kernel),
       };
     })
-    .sort((a, b) => a.predicted - b.predicted);
+    .sort((a, b) => a.predicted - b.predicted)
+    .map((each, _, [best]) => ({ ...each, isBest: each.predicted <= tie * best!.predicted }))
+    .sort((a, b) => Number(b.isBest) - Number(a.isBest) || (a.isBest ? wordsFor(a) - wordsFor(b) : 0))
+    .map(({ isBest, ...each }) => each);
+}
+
+/** No prediction is better than that. */
+const tie = 1.02;
+
+/** What check words take, in those of a code with granules of 128 bytes. */
+const wordsFor = ({ scheme }: { scheme: SchemeName }) => 128 / schemes[scheme].granuleBytes;
+
+const kernelsOf = (program: Program) => functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+
+interface KernelCost extends RankedKernel {
+  /** Predicted seconds of an invocation of the unprotected kernel. */
+  readonly time: number;
+}
+
+interface Text {
+  readonly program: Program;
+  readonly fn: FunctionDeclaration;
+}
+
+function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[], rates: Rates): KernelCost {
+  const plain = runSubgroups(before.program, before.fn);
+  const guarded = runSubgroups(after.program, after.fn, { isCold });
+  const bracketed = bindings.filter(({ mode }) => mode === "bracketed");
+  // What is bracketed stays as it is between dispatches, and a kernel that works in place is dispatched again and again.
+  const passes =
+    bracketed.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
+    (worksInPlace(plain[0]!) ? assumedTrips : 1);
+  const times = { plain: timesOf(plain, rates), guarded: timesOf(guarded, rates) };
+  const time = timeOf(times.plain);
+  return {
+    name: before.fn.name,
+    time,
+    predicted: (timeOf(times.guarded) + passes / rates.memory) / time,
+    reason: reasonFor(times.plain, times.guarded, passes > 0 ? bracketed.length : 0, bindings.length),
+    checked: bindings.length - bracketed.length,
+    bracketed: bracketed.length,
+  };
+}
+
+/** What kernels call when something is wrong, by the names that transforms give. */
+const isCold = ({ name }: FunctionDeclaration) => /^belay_(tell|note|record|repaired|suspect)/.test(name);
+
+function worksInPlace({ accesses }: SubgroupRun): boolean {
+  const storage = accesses.filter(({ variable }) => addressSpaceOf(variable) === "storage");
+  return storage.some(
+    ({ variable, kind }) =>
+      kind === "load" && storage.some((other) => other.variable === variable && other.kind === "store"),
+  );
+}
+
+/** All that is bracketed is verified before, also what is only stored, and what is stored is encoded after. */
+function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }: ProtectedBinding): number {
+  const variables = new Set(run.accesses.map(({ variable }) => variable));
+  const bytes = [...variables].reduce((sum, variable) => {
+    const point = bindingPointOf(program, variable);
+    const isIt = point?.group === of.group && point.binding === of.binding;
+    return isIt ? sum + streamedBytes(run, variable) : sum;
+  }, 0);
+  return bytes * (1 + 4 / schemes[scheme].granuleBytes) * (stores ? 2 : 1);
+}
+
+const named: Readonly<Record<keyof Times, string>> = {
+  memory: "memory",
+  cache: "the last-level cache",
+  lines: "the first cache",
+  integers: "arithmetic",
+  instructions: "instructions",
+  latency: "latency",
+};
+
+function reasonFor(plain: Times, guarded: Times, passes: number, buffers: number): string {
+  const parts = Object.keys(named) as (keyof Times)[];
+  const limit = parts.reduce((most, each) => (guarded[each] > guarded[most] ? each : most));
+  const more = (part: keyof Times) =>
+    `${Math.round(plain[part] === 0 ? 0 : 100 * (guarded[part] / plain[part] - 1))} % more`;
+  const told = [
+    `bound by ${named[limit]}`,
+    `${more("memory")} traffic and ${more("instructions")} instructions`,
+  ];
+  if (passes > 0) told.push(`passes over ${passes} of ${buffers} buffers before or after`);
+  return told.join("; ");
 }

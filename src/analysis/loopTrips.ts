@@ -1,0 +1,21 @@
+import type { Expression, ForStatement } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+
+/** Trips of a loop whose bounds are not constant. */
+export const assumedTrips = 16;
+
+/** `for (var i = a; i < b; i += c)` with constants tells; anything else is assumed. */
+export function tripsOf(program: Program, { initializer, condition, update }: ForStatement): number {
+  const constant = (expression: Expression | null) => {
+    const known = expression && program.constantOf(expression);
+    return known && "value" in known ? Number(known.value) : undefined;
+  };
+  if (initializer?.kind !== "var" || condition?.kind !== "binary" || !update) return assumedTrips;
+  const from = constant(initializer.initializer);
+  const to = constant(condition.right);
+  const step = update.kind === "assign" ? constant(update.value) : 1;
+  const isLinear =
+    update.kind === "increment" || (update.kind === "assign" && /^[+-]=$/.test(update.operator));
+  if (from === undefined || to === undefined || !step || !isLinear) return assumedTrips;
+  return Math.max(1, Math.ceil(Math.abs(to - from) / Math.abs(step)));
+}
