@@ -7,7 +7,7 @@
  *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096);
  *     misspeculate("+1");
  *
- * Source: Feng, Gupta, Bhuyan 2013, section 3.
+ * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on the programming model.
  */
 import type { Expression } from "oxc-parser";
 import type { Span } from "../../diagnostics/diagnostic.ts";
