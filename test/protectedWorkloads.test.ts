@@ -177,7 +177,7 @@ const struck: Record<string, Struck> = {
   blackScholes: {
     program: blackScholes.create({ options: 20 }),
     kernel: "price",
-    value: "spot * n1",
+    value: "received - paid",
     store: everywhere("calls[index] = "),
     signature: everywhere("fn price("),
   },

@@ -135,7 +135,11 @@ describe("tells a broken kernel from a sound one", () => {
       "vec4f(line.left.w, here.xyz)",
       "here",
     ],
-    dct: [() => dct.create({ blocksAcross: 3 }), "LOW_BY_HIGH * line.high", "LOW_BY_LOW * line.high"],
+    dct: [
+      () => dct.create({ blocksAcross: 3 }),
+      "ODD * (line.low - mirrored)",
+      "EVEN * (line.low - mirrored)",
+    ],
     dwtHaar: [() => dwtHaar.create({ length: 2048 }), "level <= extent.levels", "level < extent.levels"],
     fastWalshTransform: [() => fastWalshTransform.create({ length: 64 }), "low - high", "high - low"],
     floydWarshall: [() => floydWarshall.create({ nodes: 33 }), "through < at(own)", "through + 9u < at(own)"],
