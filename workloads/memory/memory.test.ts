@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type OpenedGpu, openGpu } from "../../src/runtime/adapter.ts";
-import { requestFullDevice } from "../../src/runtime/adapterDevice.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeKernel } from "../../test/changeKernel.ts";
+import { testDevices } from "../../test/testDevices.ts";
 import * as nBody from "../nBody.ts";
 import type { Program } from "../program.ts";
 import * as copy from "./copy.ts";
@@ -12,19 +11,12 @@ import * as records from "./records.ts";
 import * as sparseProduct from "./sparseProduct.ts";
 import * as stencil from "./stencil.ts";
 
-let opened: OpenedGpu;
+const { newDevice } = testDevices({ full: true });
 let device: GPUDevice;
-const problems: string[] = [];
 beforeAll(async () => {
-  opened = await openGpu();
-  device = await requestFullDevice(opened.adapter);
-  device.addEventListener("uncapturederror", ({ error }) => problems.push(error.message));
+  device = await newDevice();
 });
-afterEach(() => expect(problems.splice(0)).toEqual([]));
-afterAll(() => {
-  device.destroy();
-  opened.close();
-});
+afterAll(() => device.destroy());
 
 /** Only the largest of the programs that differ by their sizes alone. */
 const distinct = memoryCatalog.filter(({ name }) => !/^nBody\d{4}$/.test(name));
