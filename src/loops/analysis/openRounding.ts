@@ -1,5 +1,6 @@
-import type { Expression, Loop } from "../ir.ts";
+import type { Expression } from "../ir.ts";
 import { everyExpression } from "../kernels/walk.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 
 /** Functions whose results are exact. */
 const exactFunctions = new Set(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
@@ -10,12 +11,12 @@ const exactFunctions = new Set(["abs", "ceil", "floor", "trunc", "sign", "min", 
  *
  * Source: WGSL, 15.7.4 "Floating point accuracy" and 15.7.5 "Reassociation and fusion".
  */
-export function hasOpenRounding(loop: Loop): boolean {
+export const hasOpenRounding = oncePerLoop((loop) => {
   const isOpenReduction = loop.reductions.some(
     ({ type, operator }) => type === "f32" && operator !== "min" && operator !== "max",
   );
   return isOpenReduction || [...everyExpression(loop)].some(isOpen);
-}
+});
 
 function isOpen(expression: Expression): boolean {
   if (expression.type !== "f32") return false;

@@ -1,4 +1,5 @@
 import type { Expression, Loop, Statement } from "../ir.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 
 /** The expressions that an expression is made of. */
 export function operandsOf(expression: Expression): readonly Expression[] {
@@ -98,21 +99,19 @@ export function endsSoon(statement: Statement): boolean {
 }
 
 /** Whether an iteration may be one for the CPU, or end the loop. */
-export function mayReport(loop: Loop): boolean {
+export const mayReport = oncePerLoop((loop) => {
   const statements = [...everyStatement(loop.body)];
   return (
     statements.some(
       (statement) => statement.kind === "endLoop" || (statement.kind === "loop" && !endsSoon(statement)),
     ) || [...everyExpression(loop)].some((expression) => expression.kind === "load" && !expression.inside)
   );
-}
+});
 
 /** Whether an iteration may take time worth mentioning. */
-export function takesLong({ body }: Loop): boolean {
-  return turnsOf(body) > 64;
-}
+export const takesLong = oncePerLoop(({ body }) => turnsOf(body) > 64);
 
 /** Whether an iteration has loops of its own, so that nothing says how long it takes. */
-export function hasInnerLoops({ body }: Loop): boolean {
-  return [...everyStatement(body)].some(({ kind }) => kind === "loop");
-}
+export const hasInnerLoops = oncePerLoop(({ body }) =>
+  [...everyStatement(body)].some(({ kind }) => kind === "loop"),
+);
