@@ -154,6 +154,8 @@ export interface ProtectOptions {
   readonly channel?: Channel | "auto";
   /** Features of the device the code is for. Default: none. */
   readonly features?: Iterable<string>;
+  /** Lanes that a subgroup of the device has at least, where it has subgroups. Default 32. */
+  readonly subgroupSize?: number;
   /** Limits of the device. Default: the limits every WebGPU device has. */
   readonly limits?: Partial<KernelLimits>;
   /** Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that are checked against `limits`. */

@@ -70,8 +70,8 @@ export interface MemoryPlanOptions {
   readonly limits: KernelLimits;
   /** Storage buffers that protection adds without the arena. */
   readonly others: number;
-  /** Whether lanes may exchange what they store: the device lets them, and no replica is among their neighbours. */
-  readonly lanes: boolean;
+  /** How many lanes may exchange what they access: those of a subgroup, but none where a replica is among their neighbours. */
+  readonly lanes: number;
 }
 
 /** The plan for a kernel in access normal form. */
@@ -92,7 +92,7 @@ export function memoryPlan(
   );
   // Check words that lanes make are atomic, and GPUs load atomics slowly: a copy takes 1.4 times as long, a stencil 10 times.
   const lanesPay =
-    lanes && executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
+    lanes > 0 && executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
   const patternsOf = patternsIn(program, kernel);
   const variables = used.flatMap((variable): CodedVariable[] => {
     const of = bindingPointOf(program, variable);
@@ -105,7 +105,7 @@ export function memoryPlan(
     const line = scheme.granuleBytes > 16 && linePlan(program, kernel, variable, own, scheme, patternsOf);
     const why = hasRoom
       ? (obstacle(program, variable, own) ??
-        (line ? lineObstacle(line, lanes) : partObstacle(program, own, scheme)))
+        (line ? lineObstacle(line, scheme, lanes) : partObstacle(program, own, scheme)))
       : "the device has no storage buffer left for check words";
     if (!why && line && "pieceBytes" in line)
       return [{ ...point, ...uses, variable, mode: "checked", pieceBytes: line.pieceBytes }];
@@ -149,8 +149,11 @@ function partObstacle(
     : `its stores fill parts of the ${granuleBytes} bytes that a check word of ${name} is for`;
 }
 
-const lineObstacle = (line: LinePlan, lanes: boolean) =>
-  "why" in line ? line.why : lanes ? undefined : "invocations cannot exchange what they load";
+function lineObstacle(line: LinePlan, { granuleBytes }: MemoryScheme, lanes: number): string | undefined {
+  if ("why" in line) return line.why;
+  const pieces = granuleBytes / line.pieceBytes;
+  return pieces <= lanes ? undefined : `no ${pieces} invocations can exchange what they access`;
+}
 
 /** Whether lanes exchange what they load or store. */
 export const exchangesLanes = ({ variables }: MemoryPlan): boolean =>

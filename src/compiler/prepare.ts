@@ -39,7 +39,15 @@ export interface Prepared {
 
 type PreparationSettings = Pick<
   Settings,
-  "redundancy" | "pairing" | "check" | "channel" | "limits" | "injectFaults" | "subgroups" | "memory"
+  | "redundancy"
+  | "pairing"
+  | "check"
+  | "channel"
+  | "limits"
+  | "injectFaults"
+  | "subgroups"
+  | "subgroupSize"
+  | "memory"
 >;
 
 /**
@@ -82,7 +90,7 @@ export function prepare(
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
   }
-  const lanes = settings.subgroups && !settings.redundancy.startsWith("intra");
+  const lanes = settings.redundancy.startsWith("intra") ? 0 : settings.subgroupSize;
   const memory = new Map(
     kernels.map((kernel) => {
       const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);

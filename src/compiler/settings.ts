@@ -24,6 +24,9 @@ const defaultLimits: KernelLimits = {
   maxBindGroups: 4,
 };
 
+/** Lanes of a subgroup on most GPUs. */
+const usualSubgroup = 32;
+
 export interface Settings {
   readonly redundancy: Redundancy;
   readonly check: Check | "none";
@@ -32,8 +35,9 @@ export interface Settings {
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
-  /** Whether the device knows subgroups. */
+  /** Whether the device knows subgroups, and how many lanes they have at least. */
   readonly subgroups: boolean;
+  readonly subgroupSize: number;
   readonly memory: MemorySettings;
 }
 
@@ -62,6 +66,7 @@ export function settingsOf(source: Program, options: ProtectOptions & { redundan
     report,
     injectFaults: options.injectFaults ?? false,
     subgroups,
+    subgroupSize: subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),
       coded: codedPoints(source, schemes),

@@ -213,11 +213,14 @@ export class Kernels {
     let protection = this.#protections.get(key);
     if (!protection) {
       const { injectFaults } = this.#policy;
+      // Not all browsers tell.
+      const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
       const options: ProtectOptions = {
         ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, strict, constants },
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
         features: this.#device.features,
+        ...(adapter?.subgroupMinSize && { subgroupSize: adapter.subgroupMinSize }),
         limits: this.#limits,
       };
       protection = { result: protectOrLeave(this.#protect, source, options) };

@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { protect } from "../../compiler/protect.ts";
 
 /** Why the kernel leaves buffers with lines of 128 bytes to its host, or that it does not. */
-function whys(body: string, { type = "vec4u", features = ["subgroups"], size = "64" } = {}): string[] {
+function whys(
+  body: string,
+  { type = "vec4u", features = ["subgroups"], size = "64", subgroupSize = 8 } = {},
+): string[] {
   const code = `
     @group(0) @binding(0) var<storage, read> a: array<${type}>;
     @group(0) @binding(1) var<storage, read_write> b: array<${type}>;
@@ -11,7 +14,7 @@ function whys(body: string, { type = "vec4u", features = ["subgroups"], size = "
       @builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_id) local: vec3u,
       @builtin(local_invocation_index) index: u32, @builtin(workgroup_id) group: vec3u,
     ) { let i = id.x; ${body} }`;
-  const result = protect(code, { redundancy: "none", memory: "detect1024", features });
+  const result = protect(code, { redundancy: "none", memory: "detect1024", features, subgroupSize });
   return result.diagnostics.map(({ message }) => message);
 }
 
@@ -26,7 +29,8 @@ describe("lanes check lines together", () => {
   ])("that they access %s", (_, body) => expect(whys(body)).toEqual([]));
 
   it("of any words", () => {
-    for (const type of ["u32", "vec2f", "vec4i"]) expect(whys("b[i] = a[i];", { type })).toEqual([]);
+    for (const type of ["u32", "vec2f", "vec4i"])
+      expect(whys("b[i] = a[i];", { type, subgroupSize: 32 })).toEqual([]);
   });
 });
 
@@ -46,8 +50,11 @@ describe("the host has what lanes", () => {
     expect(found[0]).toContain(why);
   });
 
-  it("cannot exchange", () => {
-    expect(whys("b[i] = a[i];", { features: [] }).every((why) => why.includes("cannot exchange"))).toBe(true);
+  it.each([
+    ["cannot exchange", { features: [] }],
+    ["are too few for", { subgroupSize: 4 }],
+  ])("%s", (_, options) => {
+    expect(whys("b[i] = a[i];", options).map((why) => why.includes("can exchange"))).toEqual([true, true]);
   });
 
   it("share with lanes of other rows", () => {
