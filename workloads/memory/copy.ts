@@ -4,7 +4,7 @@ import { randomWords } from "../random.ts";
 
 const WORKGROUP = 256;
 
-const types = { 4: "u32", 8: "vec2u", 16: "vec4u" } as const;
+const types = { 4: "u32", 8: "vec2u", 12: "array<u32, 3>", 16: "vec4u", 64: "array<vec4u, 4>" } as const;
 
 /** Nothing but memory: each invocation copies one element. */
 const kernelFor = (type: string) => /* wgsl */ `

@@ -7,6 +7,8 @@ import * as dwtHaar from "../dwtHaar.ts";
 import * as fastWalshTransform from "../fastWalshTransform.ts";
 import * as floydWarshall from "../floydWarshall.ts";
 import { catalog } from "../index.ts";
+import * as plainMatrixProduct from "../matrixProduct.ts";
+import * as nBody from "../nBody.ts";
 import * as prefixSum from "../prefixSum.ts";
 import type { Program } from "../program.ts";
 import * as quasiRandomSequence from "../quasiRandomSequence.ts";
@@ -59,6 +61,21 @@ export const heldOut: readonly MemoryEntry[] = [
     small: () => matrixProduct.create({ rows: 128, columns: 128, inner: 16 }),
     full: () => matrixProduct.create({ rows: 2048 }),
   },
+  {
+    name: "matrixProduct-scalars",
+    small: () => plainMatrixProduct.create({ rows: 40 }),
+    full: () => plainMatrixProduct.create({ rows: 1024 }),
+  },
+  {
+    name: "nBody-whole",
+    small: () => nBody.create({ bodies: 100, steps: 1 }),
+    full: () => nBody.create({ bodies: 32_768, steps: 1 }),
+  },
+  ...([64, 12] as const).map((bytesPerElement) => ({
+    name: `copy${bytesPerElement}`,
+    small: () => copy.create({ elements: 101, bytesPerElement }),
+    full: () => copy.create({ elements: 2 ** 21, bytesPerElement }),
+  })),
   ...([16, 8, 4] as const).map((bytesPerElement) => ({
     name: `copy${bytesPerElement}-cached`,
     small: () => copy.create({ elements: 100, bytesPerElement }),
