@@ -3,16 +3,18 @@
  * for the sums.
  *
  * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014: a workgroup decomposes its part of the signal
- * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: four pairs for
- * each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
+ * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: ten levels, and
+ * eight pairs for each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomFloats } from "./random.ts";
 
 const WORKGROUP = 128;
+/** The vectors of samples that an invocation loads, all of them under way before the first is waited for. */
+const VECTORS = [0, 1, 2, 3];
 /** How many samples a workgroup decomposes, by how many levels: two averages are left. */
-const BLOCK = 8 * WORKGROUP;
+const BLOCK = 4 * VECTORS.length * WORKGROUP;
 const BLOCK_LEVELS = Math.log2(BLOCK) - 1;
 
 /** The details of a level stand at `pairs` and up, where `pairs` is their number; the last average is at zero. */
@@ -36,8 +38,12 @@ const BLOCK = ${BLOCK}u;
 @group(0) @binding(2) var<storage, read_write> coefficients: array<vec2f>;
 @group(0) @binding(3) var<storage, read_write> averages: array<vec2f>;
 
-/** The averages of a level, as the pairs of the next one. */
-var<workgroup> kept: array<array<vec2f, BLOCK / 4u>, 2>;
+/** The averages of a level, as the pairs of the next one: those of levels with odd numbers first. */
+var<workgroup> kept: array<vec2f, BLOCK / 4u + BLOCK / 8u>;
+
+fn startOf(level: u32) -> u32 {
+  return select(BLOCK / 4u, 0u, level % 2u == 1u);
+}
 
 fn load(index: u32) -> vec4f {
   if (4u * index < extent.samples) { return signal[index]; }
@@ -67,26 +73,23 @@ fn decompose(
 ) {
   let group = id.y * groups.x + id.x;
 
-  // Both are under way before either is waited for.
   let first = group * (BLOCK / 4u) + local;
-  let left = load(first);
-  let right = load(first + WORKGROUP);
-  let lefts = split(left.xy, left.zw);
-  let rights = split(right.xy, right.zw);
-  store(extent.samples / 2u, first, lefts);
-  store(extent.samples / 2u, first + WORKGROUP, rights);
-  kept[1][local] = lefts.averages;
-  kept[1][local + WORKGROUP] = rights.averages;
+  ${VECTORS.map((n) => `let samples${n} = load(first + ${n}u * WORKGROUP);`).join("\n  ")}
+  ${VECTORS.map(
+    (n) => `let both${n} = split(samples${n}.xy, samples${n}.zw);
+  store(extent.samples / 2u, first + ${n}u * WORKGROUP, both${n});
+  kept[local + ${n}u * WORKGROUP] = both${n}.averages;`,
+  ).join("\n  ")}
   workgroupBarrier();
 
   for (var level = 2u; level <= extent.levels; level++) {
     let width = BLOCK >> (level + 1u);
-    if (local < width) {
-      let above = (level + 1u) % 2u;
-      let both = split(kept[above][2u * local], kept[above][2u * local + 1u]);
-      let index = group * width + local;
+    let above = startOf(level - 1u);
+    for (var i = local; i < width; i += WORKGROUP) {
+      let both = split(kept[above + 2u * i], kept[above + 2u * i + 1u]);
+      let index = group * width + i;
       store(extent.samples >> level, index, both);
-      kept[level % 2u][local] = both.averages;
+      kept[startOf(level) + i] = both.averages;
       if (level == extent.levels && index < arrayLength(&averages)) { averages[index] = both.averages; }
     }
     workgroupBarrier();
