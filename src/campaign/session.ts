@@ -1,6 +1,4 @@
-import { performance } from "node:perf_hooks";
 import type { OpenedGpu } from "../runtime/adapter.ts";
-import { requestFullDevice } from "../runtime/adapterDevice.ts";
 import { BelayFaultError, describeFault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice, Report } from "../runtime/hardenedDevice.ts";
@@ -11,6 +9,8 @@ import type { CampaignConfiguration } from "./configurations.ts";
 import { CampaignError, messageOf } from "./failure.ts";
 import { type Fault, isResting } from "./faultModel.ts";
 import type { Observation } from "./outcome.ts";
+import { findDifference, type OutputDifference } from "./outputDifference.ts";
+import { newDevice, runPlain, timed } from "./plainRun.ts";
 import { hasSites, profileOf, type StruckKernel } from "./profile.ts";
 import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
 import type { ControlRecord, UnitRecord } from "./records.ts";
@@ -20,16 +20,6 @@ const outsideSphereCode = "BELAY210";
 
 /** What keeps results from being released. */
 const refusals = [BelayFaultError, BelayMemoryError, UnverifiedError];
-
-/** Where a struck run's outputs differ from those of a clean one. */
-export interface OutputDifference {
-  readonly output: string;
-  readonly index: number;
-  readonly expected: string;
-  readonly actual: string;
-  /** Elements that differ, of all outputs. */
-  readonly count: number;
-}
 
 /** What is shown of one injection. */
 export interface Explanation extends Observation {
@@ -208,58 +198,6 @@ async function count(
   }
 }
 
-const newDevice = async ({ gpu }: OpenedGpu) => requestFullDevice((await gpu.requestAdapter())!);
-
-/** Runs a program twice as it is. */
-async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu) {
-  const device = await newDevice(opened);
-  let gpuError: string | undefined;
-  device.addEventListener("uncapturederror", (event) => {
-    event.preventDefault();
-    gpuError ??= event.error.message;
-  });
-  try {
-    const ready = makeReady({ name, ...program }, device);
-    const [expected] = await timed(() => ready.run());
-    const [again, milliseconds] = await timed(() => ready.run());
-    await device.queue.onSubmittedWorkDone();
-    if (gpuError !== undefined) throw new Error(gpuError);
-    checkOutputs(expected);
-    const difference = findDifference(expected, again);
-    if (difference) {
-      const { output, index, expected: before, actual } = difference;
-      throw new CampaignError(
-        "BELAY601",
-        `${name} is not deterministic: ${output}[${index}] was ${before} in one run and ${actual} in the next`,
-        {
-          help: "outputs are compared bit for bit; leave out what depends on time or on the order of atomics",
-        },
-      );
-    }
-    return { expected, milliseconds };
-  } catch (error) {
-    if (error instanceof CampaignError) throw error;
-    throw new CampaignError("BELAY602", `${name} fails without a fault: ${gpuError ?? messageOf(error)}`, {
-      cause: error,
-    });
-  } finally {
-    device.destroy();
-  }
-}
-
-function checkOutputs(outputs: unknown): void {
-  const entries = typeof outputs === "object" && outputs !== null ? Object.values(outputs) : [];
-  if (entries.length === 0 || !entries.every((each) => ArrayBuffer.isView(each))) {
-    throw new Error("it resolves to no typed arrays");
-  }
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
-  const start = performance.now();
-  const result = await work();
-  return [result, performance.now() - start];
-}
-
 /** Kernels that stay unprotected would count for a configuration that they are not in. */
 function refuseUnprotected(
   { name }: CampaignProgram,
@@ -275,31 +213,4 @@ function refuseUnprotected(
     `${name}: kernel "${gap.kernel}" stays unprotected in configuration ${configuration}: ${reasons}`,
     { help: "leave the configuration out by --flavors" },
   );
-}
-
-/** The first element that differs, and how many do. */
-function findDifference(expected: Outputs, actual: Outputs): OutputDifference | undefined {
-  let first: Omit<OutputDifference, "count"> | undefined;
-  let count = 0;
-  for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-    const [before, after] = [expected[name], actual[name]];
-    if (before && after && bytesOf(before).equals(bytesOf(after))) continue;
-    const [a, b] = [elementsOf(before), elementsOf(after)];
-    for (let index = 0; index < Math.max(a.length, b.length); index++) {
-      if (Object.is(a[index], b[index])) continue;
-      count++;
-      first ??= { output: name, index, expected: String(a[index]), actual: String(b[index]) };
-    }
-    // Bits of a NaN differ where values do not.
-    if (!first) first = { output: name, index: 0, expected: "a NaN", actual: "another NaN" };
-    count ||= 1;
-  }
-  return first && { ...first, count };
-}
-
-const bytesOf = (view: ArrayBufferView) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-
-function elementsOf(view: ArrayBufferView | undefined): ArrayLike<number | bigint> {
-  if (!view) return [];
-  return view instanceof DataView ? bytesOf(view) : (view as Uint32Array);
 }
