@@ -115,7 +115,7 @@ export class Segment {
         encoded = 2;
         continue;
       }
-      const slow = state.state === states.running && pace?.isSlow(count - base) === true;
+      const slow = state.state === states.running && pace?.isSlow(count - this.#counted.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keepWindows(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#growLog()) {
@@ -210,7 +210,7 @@ export class Segment {
     this.#counted = {
       rounds: state.rounds,
       evaluated: state.evaluated + state.evaluated_high * 2 ** 32,
-      executed: state.base + (isInterrupted(state) ? state.window - state.slots : 0),
+      executed: state.base + state.fresh - state.listed,
     };
     const evaluated = this.#counted.evaluated - before.evaluated;
     const executed = this.#counted.executed - before.executed;
@@ -229,14 +229,12 @@ export class Segment {
 
   /** Gives the rest of a window up, of which some iterations are done and others wait. */
   async #interrupt(state: ControlState): Promise<Pick<SegmentResult, "done" | "waiting" | "ended">> {
-    if (!isInterrupted(state)) return { done: state.base, waiting: [], ended: false };
-    const afterEnd = state.end === none ? Infinity : state.end + 1;
-    const limit = Math.min(state.window, state.cut, afterEnd);
+    const done = state.base + state.fresh;
+    const ended = state.end !== none && state.fresh === state.end + 1;
+    if (state.listed === 0) return { done, waiting: [], ended };
     const { lists, contributions } = this.#buffers();
-    const start = 4 * state.list * this.#capacity;
-    const read = await readBuffers(this.#workspace, [
-      { buffer: lists!, offset: start, bytes: 4 * state.slots },
-    ]);
+    const offset = 4 * state.list * this.#capacity;
+    const read = await readBuffers(this.#workspace, [{ buffer: lists!, offset, bytes: 4 * state.listed }]);
     const waiting: Range[] = [];
     read((bytes) => {
       for (const slot of new Uint32Array(bytes.slice().buffer).sort()) {
@@ -248,7 +246,7 @@ export class Segment {
     });
     for (const { from, to } of waiting)
       clearContributions(this.#workspace, this.#execution, contributions!, from, to);
-    return { done: state.base + limit, waiting, ended: limit === afterEnd };
+    return { done, waiting, ended };
   }
 
   /** Makes room to log more of each iteration; false when windows would become too short. */
@@ -325,9 +323,4 @@ export class Segment {
     if (this.#proven) return Math.max(...this.#proven);
     return Math.max(1, Math.min(this.#capacity, this.#progress.longest, mostGrowth * this.#window));
   }
-}
-
-/** Whether some iterations of the window are done, and others wait. */
-function isInterrupted({ state, listed }: ControlState): boolean {
-  return state === states.running && listed === 1;
 }

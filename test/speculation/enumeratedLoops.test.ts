@@ -1,6 +1,8 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type * as Kernels from "../../src/loops/kernels/published/kernels.ts";
+import { runDefault } from "../../src/speculation/defaultEngine.ts";
+import type { Engine } from "../../src/speculation/execution.ts";
 import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
@@ -27,6 +29,7 @@ async function wrongLoops(
   name: keyof typeof enumerations,
   options: SpeculateOptions,
   run: typeof speculate = speculate,
+  iterationsPerRound: number | null = null,
 ): Promise<AbstractLoop[]> {
   const loops = chosen.get(name) ?? enumerations[name]();
   chosen.set(name, loops);
@@ -37,8 +40,9 @@ async function wrongLoops(
     throw new Error("an iteration was left to the CPU");
   };
   const device = await devices.newDevice();
+  const loop = { ...encodedLoop(3, name === "fixed"), schedule: { iterationsPerRound } };
   await run(
-    { loop: encodedLoop(3, name === "fixed"), sequential, arrays, ...variables, first: 0, step: 1, count },
+    { loop, sequential, arrays, ...variables, first: 0, step: 1, count },
     { device, fallback: "never", ...options },
   );
   return loops.filter((loop, n) =>
@@ -65,6 +69,14 @@ describe.each(["fixed", "dependent"] as const)("loops with %s addresses run as i
     ],
   ])("in %s", async (_, options) => {
     expect(await wrongLoops(name, options)).toEqual([]);
+  });
+});
+
+describe.each(["in place", "by reservation", "logged"] as const)("loops run as in sequence %s", (plan) => {
+  it.each([20])("in rounds of %s", async (iterations) => {
+    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+      runDefault(workspace, execution, { plan });
+    expect(await wrongLoops("fixed", { engine }, speculate, iterations)).toEqual([]);
   });
 });
 

@@ -60,8 +60,8 @@ export function inPlaceKernels(
 /** Three lists of iterations of the window: two of waiting ones, which take turns, and of those to execute. */
 const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
 
-const inList = `var slot_here = place;
-  if (control.listed == 1u) { slot_here = lists[control.list * params.capacity + place]; }`;
+const inList = `var slot_here = control.fresh + place - control.listed;
+  if (place < control.listed) { slot_here = lists[control.list * params.capacity + place]; }`;
 
 function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean): Kernel {
   const all = name === "markAll";

@@ -1,5 +1,5 @@
 import type { Loop } from "../ir.ts";
-import { conflictKinds, declareControl, none, states } from "./control.ts";
+import { conflictKinds, declareControl, none, slotBits, states } from "./control.ts";
 import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
 
@@ -47,23 +47,26 @@ export const shortestWindow = 1024;
 const shared = `
 const NONE = 0x${none.toString(16)}u;
 
-/** The iterations of the window that come to an end: before the one for the CPU, up to the one that ends the loop. */
-fn limit() -> u32 {
-  return min(min(control.window, control.cut), select(control.end + 1u, NONE, control.end == NONE));
+/** The iterations before the one for the CPU, up to the one that ends the loop. */
+fn before_end() -> u32 {
+  return min(control.cut, select(control.end + 1u, NONE, control.end == NONE));
 }
+
+/** The iterations of the window that come to an end. */
+fn limit() -> u32 { return min(control.window, before_end()); }
 
 /** Moves the window past its first iterations, which are done, and gives it a length. */
 fn advance(done: u32, length: u32) {
   let ended = control.end != NONE && done == control.end + 1u;
   control.base += done;
   control.listed = 0u;
+  control.fresh = 0u;
   if (ended) { control.state = ${states.ended}u; }
   else if (control.base == params.count) { control.state = ${states.finished}u; }
   else if (done == 0u) { control.state = ${states.escaped}u; }
   let wanted = select(params.window, length, params.window == 0u);
   control.window = min(min(wanted, params.longest), params.count - control.base);
   control.slots = control.window;
-  control.turns = 0u;
   control.cut = NONE;
   control.end = NONE;
   control.conflicts = 0u;
@@ -94,21 +97,24 @@ fn decide() {
   advance(control.executing, windows[min(control.rounds, ${mostWindows - 1}u)]);
 }`.trim(),
 
-  // Those that wait are looked at again in every round, so a window should be over after a few.
+  // Rounds take as many new iterations as others have made room for. Those that wait are looked at again each time, so most should not.
   scheduleReserved: `
 fn decide() {
   control.executing = control.held;
-  control.turns += control.slots;
-  if (control.waiting > 0u) {
-    control.listed = 1u;
+  var length = control.window;
+  if (control.held >= control.slots / 4u * 3u) { length = twice(length); }
+  else if (control.held < control.slots / 4u) { length = max(length / 2u, ${shortestWindow}u); }
+  length = min(select(params.window, length, params.window == 0u), params.longest);
+  let last = min(min(params.count - control.base, ${2 ** slotBits}u), before_end());
+  let seen = min(last, control.fresh + control.slots - control.listed);
+  if (control.waiting > 0u || seen < last) {
+    control.window = length;
+    control.listed = control.waiting;
     control.list = 1u - control.list;
-    control.slots = control.waiting;
+    control.fresh = seen;
+    control.slots = control.waiting + min(last - seen, length - min(length, control.waiting));
   } else {
-    let rounds = control.turns / control.window;
-    var length = control.window;
-    if (rounds < 2u) { length = twice(length); }
-    else if (rounds >= 8u) { length = max(length / rounds * 4u, ${shortestWindow}u); }
-    advance(limit(), length);
+    advance(last, length);
   }
   control.held = 0u;
   control.waiting = 0u;
