@@ -1,5 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import type { CallArrays } from "./callArrays.ts";
+import type { BytesToMove, CallArrays } from "./callArrays.ts";
 import { type Costs, costsOf } from "./costs.ts";
 import type { Moved } from "./downloads.ts";
 import { History, warm } from "./history.ts";
@@ -38,6 +38,9 @@ export class Choice {
   readonly #arrays: CallArrays;
   readonly #history: History;
   readonly #ask: typeof costsOf;
+  readonly #moves: BytesToMove;
+  /** Bytes of arrays to keep that the device has to be sent now. */
+  #toDevice: number;
   #costs = unasked;
   /** Milliseconds that the CPU has worked on this execution before the GPU. */
   #spent = 0;
@@ -52,12 +55,14 @@ export class Choice {
     this.#arrays = arrays;
     this.#history = History.of(loop);
     this.#ask = ask;
+    this.#moves = arrays.bytesToMove(workspace);
+    this.#toDevice = this.#moves.toDevice;
   }
 
   /** Executes iterations on the CPU for as long as it promises to be faster, which it may not do at all. */
   async tryCpu(run: RunOnCpu): Promise<Reached> {
     const history = this.#history;
-    const { toHost } = this.#arrays.bytesToMove(this.#workspace);
+    const { toHost } = this.#moves;
     let reached: Reached = { next: 0, ended: false };
     let [longest, last, rate] = [0, Infinity, null as number | null];
     const go = (goesOn: (left: number) => boolean, to = this.#count) => {
@@ -73,38 +78,46 @@ export class Choice {
     const isDone = () => reached.ended || reached.next === this.#count;
     const isNew = !history.isKnownOnGpu && history.worked <= warm;
     if (isNew && this.#arrays.areOnHost && toHost.uploaded === 0) go(() => history.worked < warm);
-    if (!isDone()) {
-      this.#costs = await this.#ask(this.#workspace);
-      const left = this.#count - reached.next;
-      const moving = Math.max(0, this.#moving(toHost) - history.regretOf("gpu"));
-      const onGpu = history.onGpu(left, this.#fixedTime());
-      const isCold = history.worked <= warm && history.onCpu(left) < clear * onGpu;
-      const isUnclear = !history.isKnownOnCpu || isCold;
-      const head = Math.floor(history.head * this.#count);
-      if (moving + history.onCpu(left) < onGpu || (isUnclear && this.#spent + moving < trial * onGpu)) {
-        await this.#arrays.toHost();
-        const fixed = this.#fixedTime() + toHost.uploaded * this.#costs.uploadedByte;
-        go((left) => {
-          const onGpu = history.onGpu(left, fixed);
-          return this.#spent + moving < trial * onGpu || history.onCpu(left) < onGpu;
-        });
-      } else if (moving < trial * Math.min(onGpu, history.onCpu(head))) {
-        await this.#arrays.toHost();
-        go(() => true, head);
-      }
+    // A device that was not asked yet would not have been faster.
+    if (isDone()) return this.#finish(reached, Infinity);
+
+    this.#costs = await this.#ask(this.#workspace);
+    const left = this.#count - reached.next;
+    const moving = Math.max(0, this.#moving(toHost) - history.regretOf("gpu"));
+    const fixed = this.#fixedTime();
+    const onGpu = history.onGpu(left, fixed + this.#sending);
+    const isCold = history.worked <= warm && history.onCpu(left) < clear * onGpu;
+    const isUnclear = !history.isKnownOnCpu || isCold;
+    const head = Math.floor(history.head * this.#count);
+    if (moving + history.onCpu(left) < onGpu || (isUnclear && this.#spent + moving < trial * onGpu)) {
+      await this.#toHost();
+      const all = fixed + this.#sending;
+      go((left) => {
+        const onGpu = history.onGpu(left, all);
+        return this.#spent + moving < trial * onGpu || history.onCpu(left) < onGpu;
+      });
+    } else if (moving < trial * Math.min(onGpu, history.onCpu(head))) {
+      await this.#toHost();
+      go(() => true, head);
     }
-    if (isDone()) {
-      // A device that was not asked yet would not have been faster.
-      const kept = history.onGpu(this.#count, this.#fixedTime() - this.#sending);
-      history.addRegret("cpu", this.#costs === unasked ? 0 : this.#spent - kept);
-    }
+    return isDone() ? this.#finish(reached, history.onGpu(this.#count, fixed)) : reached;
+  }
+
+  /** The CPU has executed everything, and the GPU would have taken so long if it had had the arrays that are to stay there. */
+  #finish(reached: Reached, onGpu: number): Reached {
+    this.#history.addRegret("cpu", this.#spent - onGpu);
     return reached;
+  }
+
+  async #toHost(): Promise<void> {
+    await this.#arrays.toHost();
+    this.#toDevice += this.#moves.toHost.uploaded;
   }
 
   /** What tells, while the GPU executes the loop from now on, whether it should have been the CPU. */
   pace(): Pace {
     const { writtenBytes } = this.#arrays;
-    this.#fixed = { sending: this.#sending, all: this.#fixedTime() };
+    this.#fixed = { sending: this.#sending, all: this.#fixedTime() + this.#sending };
     const written = { uploaded: writtenBytes, downloaded: writtenBytes };
     const cpu = this.#history.isKnownOnCpu ? this.#history.onCpu(1) : null;
     return new MeasuredPace(2 * this.#costs.launch + this.#moving(written), cpu);
@@ -131,20 +144,18 @@ export class Choice {
     history.addRegret("gpu", isFirst ? 0 : time - sending - history.onCpu(next));
   }
 
-  /** Milliseconds that the GPU takes besides executing iterations. */
+  /** Milliseconds that the GPU takes besides executing iterations and for arrays that are to stay there. */
   #fixedTime(): number {
     const { compiledOn, worked } = this.#history;
     const { launch, compile } = this.#costs;
-    const { lent } = this.#arrays.bytesToMove(this.#workspace);
     // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
     const compiling = compiledOn.has(this.#workspace) ? 0 : Math.max(0, kernels * compile - worked);
-    return compiling + launches * launch + this.#moving(lent) + this.#sending;
+    return compiling + launches * launch + this.#moving(this.#moves.lent);
   }
 
   /** Milliseconds for arrays that are to stay on the GPU, less what was lost already as they are not there. */
   get #sending(): number {
-    const { toDevice } = this.#arrays.bytesToMove(this.#workspace);
-    return Math.max(0, toDevice * this.#costs.uploadedByte - this.#history.regretOf("cpu"));
+    return Math.max(0, this.#toDevice * this.#costs.uploadedByte - this.#history.regretOf("cpu"));
   }
 
   #moving({ uploaded, downloaded }: Moved): number {

@@ -73,7 +73,7 @@ export class DeviceCall {
       const choice = new Choice(this.#workspace, loop, count, arrays);
       const begun = await choice.tryCpu((from, to) => this.#onHostToKeep(from, to));
       this.#choice = choice;
-      this.#pace = choice.pace();
+      if (begun.next < count && !begun.ended) this.#pace = choice.pace();
       return { ...begun, ...why, gpu: "the GPU promised to be faster" };
     }
     this.#pace = new CountedPace();
