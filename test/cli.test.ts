@@ -59,6 +59,14 @@ describe("belay protect", () => {
     expect((await belay(["protect", path, "--redundancy", "none", "--memory", "auto"])).status).toBe(0);
   });
 
+  it("refuses a value for an override that the module does not have", async () => {
+    const path = file("double.wgsl", `override size = 4u;\n${kernel}`);
+    expect((await belay(["protect", path, "--constant", "size=8"])).status).toBe(0);
+    const { status, stderr } = await belay(["protect", path, "--constant", "sise=8"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain('error[BELAY400]: the module has no override "sise"');
+  });
+
   it("reads standard input", async () => {
     const fromFile = await belay(["protect", file("double.wgsl", kernel)]);
     expect(await belay(["protect", "-"], kernel)).toEqual(fromFile);

@@ -10,9 +10,12 @@ import type {
   SchemeName,
 } from "../compiler/contract.ts";
 import { rankSchemes } from "../compiler/memoryChoice.ts";
+import { unknownConstants } from "../compiler/overrides.ts";
 import { protect } from "../compiler/protect.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
-import { exitStatus } from "./failure.ts";
+import { parse } from "../wgsl/parser.ts";
+import { resolve } from "../wgsl/resolve/index.ts";
+import { CommandFailure, exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
 import { channelOption, checkOption, memoryOption, pairingOption, redundancyOption } from "./options.ts";
@@ -61,6 +64,9 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
+      const [unknown] = unknownConstants(resolve(parse(source).module), flags.constant);
+      if (unknown !== undefined)
+        throw new CommandFailure("BELAY400", `the module has no override "${unknown}" for --constant`);
       const result = protect(source, toProtectOptions(source, flags));
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
 

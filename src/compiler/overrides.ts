@@ -1,4 +1,4 @@
-import type { Declaration, Expression } from "../wgsl/ast.ts";
+import type { Declaration, Expression, OverrideDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 
@@ -10,9 +10,7 @@ import { resolve } from "../wgsl/resolve/index.ts";
 export function withConstants(program: Program, constants: Readonly<Record<string, number>>): Program {
   const declarations = program.module.declarations.map((declaration): Declaration => {
     if (declaration.kind !== "override") return declaration;
-    const id = declaration.attributes.find((a) => a.name === "id")?.args[0];
-    const idValue = id && program.constantOf(id);
-    const key = idValue && "value" in idValue ? String(idValue.value) : declaration.name;
+    const key = keyOf(program, declaration);
     const value = Object.hasOwn(constants, key) ? constants[key] : undefined;
     const { span, name, nameSpan, type } = declaration;
     const initializer =
@@ -20,6 +18,21 @@ export function withConstants(program: Program, constants: Readonly<Record<strin
     return initializer ? { kind: "const", span, name, nameSpan, type, initializer } : declaration;
   });
   return resolve({ ...program.module, declarations });
+}
+
+/** The names in `constants` that no override of the program has. */
+export function unknownConstants(program: Program, constants: Readonly<Record<string, number>>): string[] {
+  const known = program.module.declarations.flatMap((each) =>
+    each.kind === "override" ? [keyOf(program, each)] : [],
+  );
+  return Object.keys(constants).filter((name) => !known.includes(name));
+}
+
+/** What a pipeline calls an override: its `@id`, or else its name. */
+function keyOf(program: Program, { name, attributes }: OverrideDeclaration): string {
+  const id = attributes.find((attribute) => attribute.name === "id")?.args[0];
+  const value = id && program.constantOf(id);
+  return value && "value" in value ? String(value.value) : name;
 }
 
 function literal(
