@@ -64,11 +64,11 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
-      const [unknown] = unknownConstants(resolve(parse(source).module), flags.constant);
-      if (unknown !== undefined)
-        throw new CommandFailure("BELAY400", `the module has no override "${unknown}" for --constant`);
       const result = protect(source, toProtectOptions(source, flags));
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
+      const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
+      if (unknown !== undefined)
+        throw new CommandFailure("BELAY400", `the module has no override "${unknown}" for --constant`);
 
       if (!flags.json) printDiagnostics(result, source, file, io);
       const { chosen } = result;
