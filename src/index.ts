@@ -58,6 +58,7 @@ export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
 export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
+export { type MemoryTuning, type TuneMemoryOptions, tuneMemory } from "./runtime/tuneMemory.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
 export type { GiveUp, Recovery } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { nameOf, type Structure, structures } from "../compiler/configurations.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { type TunedKernel, tune } from "../runtime/tune.ts";
+import { type MemoryTuning, tuneMemory } from "../runtime/tuneMemory.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -13,6 +14,7 @@ import { alignColumns } from "./table.ts";
 interface Flags {
   readonly cover: readonly Structure[];
   readonly runs: number;
+  readonly memory: boolean;
   readonly json: boolean;
 }
 
@@ -21,7 +23,7 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
   return new Command("tune")
     .summary("measure which protection costs a workload least")
     .description(
-      "Runs the workload that a module exports as its default in every configuration that covers the structures asked for, and prints the cheapest one for each kernel. With --json, `policies` is what a policy takes as its `kernels`.",
+      "Runs the workload that a module exports as its default in every configuration that covers the structures asked for, and prints the cheapest one for each kernel. With --json, `policies` is what a policy takes as its `kernels`. With --memory, it compares the codes for memory instead, by the time until the results are there.",
     )
     .argument("<module>", "TypeScript or JavaScript module")
     .addOption(
@@ -30,10 +32,19 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
         .default(["ALU", "VRF", "LDS"] satisfies Structure[], "ALU,VRF,LDS"),
     )
     .addOption(new Option("--runs <count>", "runs of each configuration").argParser(count).default(5))
+    .option("--memory", "which code for memory costs least", false)
     .option("--json", "print measurements and policies as JSON", false)
-    .action(async (path: string, { cover, runs, json }: Flags) => {
+    .action(async (path: string, { cover, runs, memory, json }: Flags) => {
       const workload = await loadWorkload(path);
       using opened = await openGpu();
+      if (memory) {
+        const tuning = await withProgress(io, ({ doing }) =>
+          tuneMemory(workload, { runs, newDevice: () => newDevice(opened), progress: doing }),
+        );
+        io.stdout.write(json ? `${JSON.stringify(tuning, null, 2)}\n` : `${renderMemory(tuning)}\n`);
+        finish(exitStatus.ok);
+        return;
+      }
       const tuning = await withProgress(io, (progress) =>
         tune(workload, {
           ...{ cover, runs },
@@ -55,6 +66,15 @@ function render(kernels: readonly TunedKernel[]): string {
       nameOf(configuration),
       `${(guarded / unprotected).toFixed(2)}x of ${unprotected.toFixed(3)} ms`,
       `best of ${tried.length}`,
+    ]),
+  );
+}
+
+function renderMemory({ tried, unprotected }: MemoryTuning): string {
+  return alignColumns(
+    tried.map(({ memory, milliseconds }) => [
+      memory,
+      `${(milliseconds / unprotected).toFixed(2)}x of ${unprotected.toFixed(1)} ms`,
     ]),
   );
 }

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { testDevices } from "../../test/testDevices.ts";
+import { tuneMemory } from "./tuneMemory.ts";
+import type { Workload } from "./workload.ts";
+
+const { newDevice } = testDevices();
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+it("takes the code under which a workload takes the shortest time, its first run aside", async () => {
+  const runs: string[] = [];
+  const workload: Workload = async (device) => {
+    const { memory } = await (
+      device as Awaited<ReturnType<typeof import("./harden.ts").harden>>
+    ).belay.report();
+    const scheme = memory?.scheme ?? "none";
+    runs.push(scheme);
+    const isFirst = runs.filter((each) => each === scheme).length === 1;
+    await pause(isFirst ? 200 : { none: 0, secded128: 60, secded64: 20 }[scheme as "none"]);
+    return {};
+  };
+  const tuning = await tuneMemory(workload, { newDevice, candidates: ["secded128", "secded64"], runs: 2 });
+  expect(runs).toEqual(["none", "secded128", "secded64"].flatMap((scheme) => [scheme, scheme, scheme]));
+  expect(tuning.memory).toBe("secded64");
+  expect(tuning.tried.map(({ memory }) => memory)).toEqual(["secded64", "secded128"]);
+  expect(tuning.protected).toBeGreaterThanOrEqual(19);
+  expect(tuning.unprotected).toBeLessThan(tuning.protected);
+});
+
+it("rejects without a code to try, and with what the workload rejects with", async () => {
+  const nothing: Workload = async () => ({});
+  await expect(tuneMemory(nothing, { newDevice, candidates: [], runs: 1 })).rejects.toThrow("no code");
+  const broken: Workload = async () => {
+    throw new RangeError("broken");
+  };
+  await expect(tuneMemory(broken, { newDevice })).rejects.toThrow("broken");
+});
