@@ -87,6 +87,27 @@ it.each([
   expect(statistics.onCpu).toBe(small ? n : 0);
 });
 
+it("asks not where arrays are that stay on the GPU, but how many bytes they have", async () => {
+  const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
+  const { Resident } = await import("../../src/speculation/resident.ts");
+  const loop = loopFrom(
+    "a: Float32Array, p: Int32Array",
+    "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
+    "speculate(a)",
+  );
+  const device = await devices.newDevice();
+  const arrays = { a: new Resident(new Float32Array(n)), p: order };
+  const reasons: string[] = [];
+  for (const fallback of ["measured", "never", "measured"] as const) {
+    const { statistics } = await expectSequential(loop, { arrays, count: n }, { device, fallback });
+    reasons.push(statistics.reason);
+    if (fallback === "never") arrays.a.deviceChanged();
+  }
+  expect(reasons).toEqual(["the loop is small", "the program asked for it", "the loop is small"]);
+  const { isSmall } = await import("../../src/speculation/isSmall.ts");
+  expect(isSmall(loop, n, { a: n, p: n }, 2 ** 24)).toBe(false);
+});
+
 it("takes a loop for large by its iterations, or by the elements that inner loops may go over", async () => {
   const { isSmall } = await import("../../src/speculation/isSmall.ts");
   const { loopFrom } = await import("./sourceLoops.ts");
