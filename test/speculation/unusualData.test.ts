@@ -176,6 +176,57 @@ describe("a device that is lost", () => {
   });
 });
 
+describe("a resident array", () => {
+  it("survives its device once it was read", async () => {
+    const device = await devices.newDevice();
+    const arrays = { a: resident(values()), p: order };
+    await expectSequential(loop, { arrays, count: n }, { device });
+    device.destroy();
+    await device.lost;
+    const { statistics } = await expectSequential(loop, { arrays, count: n }, { device });
+    expect(statistics.reason).toBe("the device is lost");
+    arrays.a.release();
+  });
+
+  it("may lose its memory between loops", async () => {
+    const device = await devices.newDevice();
+    const host = values();
+    const arrays = { a: resident(host), p: order };
+    const run = () => speculate({ loop, sequential, arrays, ...variables }, { device, fallback: "never" });
+    await run();
+    structuredClone(host, { transfer: [host.buffer] });
+    expect((await run()).next).toBe(n);
+    expect(await arrays.a.read()).toHaveLength(0);
+    arrays.a.release();
+  });
+
+  it("is as in order after a loop that throws", async () => {
+    const device = await devices.newDevice();
+    const [a, expected] = [resident(values()), values()];
+    const run = (failing: typeof sequential) =>
+      speculate({ loop, sequential: failing, arrays: { a, p: order }, ...variables }, { device });
+    const stopped: typeof sequential = (arrays, ...rest) => {
+      arrays.a![7] = -1;
+      throw new RangeError(String(rest.length));
+    };
+    await speculate(
+      { loop, sequential, arrays: { a, p: order }, ...variables },
+      { device, fallback: "never" },
+    );
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    await expect(run(stopped)).rejects.toThrow(RangeError);
+    expected[7] = -1;
+    expect(await a.read()).toEqual(expected);
+    await speculate(
+      { loop, sequential, arrays: { a, p: order }, ...variables },
+      { device, fallback: "never" },
+    );
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    expect(await a.read()).toEqual(expected);
+    a.release();
+  });
+});
+
 describe("a device without memory", () => {
   it("leaves the loop to the CPU", async () => {
     const device = await devices.newDevice();
