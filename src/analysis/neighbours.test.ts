@@ -6,7 +6,7 @@ import { functionsOf } from "./callGraph.ts";
 import { neighbourPatterns } from "./neighbours.ts";
 
 /** The pattern of what a kernel makes `x`, for eight neighbours: `"rank + 8k"`, `"4k"`, or `"any"`. */
-function pattern(body: string, { size = "16, 4", declarations = "" } = {}): string {
+function pattern(body: string, { size = "16, 4", declarations = "", isHopeful = false } = {}): string {
   const program = resolved(`${declarations}
     @group(0) @binding(0) var<uniform> shape: vec4u;
     @group(0) @binding(1) var<storage, read> list: array<u32>;
@@ -17,7 +17,7 @@ function pattern(body: string, { size = "16, 4", declarations = "" } = {}): stri
       @builtin(num_workgroups) groups: vec3u,
     ) { ${body} }`);
   const kernel = functionsOf(program).find(({ name }) => name === "main")!;
-  const patternOf = neighbourPatterns(program, kernel, 8);
+  const patternOf = neighbourPatterns(program, kernel, { count: 8, isHopeful });
   let value: Expression | undefined;
   walk(kernel.body, (node) => {
     if (node.kind === "let" && node.name === "x") value = node.initializer;
@@ -62,6 +62,14 @@ describe("values of neighbours", () => {
       "fn twice(n: u32) -> u32 { return 2u * n; } fn same(n: u32) -> u32 { return n + 8u; }";
     expect(pattern("let x = twice(id.y);", { declarations })).toBe("2k");
     expect(pattern("let y = same(group.x); let x = same(index);", { declarations })).toBe("any");
+  });
+
+  it("hope for whole rows", () => {
+    const isHopeful = true;
+    expect(pattern("let x = id.y * shape.x + id.x;", { isHopeful })).toBe("rank + 16k");
+    expect(pattern("let x = id.y * shape.x + id.x - shape.x;", { isHopeful })).toBe("rank + 16k");
+    expect(pattern("let x = id.y * shape.x + id.x - 1u;", { isHopeful })).toBe("rank + k");
+    expect(pattern("let x = id.y * arrayLength(&list) + id.y;", { isHopeful })).toBe("k");
   });
 
   it("need rows of whole groups of neighbours", () => {

@@ -17,17 +17,23 @@ import { addressSpaceOf, rootIdentifier } from "./places.ts";
 /** What is known of each component of a value: null where they may differ in any way. */
 type Value = readonly (Pattern | null)[];
 
+export interface NeighbourOptions {
+  /** How many invocations are neighbours: their index in the workgroup differs only modulo this power of two. */
+  readonly count: number;
+  /** Takes numbers that only the host knows, such as the width of an image, for multiples of whatever is needed. */
+  readonly isHopeful?: boolean;
+}
+
 /**
- * The patterns of integers in what a kernel reaches, for neighbours whose index in the workgroup differs only modulo `count`, a
- * power of two; undefined where there is none. That neighbours are in step, and within the bounds of what limits an index, is
+ * The patterns of integers in what a kernel reaches; undefined where there is none. That neighbours are in step, and within the bounds of what limits an index, is
  * taken for granted: whoever relies on it has to look when the kernel runs.
  */
 export function neighbourPatterns(
   program: Program,
   kernel: FunctionDeclaration,
-  count: number,
+  { count, isHopeful = false }: NeighbourOptions,
 ): (expression: Expression) => Pattern | undefined {
-  const analysis = new Analysis(program, kernel, count);
+  const analysis = new Analysis(program, kernel, count, isHopeful ? mostMultiple : 1);
   const functions = reachableFrom(program, [kernel]);
   do {
     analysis.isDone = true;
@@ -41,11 +47,14 @@ class Analysis {
   readonly #program: Program;
   readonly #count: number;
   readonly #width: number | undefined;
+  /** What numbers of the host are multiples of. */
+  readonly #host: number;
   readonly #values = new Map<Target, Value>();
   isDone = false;
 
-  constructor(program: Program, kernel: FunctionDeclaration, count: number) {
+  constructor(program: Program, kernel: FunctionDeclaration, count: number, host: number) {
     this.#program = program;
+    this.#host = host;
     this.#count = count;
     const [width] = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
     this.#width = width && this.#constant(width);
@@ -79,17 +88,18 @@ class Analysis {
     switch (expression.kind) {
       case "identifier": {
         const target = this.#program.targetOf(expression);
-        if (target?.kind === "globalVariable") return [isUnchanged(target) ? same(1) : null];
+        if (target?.kind === "globalVariable") return [isUnchanged(target) ? same(this.#host) : null];
         return target && this.#values.get(target);
       }
       case "memberAccess": {
         const base = this.valueOf(expression.base);
-        if (!/^[xyzw]+$/.test(expression.member)) return base && [base.every(isSame) ? same(1) : null];
+        if (!/^[xyzw]+$/.test(expression.member))
+          return base && [base.every(isSame) ? same(this.#host) : null];
         return base && [...expression.member].map((letter) => base["xyzw".indexOf(letter)] ?? base[0]!);
       }
       case "index": {
         const [base, index] = [this.valueOf(expression.base), this.valueOf(expression.index)];
-        return base && index && [[...base, ...index].every(isSame) ? same(1) : null];
+        return base && index && [[...base, ...index].every(isSame) ? same(this.#host) : null];
       }
       case "binary": {
         const [left, right] = [this.valueOf(expression.left), this.valueOf(expression.right)];
@@ -118,7 +128,7 @@ class Analysis {
     const target = this.#program.targetOf(expression.callee);
     if (target?.kind === "function") return this.#values.get(target);
     const name = builtinFunction(this.#program, expression);
-    if (name === "arrayLength") return [same(1)];
+    if (name === "arrayLength") return [same(this.#host)];
     const args = expression.args.map((arg) => this.valueOf(arg));
     if (!args.every((arg) => arg !== undefined)) return undefined;
     const all = args.flat();

@@ -6,7 +6,6 @@ import {
   storageAccesses,
 } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
@@ -15,9 +14,8 @@ import { memoryBracketed } from "../diagnostics/protection.ts";
 import type { PieceBytes } from "../transforms/memory/checkedVariable.ts";
 import type { ArenaAccess } from "../transforms/memory/checkWords.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
-import { laneElement } from "../transforms/memory/laneStores.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
-import { patternsIn } from "../transforms/memory/sideBySide.ts";
+import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
@@ -32,8 +30,6 @@ import type { MemorySettings } from "./settings.ts";
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
-  /** Set when lanes make the check words of what they store together. */
-  readonly laneBytes?: 4 | 8;
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
   /** Why it is bracketed. */
@@ -45,6 +41,9 @@ export interface MemoryPlan {
   /** How the kernel accesses the check words; undefined when it checks nothing. */
   readonly arena: ArenaAccess | undefined;
 }
+
+/** Bytes that an invocation accesses at once. */
+const widestAccess = 16;
 
 /** A binding point and its code. */
 export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index">;
@@ -87,12 +86,6 @@ export function memoryPlan(
   const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
   const accesses = memoryAccesses(program, functions);
   const access = storageAccesses(program, functions);
-  const loads = [...accesses].flatMap(([variable, own]) =>
-    addressSpaceOf(variable) === "storage" ? own.filter(({ kind }) => kind === "load") : [],
-  );
-  // Check words that lanes make are atomic, and GPUs load atomics slowly: a copy takes 1.4 times as long, a stencil 10 times.
-  const lanesPay =
-    lanes > 0 && executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
   const patternsOf = patternsIn(program, kernel);
   const variables = used.flatMap((variable): CodedVariable[] => {
     const of = bindingPointOf(program, variable);
@@ -102,21 +95,14 @@ export function memoryPlan(
     const uses = { loads: declared !== "write", stores: declared !== "read" };
     const own = accesses.get(variable) ?? [];
     const scheme = schemes[point.scheme];
-    const line = scheme.granuleBytes > 16 && linePlan(program, kernel, variable, own, scheme, patternsOf);
-    const why = hasRoom
-      ? (obstacle(program, variable, own) ??
-        (line ? lineObstacle(line, scheme, lanes) : partObstacle(program, own, scheme)))
-      : "the device has no storage buffer left for check words";
-    if (!why && line && "pieceBytes" in line)
-      return [{ ...point, ...uses, variable, mode: "checked", pieceBytes: line.pieceBytes }];
-    if (!why) return [{ ...point, ...uses, variable, mode: "checked" }];
-    const laneBytes = hasRoom && lanesPay && scheme.granuleBytes <= 16 && laneElement(program, kernel, own);
-    if (laneBytes && !containsAtomic(program.declaredTypeOf(variable)))
-      return [{ ...point, ...uses, variable, mode: "checked", laneBytes }];
-    return [{ ...point, ...uses, variable, mode: "bracketed", why }];
+    const way = hasRoom
+      ? wayOf(program, kernel, variable, own, { scheme, lanes, patternsOf })
+      : { why: "the device has no storage buffer left for check words" };
+    const mode = "why" in way ? "bracketed" : "checked";
+    return [{ ...point, ...uses, variable, mode, ...way }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
-  const arena = checked.some(({ laneBytes, pieceBytes, stores }) => laneBytes || (pieceBytes && stores))
+  const arena = checked.some(({ pieceBytes, stores }) => pieceBytes && stores)
     ? "atomic"
     : checked.some(({ stores }) => stores)
       ? "read_write"
@@ -124,40 +110,38 @@ export function memoryPlan(
   return { variables, arena: checked.length > 0 ? arena : undefined };
 }
 
-/** Why a kernel can't check a buffer itself, whatever its granules are. */
-function obstacle(
+interface WayOptions {
+  readonly scheme: MemoryScheme;
+  readonly lanes: number;
+  readonly patternsOf: PatternsOf;
+}
+
+/** How a kernel checks a buffer itself, or why it can't: what could race with the invocations that share its granules. */
+function wayOf(
   program: Program,
+  kernel: FunctionDeclaration,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
-): string | undefined {
-  if (containsAtomic(program.declaredTypeOf(variable))) return "atomic operations change it";
-  if (accesses.some(({ kind, place }) => kind === "other" || !place)) return "a pointer to it is passed on";
+  { scheme, lanes, patternsOf }: WayOptions,
+): Partial<LinePlan> {
+  if (containsAtomic(program.declaredTypeOf(variable))) return { why: "atomic operations change it" };
+  if (accesses.some(({ kind, place }) => kind === "other" || !place))
+    return { why: "a pointer to it is passed on" };
   if (accesses.some(({ place }) => place && !isAccessible(place)))
-    return "values of its types are too large to be taken apart";
-  return undefined;
-}
-
-/** What could race with the invocations that share its granules. */
-function partObstacle(
-  program: Program,
-  accesses: readonly MemoryAccess[],
-  { name, granuleBytes }: MemoryScheme,
-): string | undefined {
-  const stores = accesses.filter(({ kind }) => kind === "store");
-  return stores.every(({ place }) => place && fillsGranules(program, place, granuleBytes))
-    ? undefined
-    : `its stores fill parts of the ${granuleBytes} bytes that a check word of ${name} is for`;
-}
-
-function lineObstacle(line: LinePlan, { granuleBytes }: MemoryScheme, lanes: number): string | undefined {
-  if ("why" in line) return line.why;
+    return { why: "values of its types are too large to be taken apart" };
+  const { granuleBytes } = scheme;
+  const stores = accesses.flatMap(({ kind, place }) => (kind === "store" && place ? [place] : []));
+  const isWhole = stores.every((place) => fillsGranules(program, place, granuleBytes));
+  if (isWhole && granuleBytes <= widestAccess) return {};
+  const line = linePlan(program, kernel, variable, accesses, scheme, patternsOf);
+  if ("why" in line) return line;
   const pieces = granuleBytes / line.pieceBytes;
-  return pieces <= lanes ? undefined : `no ${pieces} invocations can exchange what they access`;
+  return pieces <= lanes ? line : { why: `no ${pieces} invocations can exchange what they access` };
 }
 
 /** Whether lanes exchange what they load or store. */
 export const exchangesLanes = ({ variables }: MemoryPlan): boolean =>
-  variables.some(({ laneBytes, pieceBytes }) => laneBytes || pieceBytes);
+  variables.some(({ pieceBytes }) => pieceBytes);
 
 /** The plan as the host is told it. */
 export function memorySummary({ variables, arena }: MemoryPlan, settings: MemorySettings): MemorySummary {
@@ -167,7 +151,7 @@ export function memorySummary({ variables, arena }: MemoryPlan, settings: Memory
     storesChecks: arena !== "read",
     tableBytes: 4 * tableRow.stride * settings.coded.length,
   };
-  const bindings = variables.map(({ variable, why, laneBytes, pieceBytes, ...binding }) => binding);
+  const bindings = variables.map(({ variable, why, pieceBytes, ...binding }) => binding);
   return { ...(arena && { checks }), bindings };
 }
 

@@ -168,14 +168,13 @@ export function transform(
           entryPoint: name,
           functions: functions(new Set([name])),
           checked: new Map(
-            plan.variables.flatMap(({ mode, index, scheme, variable: { name }, laneBytes, pieceBytes }) =>
+            plan.variables.flatMap(({ mode, index, scheme, variable: { name }, pieceBytes }) =>
               mode === "checked"
                 ? [
                     [
                       name,
                       {
                         ...{ name, index, scheme: schemes[scheme] },
-                        ...(laneBytes && { laneBytes }),
                         ...(pieceBytes && { pieceBytes }),
                       },
                     ] as const,

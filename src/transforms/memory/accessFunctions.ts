@@ -3,8 +3,7 @@ import { addressSpaceOf } from "../../analysis/places.ts";
 import type { Expression } from "../../wgsl/ast.ts";
 import { sizeOf } from "../../wgsl/layout.ts";
 import type { Names } from "../names.ts";
-import { inUnits } from "./address.ts";
-import { asIs, type CheckedVariable, type GranuleWords, unitOf, wordsType } from "./checkedVariable.ts";
+import { asIs, type CheckedVariable, type GranuleWords, unitOf } from "./checkedVariable.ts";
 import type { LoadKind } from "./findings.ts";
 import type { Granules } from "./granules.ts";
 import type { AccessFunction, CheckedKernel, OpenPlace, OpenPlaces } from "./openPlaces.ts";
@@ -80,12 +79,6 @@ export class AccessFunctions {
 
   #storeStatements(place: OpenPlace, value: string): readonly string[] {
     const { checked } = place;
-    const { laneBytes } = checked;
-    if (laneBytes) {
-      const words = { name: this.words(checked), isUniform: false };
-      const data = `bitcast<${wordsType(laneBytes)}>(${value})`;
-      return [`${this.#granules.storeLane(checked, words)}(${inUnits(place.address, laneBytes)}, ${data});`];
-    }
     const code = this.#codeOf(place, "corrected");
     // Of a line, others may be about to store the rest: what stays is padding.
     const padding = (piece: string) => asIs(checked, { name: this.words(checked), isUniform: false }, piece);

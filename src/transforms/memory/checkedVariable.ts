@@ -10,8 +10,6 @@ export interface CheckedVariable {
   /** Its row in the table. */
   readonly index: number;
   readonly scheme: MemoryScheme;
-  /** Set when it is stored by elements of so many bytes, for which lanes make check words together. */
-  readonly laneBytes?: 4 | 8;
   /** Set when its granules are lines, of which lanes access pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
 }

@@ -39,15 +39,14 @@ export class Granules {
     return this.#library.make(this.#names.the(name), make);
   }
 
-  /** The variable of granules, or of what lanes access, that stands for a variable of `bytes`, if that is known. */
+  /** The variable of granules, or of pieces, that stands for a variable of `bytes`, if that is known. */
   words(variable: GlobalVariable, checked: CheckedVariable, bytes: number): string {
-    const { scheme, laneBytes } = checked;
-    const name = this.#names.the(`${laneBytes ? "elements" : "granules"}_${variable.name}`);
+    const name = this.#names.the(`granules_${variable.name}`);
     return this.#library.make(name, () => {
       const isUniform = spaceOf(variable) === "uniform";
       const type = isUniform
-        ? `array<vec4<u32>, ${vectorsIn(bytes, scheme.granuleBytes)}>`
-        : `array<${laneBytes ? "atomic<u32>" : wordsType(unitOf(checked))}>`;
+        ? `array<vec4<u32>, ${vectorsIn(bytes, checked.scheme.granuleBytes)}>`
+        : `array<${wordsType(unitOf(checked))}>`;
       const [made] = quote(variable.span).declarations`var<private> ${name}: ${type};`;
       const { attributes, qualifiers } = variable;
       return [{ ...(made as GlobalVariable), attributes, qualifiers }];
@@ -91,54 +90,6 @@ export class Granules {
         ${this.checkWords.store(arena, this.checkWords.numberOf(variable, "granule"), check)}
       }`;
     });
-  }
-
-  /**
-   * `fn(element: u32, data: W)`, which stores an element of a granule. Where lanes are there for all elements of their
-   * granules, in order, they add up what each contributes to the check word. Others change it by what they change, and tell
-   * of granules that do not fit their check words before. The words are exchanged, so that the changes of invocations that
-   * store the same value to one word come out right as well.
-   */
-  storeLane(variable: CheckedVariable, words: GranuleWords): string {
-    const { name, index, scheme, laneBytes = 4 } = variable;
-    const code = this.#code(scheme);
-    const lanes = scheme.granuleBytes / laneBytes;
-    const parts = laneBytes === 4 ? ["data"] : ["data.x", "data.y"];
-    const word = (i: number) => `${words.name}[element * ${parts.length}u + ${i}u]`;
-    const contribution = (of: string) =>
-      parts
-        .map(
-          (part, i) => `${code}contribution(place * ${parts.length}u + ${i}u, ${part.replace("data", of)})`,
-        )
-        .join(" ^ ");
-    const all = Array.from(
-      { length: scheme.granuleBytes / 4 },
-      (_, i) => `atomicLoad(&${words.name}[granule * ${scheme.granuleBytes / 4}u + ${i}u])`,
-    );
-    const exchanged = parts.map((part, i) => `atomicExchange(&${word(i)}, ${part})`);
-    const number = this.checkWords.numberOf(variable, "granule");
-    const steps = lanes === 4 ? [1, 2] : [1];
-    return this.#library.make(
-      this.#names.the(`store_lane_${name}`),
-      (store) => quote().declarations`fn ${store}(element: u32, data: ${wordsType(laneBytes)}) {
-        let granule = element / ${lanes}u;
-        let place = element % ${lanes}u;
-        let lanes = subgroupBallot(true);
-        let all_there = all((lanes & vec4<u32>(${lanes === 4 ? "0x11111111u" : "0x55555555u"})) * ${2 ** lanes - 1}u == lanes);
-        let in_order = ${steps.map((step) => `(subgroupShuffleXor(element, ${step}u) == (element ^ ${step}u))`).join(" & ")};
-        if (subgroupAll(all_there && in_order)) {
-          var check = ${contribution("data")};
-          ${steps.map((step) => `check ^= subgroupShuffleXor(check, ${step}u);`).join(" ")}
-          ${parts.map((part, i) => `atomicStore(&${word(i)}, ${part});`).join(" ")}
-          if (place == 0u) { ${this.checkWords.store("atomic", number, "check")} }
-        } else {
-          let syndrome = ${code}syndrome(${wordsType(scheme.granuleBytes)}(${all.join(", ")}), ${this.checkWords.load("atomic", number)});
-          if (syndrome != 0u) { ${this.findings.suspect()}(${index}u, granule, syndrome); }
-          let change = data ^ ${wordsType(laneBytes)}(${exchanged.join(", ")});
-          ${this.checkWords.change(number, contribution("change"))}
-        }
-      }`,
-    );
   }
 
   /** The prefix of a code's functions. */

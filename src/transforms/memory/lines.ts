@@ -157,7 +157,7 @@ export class Lines {
         (name) => quote().declarations`fn ${name}(line: u32, rank: u32, syndrome: u32) -> ${type} {
           let result = ${code}correct(${whole}, syndrome);
           ${findings.note()}(result.status, ${found});
-          return ${pieceOf("result.data", bytes)};
+          return ${pieceOf("result.data", variable.scheme.granuleBytes, bytes)};
         }`,
       );
     return this.#library.make(
@@ -196,13 +196,14 @@ export class Lines {
   #whole(variable: CheckedVariable, words: GranuleWords): string {
     const { pieces, bytes } = this.#lineOf(variable);
     const { granuleBytes, granuleType } = variable.scheme;
-    const vectors = Array.from({ length: granuleBytes / 16 }, (_, at) => {
-      const parts = Array.from({ length: 16 / bytes }, (_, i) =>
-        asIs(variable, words, `(line * ${pieces}u + ${(at * 16) / bytes + i}u)`),
+    const vector = Math.min(16, granuleBytes);
+    const vectors = Array.from({ length: granuleBytes / vector }, (_, at) => {
+      const parts = Array.from({ length: vector / bytes }, (_, i) =>
+        asIs(variable, words, `(line * ${pieces}u + ${(at * vector) / bytes + i}u)`),
       );
-      return parts.length === 1 ? parts[0]! : `vec4<u32>(${parts.join(", ")})`;
+      return parts.length === 1 ? parts[0]! : `${wordsType(vector)}(${parts.join(", ")})`;
     });
-    return `${granuleType}(${vectors.join(", ")})`;
+    return vectors.length === 1 ? vectors[0]! : `${granuleType}(${vectors.join(", ")})`;
   }
 
   #lineOf({ scheme, pieceBytes: bytes }: CheckedVariable) {
@@ -214,8 +215,8 @@ export class Lines {
 const parameters = (count: number) => `parts: array<u32, ${count}>, numbers: array<u32, ${count}>`;
 
 /** The piece at the place `rank` of a whole line. */
-function pieceOf(line: string, bytes: PieceBytes): string {
-  const word = (i: string) => `${line}[${i} / 4u][${i} % 4u]`;
+function pieceOf(line: string, granuleBytes: number, bytes: PieceBytes): string {
+  const word = (i: string) => (granuleBytes > 16 ? `${line}[${i} / 4u][${i} % 4u]` : `${line}[${i}]`);
   if (bytes === 16) return `${line}[rank]`;
   return bytes === 4 ? word("rank") : `vec2<u32>(${word("(2u * rank)")}, ${word("(2u * rank + 1u)")})`;
 }

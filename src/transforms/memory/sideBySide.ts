@@ -7,14 +7,18 @@ import type { Program } from "../../wgsl/program.ts";
 import type { PieceBytes } from "./checkedVariable.ts";
 
 /** The patterns of indices for so many neighbours (`neighbourPatterns`). */
-export type PatternsOf = (count: number) => (index: Expression) => Pattern | undefined;
+export type PatternsOf = (count: number, isHopeful: boolean) => (index: Expression) => Pattern | undefined;
+
+/** Lines that take a lane that is alone little more than its own piece. */
+const shortLine = 16;
 
 /** The patterns of a kernel's indices, found when they are asked for. */
 export function patternsIn(program: Program, kernel: FunctionDeclaration): PatternsOf {
-  const known = new Map<number, ReturnType<PatternsOf>>();
-  return (count) => {
-    const patterns = known.get(count) ?? neighbourPatterns(program, kernel, count);
-    known.set(count, patterns);
+  const known = new Map<string, ReturnType<PatternsOf>>();
+  return (count, isHopeful) => {
+    const key = `${count} ${isHopeful}`;
+    const patterns = known.get(key) ?? neighbourPatterns(program, kernel, { count, isHopeful });
+    known.set(key, patterns);
     return patterns;
   };
 }
@@ -29,7 +33,7 @@ export function sideBySide(place: Place, lineBytes: number, patternsOf: Patterns
     if (ranked.kind !== "index" || !isPiece(ranked.stride) || ranked.stride >= lineBytes) continue;
     const bytes = ranked.stride;
     const isInPiece = (at % bytes) + sizeOf(place.type) <= bytes && (at - (at % bytes)) % lineBytes === 0;
-    const patternOf = patternsOf(lineBytes / bytes);
+    const patternOf = patternsOf(lineBytes / bytes, lineBytes <= shortLine);
     const isInLine = place.steps.every((step) => {
       if (step.kind === "member") return true;
       const pattern = patternOf(step.index);
