@@ -53,7 +53,8 @@ function plansOf({ loop }: TranslatedLoop): Plan[] {
   const addresses = addressLoop(loop);
   const names: PlanName[] = [firstPlan(loop, Infinity)];
   if (addresses?.isExact) names.push("in place");
-  if (addresses) names.push("by reservation");
+  if (addresses && !addresses.isPredicted) names.push("by reservation");
+  if (addresses?.followsFromNumbers) names.push("proven");
   return [...new Set(names)].map((name) => planOf(name, loop, logSize(loop, assumed)));
 }
 

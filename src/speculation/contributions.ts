@@ -1,6 +1,7 @@
 import type { Loop } from "../loops/ir.ts";
 import { identityOf } from "../loops/kernels/body.ts";
 import { controlWords } from "../loops/kernels/control.ts";
+import type { Kernel } from "../loops/kernels/kernel.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
 import { bind } from "./bind.ts";
 import type { Part } from "./execution.ts";
@@ -28,6 +29,15 @@ export function clearContributions(
   }
 }
 
+const emitted = new WeakMap<Loop, readonly Kernel[]>();
+
+/** A kernel for each reduction; emitted once. */
+function kernelsOf(loop: Loop): readonly Kernel[] {
+  const kernels = emitted.get(loop) ?? loop.reductions.map((reduction) => reductionKernel(loop, reduction));
+  emitted.set(loop, kernels);
+  return kernels;
+}
+
 /** Combines what the iterations before `end` contributed with the values that the execution has. */
 export async function combineContributions(
   workspace: Workspace,
@@ -38,10 +48,7 @@ export async function combineContributions(
 ): Promise<void> {
   if (loop.reductions.length === 0 || end === 0) return;
   const { device } = workspace;
-  const pipelines = await workspace.compile(
-    loop,
-    loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
-  );
+  const pipelines = await workspace.compile(loop, kernelsOf(loop));
   device.queue.writeBuffer(buffers.control!, 4 * controlWords.indexOf("base"), Uint32Array.of(end));
 
   const encoder = device.createCommandEncoder();

@@ -1,11 +1,6 @@
-import { addressLoop } from "../loops/kernels/addresses.ts";
 import { escapes } from "../loops/kernels/body.ts";
-import { claimShift } from "../loops/kernels/claims.ts";
-import { conflictKinds, controlSize, longestWindow, none, states } from "../loops/kernels/control.ts";
-import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
-import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
-import { wgslName } from "../loops/kernels/names.ts";
-import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
+import { conflictKinds, longestWindow, none, states } from "../loops/kernels/control.ts";
+import { mostWindows } from "../loops/kernels/scheduling.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
@@ -13,20 +8,19 @@ import { type Plan, type PlanName, planOf } from "./plans.ts";
 import { firstWindow, type Progress } from "./progress.ts";
 import { numbersOf, recallWindows, rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
+import { readWaiting } from "./readWaiting.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
+import { SegmentMemory } from "./segmentMemory.ts";
 import { bitsOf, numberOf } from "./variables.ts";
 import type { LoopPipeline, Workspace } from "./workspace.ts";
 
-/** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
-const fuel = 1 << 14;
 /** Most rounds that are encoded at once: looking at the result takes about as long as two of them. */
 const mostRounds = 32;
 /** How many times longer than the window now those of the rounds that are encoded may be. */
 const mostGrowth = 4;
-/** Most bytes that the iterations of one window may take up together. */
-const mostWindowBytes = 2 ** 27;
 /** Iterations executed for each one committed above which iterations should reserve their elements. */
 const mostWaste = 4;
+
 export interface SegmentResult {
   /** Iterations that are done, but for those that wait. */
   readonly done: number;
@@ -51,7 +45,7 @@ export class Segment {
   readonly #execution: Part;
   readonly #progress: Progress;
   readonly #stamp: number;
-  readonly #marked: number;
+  readonly #memory: SegmentMemory;
   /** What windows that are found are good for. */
   readonly #numbers: string | null;
   #plan!: Plan;
@@ -75,7 +69,7 @@ export class Segment {
     this.#execution = execution;
     this.#progress = progress;
     this.#stamp = workspace.nextStamp();
-    this.#marked = markedElements(execution.loop, execution.lengths);
+    this.#memory = new SegmentMemory(workspace, execution, progress);
     this.#numbers = numbersOf(execution);
   }
 
@@ -84,7 +78,7 @@ export class Segment {
     const { count } = this.#execution;
     const { timer, pace } = this.#progress;
     // Other arrays than those before may be too large.
-    const plan = wanted === "by reservation" && !this.#canReserve ? "logged" : wanted;
+    const plan = wanted === "by reservation" && !this.#memory.canReserve ? "logged" : wanted;
     const isWhole = plan === "claimed" || plan === "in place";
     this.#proven = recallWindows(this.#execution.loop, this.#numbers);
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
@@ -103,7 +97,7 @@ export class Segment {
       }
       if (state.state === states.conflicting) {
         const flow = (state.conflicts & conflictKinds.flow) !== 0;
-        const plan = flow && this.#canReserve ? "by reservation" : "logged";
+        const plan = flow && this.#memory.canReserve ? "by reservation" : "logged";
         this.#progress.window = flow ? firstWindow : Infinity;
         await this.#begin(plan, base, this.#progress.window);
         encoded = 2;
@@ -118,13 +112,19 @@ export class Segment {
       const slow = state.state === states.running && pace?.isSlow(count - this.#counted.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keepWindows(state);
-      if (state.state === states.escaped && state.escape === escapes.overflow && this.#growLog()) {
+      if (state.state === states.escaped && state.escape === escapes.overflow && this.#memory.growLog()) {
         await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
       }
 
       const result = slow ? await this.#interrupt(state) : { done: base, waiting: [] };
-      await combineContributions(this.#workspace, this.#execution, this.#buffers(), result.done, timer);
+      await combineContributions(
+        this.#workspace,
+        this.#execution,
+        this.#memory.buffers(this.#plan),
+        result.done,
+        timer,
+      );
       const stopped = slow ? "slow" : state.state === states.escaped ? "escaped" : null;
       return { ended: state.state === states.ended, ...result, stopped };
     }
@@ -139,23 +139,26 @@ export class Segment {
       this.#proven = null;
       this.#progress.plan = name;
     }
-    this.#plan = planOf(name, loop, this.#logSize);
+    this.#plan = planOf(name, loop, this.#memory.logSize);
     const pipelines = await this.#compile(this.#plan);
     if (plans.at(-1) !== name) plans.push(name);
-    const buffers = this.#buffers();
+    const buffers = this.#memory.buffers(this.#plan);
     await this.#workspace.allocated();
     this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
     this.#counted = { rounds: 0, evaluated: 0, executed: base };
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,
       this.#progress.longest,
-      this.#capacity,
+      this.#memory.capacity(this.#plan),
       this.#execution.count - base,
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
     const start = startOf(base, length, Uint32Array.from(bits));
     this.#window = length;
-    this.#rounds.begin(this.#parameters(), { ...start, asked: this.#stamp });
+    this.#rounds.begin(this.#memory.parameters(this.#plan, this.#longestNext), {
+      ...start,
+      asked: this.#stamp,
+    });
     if (this.#proven) this.#rounds.take(this.#proven);
   }
 
@@ -171,10 +174,10 @@ export class Segment {
     const numbers = this.#numbers;
     if (!this.#isProving || rounds > mostWindows || numbers === null) return;
     const read = await readBuffers(this.#workspace, [
-      { buffer: this.#buffers().windows!, bytes: 4 * rounds },
+      { buffer: this.#memory.buffers(this.#plan).windows!, bytes: 4 * rounds },
     ]);
     // They are needed from the next execution on, which is told when they cannot be compiled.
-    this.#compile(planOf("proven", this.#execution.loop, this.#logSize)).catch(() => {});
+    this.#compile(planOf("proven", this.#execution.loop, this.#memory.logSize)).catch(() => {});
     read((bytes) =>
       rememberWindows(this.#execution.loop, numbers, [...new Uint32Array(bytes.slice().buffer)]),
     );
@@ -184,15 +187,7 @@ export class Segment {
   #shouldReserve({ state }: ControlState): boolean {
     const { evaluated, executed } = this.#recent;
     const isWaste = this.#plan.name === "logged" && evaluated > mostWaste * executed;
-    return state === states.running && isWaste && this.#canReserve;
-  }
-
-  get #canReserve(): boolean {
-    const bytes = 8 * this.#marked;
-    return (
-      bytes <= this.#workspace.device.limits.maxStorageBufferBindingSize &&
-      addressLoop(this.#execution.loop)?.isPredicted === false
-    );
+    return state === states.running && isWaste && this.#memory.canReserve;
   }
 
   /** Runs some rounds, and counts what they did. */
@@ -232,32 +227,16 @@ export class Segment {
     const done = state.base + state.fresh;
     const ended = state.end !== none && state.fresh === state.end + 1;
     if (state.listed === 0) return { done, waiting: [], ended };
-    const { lists, contributions } = this.#buffers();
-    const offset = 4 * state.list * this.#capacity;
-    const read = await readBuffers(this.#workspace, [{ buffer: lists!, offset, bytes: 4 * state.listed }]);
-    const waiting: Range[] = [];
-    read((bytes) => {
-      for (const slot of new Uint32Array(bytes.slice().buffer).sort()) {
-        const iteration = state.base + slot;
-        const last = waiting.at(-1);
-        if (last?.to === iteration) waiting[waiting.length - 1] = { from: last.from, to: iteration + 1 };
-        else waiting.push({ from: iteration, to: iteration + 1 });
-      }
-    });
+    const { lists, contributions } = this.#memory.buffers(this.#plan);
+    const offset = 4 * state.list * this.#memory.capacity(this.#plan);
+    const waiting = await readWaiting(
+      this.#workspace,
+      { buffer: lists!, offset, bytes: 4 * state.listed },
+      state.base,
+    );
     for (const { from, to } of waiting)
       clearContributions(this.#workspace, this.#execution, contributions!, from, to);
     return { done, waiting, ended };
-  }
-
-  /** Makes room to log more of each iteration; false when windows would become too short. */
-  #growLog(): boolean {
-    const { loop, count } = this.#execution;
-    const accesses = 4 * this.#progress.accesses;
-    const size = logSize(loop, accesses);
-    const grows = size.mostLoads + size.mostStores > this.#logSize.mostLoads + this.#logSize.mostStores;
-    if (!grows || this.#roomFor(logBytes(size)) < Math.min(shortestWindow, count)) return false;
-    this.#progress.accesses = accesses;
-    return true;
   }
 
   #takeCarried({ carried: bits }: ControlState): void {
@@ -265,62 +244,12 @@ export class Segment {
     for (const [slot, { name, type }] of loop.carried.entries()) carried[name] = numberOf(type, bits[slot]!);
   }
 
-  /** The buffers that the kernels use, by the names they have for them. */
-  #buffers(): Record<string, GPUBuffer> {
-    const { loop, buffers, count } = this.#execution;
-    const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
-    const named = (name: string, bytes: number, usage: number) =>
-      this.#workspace.buffer(name, bytes, usage | COPY_DST);
-    const slots = (plan: PlanName) =>
-      this.#plan.name === plan ? this.#capacity * this.#plan.bytesPerSlot : 0;
-    return {
-      params: named("params", 4 * engineParameters(loop).size, UNIFORM),
-      control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
-      marks: named("marks", 4 * this.#marked * this.#plan.marksPerElement, STORAGE),
-      windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
-      claims: named("claims", this.#plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
-      lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
-      log_words: named("log_words", slots("logged"), STORAGE),
-      contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
-      ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
-    };
-  }
-
-  #parameters(): Record<string, number> {
-    const { loop, lengths, inputs, first, step, count } = this.#execution;
-    const values: Record<string, number> = { first, step, count, fuel };
-    for (const { name } of loop.inputs) values[`input_${wgslName(name)}`] = inputs[name]!;
-    for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
-    for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
-    values.marked = this.#marked;
-    values.claim_shift = claimShift(this.#marked);
-    values.most_loads = this.#logSize.mostLoads;
-    values.most_stores = this.#logSize.mostStores;
-    values.capacity = this.#capacity;
-    values.longest = this.#longestNext;
-    values.window = loop.schedule.iterationsPerRound ?? 0;
-    return values;
-  }
-
-  get #logSize(): LogSize {
-    return logSize(this.#execution.loop, this.#progress.accesses);
-  }
-
-  /** Most iterations of a window that there is room for. */
-  get #capacity(): number {
-    return this.#roomFor(this.#plan.bytesPerSlot);
-  }
-
-  #roomFor(bytesPerSlot: number): number {
-    const { maxStorageBufferBindingSize } = this.#workspace.device.limits;
-    const bytes = Math.min(maxStorageBufferBindingSize, mostWindowBytes);
-    const room = Math.floor(bytes / Math.max(1, bytesPerSlot));
-    return Math.min(longestWindow, this.#execution.count, room);
-  }
-
   /** Most iterations of the windows that are begun before the host looks again. */
   get #longestNext(): number {
     if (this.#proven) return Math.max(...this.#proven);
-    return Math.max(1, Math.min(this.#capacity, this.#progress.longest, mostGrowth * this.#window));
+    return Math.max(
+      1,
+      Math.min(this.#memory.capacity(this.#plan), this.#progress.longest, mostGrowth * this.#window),
+    );
   }
 }

@@ -38,7 +38,7 @@ describe("plans", () => {
       ["in place", "logged"],
       14,
     ],
-    ["stores to one element", null, ["in place", "logged"], 18],
+    ["stores to one element", null, ["in place", "logged"], 12],
     [
       "loads of what iterations long before store",
       order.map((_, i) => order[i - 50] ?? order[i]!),

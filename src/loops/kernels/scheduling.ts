@@ -38,8 +38,6 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
 
 /** Windows in which a loop may be executed in place where that depends on how long they are: so many launches are worth it. */
 export const mostWindows = 64;
-/** Windows that are this part of all before them, at least, do not become many. */
-const slowestGrowth = 8;
 
 /** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
 export const shortestWindow = 1024;
@@ -79,8 +77,10 @@ const decisions = {
 fn decide() {
   let done = limit();
   let conflicts = control.conflicts;
-  let isGrowing = done >= control.base / ${slowestGrowth}u;
-  let isShort = !isGrowing && (control.base + done) / control.rounds < params.count / ${mostWindows}u;
+  let reached = control.base + done;
+  // Windows that double do not become many.
+  let isSlow = control.rounds > 2u * (32u - countLeadingZeros(reached));
+  let isShort = isSlow && reached / control.rounds < params.count / ${mostWindows}u;
   if ((conflicts & ${conflictKinds.unclear}u) != 0u || (conflicts != 0u && isShort)) {
     control.state = ${states.conflicting}u;
     return;
@@ -88,7 +88,7 @@ fn decide() {
   control.executing = done;
   if (control.rounds <= ${mostWindows}u) { windows[control.rounds - 1u] = done; }
   // Dependences often come at regular distances.
-  advance(done, select(twice(control.window), done, conflicts != 0u));
+  advance(done, select(twice(control.window), max(done, control.window / 2u), conflicts != 0u));
 }`.trim(),
 
   scheduleProven: `

@@ -1,0 +1,104 @@
+import { addressLoop } from "../loops/kernels/addresses.ts";
+import { claimShift } from "../loops/kernels/claims.ts";
+import { controlSize, longestWindow } from "../loops/kernels/control.ts";
+import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
+import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
+import { wgslName } from "../loops/kernels/names.ts";
+import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
+import { contributionBytes } from "./contributions.ts";
+import type { Part } from "./execution.ts";
+import type { Plan, PlanName } from "./plans.ts";
+import type { Progress } from "./progress.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
+const fuel = 1 << 14;
+/** Most bytes that the iterations of one window may take up together. */
+const mostWindowBytes = 2 ** 27;
+
+/** What the kernels of a segment work on besides the arrays, and for how much of it there is room. */
+export class SegmentMemory {
+  readonly #workspace: Workspace;
+  readonly #execution: Part;
+  readonly #progress: Progress;
+  readonly #marked: number;
+
+  constructor(workspace: Workspace, execution: Part, progress: Progress) {
+    this.#workspace = workspace;
+    this.#execution = execution;
+    this.#progress = progress;
+    this.#marked = markedElements(execution.loop, execution.lengths);
+  }
+
+  /** Whether iterations can reserve elements: their addresses are known, and there is room for the marks. */
+  get canReserve(): boolean {
+    const bytes = 8 * this.#marked;
+    return (
+      bytes <= this.#workspace.device.limits.maxStorageBufferBindingSize &&
+      addressLoop(this.#execution.loop)?.isPredicted === false
+    );
+  }
+
+  get logSize(): LogSize {
+    return logSize(this.#execution.loop, this.#progress.accesses);
+  }
+
+  /** Makes room to log more of each iteration; false when windows would become too short. */
+  growLog(): boolean {
+    const { loop, count } = this.#execution;
+    const accesses = 4 * this.#progress.accesses;
+    const [before, size] = [this.logSize, logSize(loop, accesses)];
+    const grows = size.mostLoads + size.mostStores > before.mostLoads + before.mostStores;
+    if (!grows || this.#roomFor(logBytes(size)) < Math.min(shortestWindow, count)) return false;
+    this.#progress.accesses = accesses;
+    return true;
+  }
+
+  /** Most iterations of a window that there is room for. */
+  capacity({ bytesPerSlot }: Plan): number {
+    return this.#roomFor(bytesPerSlot);
+  }
+
+  #roomFor(bytesPerSlot: number): number {
+    const { maxStorageBufferBindingSize } = this.#workspace.device.limits;
+    const bytes = Math.min(maxStorageBufferBindingSize, mostWindowBytes);
+    const room = Math.floor(bytes / Math.max(1, bytesPerSlot));
+    return Math.min(longestWindow, this.#execution.count, room);
+  }
+
+  /** The buffers that the kernels of a plan use, by the names they have for them. */
+  buffers(plan: Plan): Record<string, GPUBuffer> {
+    const { loop, buffers, count } = this.#execution;
+    const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const named = (name: string, bytes: number, usage: number) =>
+      this.#workspace.buffer(name, bytes, usage | COPY_DST);
+    const slots = (name: PlanName) => (plan.name === name ? this.capacity(plan) * plan.bytesPerSlot : 0);
+    return {
+      params: named("params", 4 * engineParameters(loop).size, UNIFORM),
+      control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
+      marks: named("marks", 4 * this.#marked * plan.marksPerElement, STORAGE),
+      windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
+      claims: named("claims", plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
+      lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
+      log_words: named("log_words", slots("logged"), STORAGE),
+      contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
+      ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
+    };
+  }
+
+  /** The parameters of the kernels of a plan, by name. */
+  parameters(plan: Plan, longest: number): Record<string, number> {
+    const { loop, lengths, inputs, first, step, count } = this.#execution;
+    const values: Record<string, number> = { first, step, count, fuel, longest };
+    for (const { name } of loop.inputs) values[`input_${wgslName(name)}`] = inputs[name]!;
+    for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
+    for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
+    values.marked = this.#marked;
+    values.claim_shift = claimShift(this.#marked);
+    values.most_loads = this.logSize.mostLoads;
+    values.most_stores = this.logSize.mostStores;
+    values.capacity = this.capacity(plan);
+    values.window = loop.schedule.iterationsPerRound ?? 0;
+    return values;
+  }
+}
