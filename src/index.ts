@@ -24,6 +24,7 @@ export {
 } from "./compiler/memoryChoice.ts";
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
+export type { Belay, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
 export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";
 export { GridSizeError } from "./runtime/doubledGrid.ts";
 export type { BelayEvents } from "./runtime/events.ts";
@@ -36,13 +37,7 @@ export {
 } from "./runtime/fault.ts";
 export type { Refusal } from "./runtime/found.ts";
 export { harden } from "./runtime/harden.ts";
-export type {
-  Belay,
-  HardenedDevice,
-  KernelFaultSites,
-  KernelReport,
-  Report,
-} from "./runtime/hardenedDevice.ts";
+export type { HardenedDevice } from "./runtime/hardenedDevice.ts";
 export type { ArmedFault, Execution, Observed } from "./runtime/injector.ts";
 export {
   BelayMemoryError,

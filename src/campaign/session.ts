@@ -1,7 +1,8 @@
 import type { OpenedGpu } from "../runtime/adapter.ts";
+import type { Report } from "../runtime/belay.ts";
 import { BelayFaultError, describeFault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
-import type { HardenedDevice, Report } from "../runtime/hardenedDevice.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import { BelayMemoryError, describeMemoryError } from "../runtime/memory/memoryFault.ts";
 import { UnverifiedError } from "../runtime/unverified.ts";
 import type { Outputs } from "../runtime/workload.ts";

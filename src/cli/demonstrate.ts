@@ -1,9 +1,10 @@
 import type { CatalogEntry } from "../../workloads/index.ts";
 import type { Program } from "../../workloads/program.ts";
 import type { AdapterChoice, OpenedGpu } from "../runtime/adapter.ts";
+import type { KernelReport } from "../runtime/belay.ts";
 import type { Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
-import type { HardenedDevice, KernelReport } from "../runtime/hardenedDevice.ts";
+import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { ArmedFault } from "../runtime/injector.ts";
 import { newDevice } from "./newDevice.ts";
 import type { PolicyFlags } from "./options.ts";

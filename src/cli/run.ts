@@ -1,9 +1,9 @@
 import { Command, Option } from "commander";
 import { nameOf } from "../compiler/configurations.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
+import type { KernelReport, Report } from "../runtime/belay.ts";
 import { describeFault, type Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
-import type { KernelReport, Report } from "../runtime/hardenedDevice.ts";
 import { describeMemoryError } from "../runtime/memory/memoryFault.ts";
 import type { Policy } from "../runtime/policy.ts";
 import type { Workload } from "../runtime/workload.ts";
