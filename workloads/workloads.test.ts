@@ -1,7 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type OpenedGpu, openGpu } from "../src/runtime/adapter.ts";
-import { requestFullDevice } from "../src/runtime/adapterDevice.ts";
-import { changeKernel } from "../test/changeKernel.ts";
+import { expect, test } from "vitest";
+import { describePrograms } from "../test/programSuite.ts";
 import { benchmarkSizes } from "./benchmarkSizes.ts";
 import * as binarySearch from "./binarySearch.ts";
 import * as binomialOption from "./binomialOption.ts";
@@ -22,20 +20,6 @@ import * as reduction from "./reduction.ts";
 import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
 import * as urng from "./urng.ts";
-
-let opened: OpenedGpu;
-let device: GPUDevice;
-const problems: string[] = [];
-beforeAll(async () => {
-  opened = await openGpu();
-  device = await requestFullDevice(opened.adapter);
-  device.addEventListener("uncapturederror", ({ error }) => problems.push(error.message));
-});
-afterEach(() => expect(problems.splice(0)).toEqual([]));
-afterAll(() => {
-  device.destroy();
-  opened.close();
-});
 
 const odd: Record<string, () => Program> = {
   "a product of one element": () => matrixProduct.create({ rows: 1 }),
@@ -83,82 +67,36 @@ const odd: Record<string, () => Program> = {
   "sums in three levels": () => prefixSum.create({ length: 2 ** 22 + 3 }),
 };
 
-describe("computes the right answer at an odd size", () => {
-  for (const [title, create] of Object.entries(odd)) {
-    test(title, async () => {
-      const program = create();
-      expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
-    });
-  }
-});
+const broken: Record<string, readonly [() => Program, from: string, to: string]> = {
+  matrixProduct: [() => matrixProduct.create({ rows: 33 }), "var lower = 0.0", "var lower = 1.0"],
+  nBody: [() => nBody.create({ bodies: 65 }), "const SOFTENING = 0.01", "const SOFTENING = 0.010001"],
+  reduction: [() => reduction.create({ length: 1500 }), "index < count", "index < count - 1u"],
+  reductionFloat: [() => reduction.create({ length: 1500, type: "f32" }), "width > 0u", "width > 1u"],
+  bitonicSort: [() => bitonicSort.create({ length: 600 }), "span >= 4u", "span >= 8u"],
+  histogram: [() => histogram.create({ samples: 999 }), "vec4u(255u)", "vec4u(127u)"],
+  sobelFilter: [() => sobelFilter.create({ width: 20 }), "vec4f(255.0)", "vec4f(254.0)"],
+  binarySearch: [
+    () => binarySearch.create({ searches: 99 }),
+    "elements[position] <= key",
+    "elements[position] < key",
+  ],
+  blackScholes: [() => blackScholes.create({ options: 99 }), "0.319381530", "0.319481530"],
+  binomialOption: [() => binomialOption.create({ options: 4 }), "RATE = 0.02", "RATE = 0.021"],
+  quasiRandomSequence: [() => quasiRandomSequence.create({ points: 99 }), "bit + 2u", "bit + 1u"],
+  urng: [() => urng.create({ pixels: 999 }), ">> vec3u(7u)", ">> vec3u(8u)"],
+  simpleConvolution: [() => simpleConvolution.create({ width: 20 }), "vec4f(line.left.w, here.xyz)", "here"],
+  dct: [() => dct.create({ blocksAcross: 3 }), "ODD * (line.low - mirrored)", "EVEN * (line.low - mirrored)"],
+  dwtHaar: [() => dwtHaar.create({ length: 2048 }), "level <= extent.levels", "level < extent.levels"],
+  fastWalshTransform: [() => fastWalshTransform.create({ length: 64 }), "low - high", "high - low"],
+  floydWarshall: [() => floydWarshall.create({ nodes: 33 }), "through < at(own)", "through + 9u < at(own)"],
+  prefixSum: [() => prefixSum.create({ length: 1500 }), "right - distance", "right"],
+};
 
-describe("at its small size", () => {
-  for (const { name, small } of catalog) {
-    test(`${name} is right, and the same bits again when reset and run again`, async () => {
-      const program = small();
-      const run = program.prepare(device);
-      const results = [];
-      for (let i = 0; i < 2; i++) {
-        if (i > 0) run.reset?.();
-        const encoder = device.createCommandEncoder();
-        run.encode(encoder);
-        device.queue.submit([encoder.finish()]);
-        results.push(await run.read());
-      }
-      run.destroy();
-      expect(program.verify(results[0]!)).toMatchObject({ ok: true });
-      expect(results[1]).toEqual(results[0]);
-    });
-  }
-});
-
-describe("tells a broken kernel from a sound one", () => {
-  const broken: Record<string, [() => Program, from: string, to: string]> = {
-    matrixProduct: [() => matrixProduct.create({ rows: 33 }), "var lower = 0.0", "var lower = 1.0"],
-    nBody: [() => nBody.create({ bodies: 65 }), "const SOFTENING = 0.01", "const SOFTENING = 0.010001"],
-    reduction: [() => reduction.create({ length: 1500 }), "index < count", "index < count - 1u"],
-    reductionFloat: [() => reduction.create({ length: 1500, type: "f32" }), "width > 0u", "width > 1u"],
-    bitonicSort: [() => bitonicSort.create({ length: 600 }), "span >= 4u", "span >= 8u"],
-    histogram: [() => histogram.create({ samples: 999 }), "vec4u(255u)", "vec4u(127u)"],
-    sobelFilter: [() => sobelFilter.create({ width: 20 }), "vec4f(255.0)", "vec4f(254.0)"],
-    binarySearch: [
-      () => binarySearch.create({ searches: 99 }),
-      "elements[position] <= key",
-      "elements[position] < key",
-    ],
-    blackScholes: [() => blackScholes.create({ options: 99 }), "0.319381530", "0.319481530"],
-    binomialOption: [() => binomialOption.create({ options: 4 }), "RATE = 0.02", "RATE = 0.021"],
-    quasiRandomSequence: [() => quasiRandomSequence.create({ points: 99 }), "bit + 2u", "bit + 1u"],
-    urng: [() => urng.create({ pixels: 999 }), ">> vec3u(7u)", ">> vec3u(8u)"],
-    simpleConvolution: [
-      () => simpleConvolution.create({ width: 20 }),
-      "vec4f(line.left.w, here.xyz)",
-      "here",
-    ],
-    dct: [
-      () => dct.create({ blocksAcross: 3 }),
-      "ODD * (line.low - mirrored)",
-      "EVEN * (line.low - mirrored)",
-    ],
-    dwtHaar: [() => dwtHaar.create({ length: 2048 }), "level <= extent.levels", "level < extent.levels"],
-    fastWalshTransform: [() => fastWalshTransform.create({ length: 64 }), "low - high", "high - low"],
-    floydWarshall: [() => floydWarshall.create({ nodes: 33 }), "through < at(own)", "through + 9u < at(own)"],
-    prefixSum: [() => prefixSum.create({ length: 1500 }), "right - distance", "right"],
-  };
-  for (const [name, [create, from, to]] of Object.entries(broken)) {
-    test(name, async () => {
-      const program = create();
-      const result = await program.workload(changeKernel(device, from, to));
-      const { ok, message } = program.verify(result);
-      expect(ok).toBe(false);
-      expect(message).toMatch(/ is .* instead of /);
-    });
-  }
-});
+const device = describePrograms({ programs: catalog, odd, broken });
 
 test("each number of the Sobol sequence lies in an interval of its own", async () => {
   const points = 2 ** 10;
-  const { sequence } = await quasiRandomSequence.create({ points }).workload(device);
+  const { sequence } = await quasiRandomSequence.create({ points }).workload(device());
   const numbers = sequence as Float32Array;
   for (let start = 0; start < numbers.length; start += points) {
     const intervals = numbers.subarray(start, start + points).map((number) => Math.floor(number * points));
@@ -168,17 +106,4 @@ test("each number of the Sobol sequence lies in an interval of its own", async (
 
 test("there is a size for benchmarks of every program", () => {
   expect(Object.keys(benchmarkSizes)).toEqual(catalog.map(({ name }) => name));
-});
-
-test("a wrong bit anywhere in the outputs is found", async () => {
-  for (const { name, small } of catalog) {
-    const program = small();
-    const result = await program.workload(device);
-    for (const [output, view] of Object.entries(result)) {
-      const words = new Uint32Array(view.buffer, view.byteOffset, view.byteLength / 4);
-      words[words.length >> 1]! ^= 1 << 30;
-      expect(program.verify(result), `${name}.${output}`).toMatchObject({ ok: false });
-      words[words.length >> 1]! ^= 1 << 30;
-    }
-  }
 });
