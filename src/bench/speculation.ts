@@ -17,8 +17,11 @@ export interface MeasuredProgram {
   /** Every loop in order. */
   readonly run: (...parameters: readonly Argument[]) => Promise<void>;
   readonly load: () => Promise<SpeculatedFunction>;
-  /** Seconds of runs of the version in C; throws when there is none. */
-  readonly compiled: (parameters: readonly Argument[], runs: number) => readonly number[];
+  /**
+   * Seconds of runs of the version in C; throws when there is none. Missing where only growth is to be seen: neither C nor threads are measured
+   * then.
+   */
+  readonly compiled?: (parameters: readonly Argument[], runs: number) => readonly number[];
 }
 
 export interface SpeculationOptions {
@@ -122,8 +125,8 @@ async function measureProgram(
   const missing = chosen.filter((variant) => isWanted(variant) && isMissing(before?.variants[variant]));
   const misses = {
     javascript: isMissing(before?.javascript),
-    c: before?.c === undefined,
-    threads: isWanted("threads") && isMissing(before?.threads),
+    c: compiled && before?.c === undefined,
+    threads: compiled && isWanted("threads") && isMissing(before?.threads),
   };
   if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
 
@@ -152,7 +155,7 @@ async function measureProgram(
     await save(sofar);
   };
 
-  if (misses.c) {
+  if (compiled && misses.c) {
     await measure<Times>(
       "C",
       async (_, programRuns) => timesInC(compiled, programRuns, runs, seconds),
@@ -198,7 +201,7 @@ async function measureProgram(
 
 /** As many runs as fit into an eighth of the time, but one at least. */
 function timesInC(
-  compiled: MeasuredProgram["compiled"],
+  compiled: Required<MeasuredProgram>["compiled"],
   programRuns: ProgramRuns,
   runs: number,
   seconds: number,

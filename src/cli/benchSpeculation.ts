@@ -150,7 +150,8 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
   const entry = loops.find(({ name }) => name === "gatherScatter")!;
   const create = () =>
     gatherScatter.create({ length: 2 ** bits, rate: 0.001 }) as ReturnType<LoopEntry["small"]>;
-  return programOf(entry, `2^${bits}`, create, directory);
+  const { compiled: _, ...program } = programOf(entry, `2^${bits}`, create, directory);
+  return program;
 }
 
 const variantsFrom = (text: string) =>
