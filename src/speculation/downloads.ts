@@ -20,6 +20,8 @@ export interface PendingDownload {
 
 /** Bytes that are mapped at once: JavaScript engines collect their garbage, which takes long, when they are given more memory. */
 const chunk = 2 ** 23;
+/** Staging buffers that are kept from one loop to the next; those of very long arrays are longer instead. */
+const mostChunks = 16;
 
 /** Something that a device may have changed. */
 export interface Downloadable {
@@ -34,7 +36,9 @@ export async function download(
   const pending = arrays.flatMap((array) => array.pending ?? []);
   for (const workspace of new Set(pending.map(({ workspace }) => workspace))) {
     const downloads = pending.filter((each) => each.workspace === workspace);
-    const read = await readBuffers(workspace, downloads, undefined, chunk);
+    const total = downloads.reduce((sum, { bytes }) => sum + bytes, 0);
+    const longest = Math.max(chunk, 4 * Math.ceil(total / mostChunks / 4));
+    const read = await readBuffers(workspace, downloads, undefined, longest);
     read((bytes, place, start) => {
       moved.downloaded += downloads[place]!.take(bytes, start);
     });
