@@ -24,6 +24,12 @@ describe("hazardousVariables", () => {
     ["a store alone", "out[l] = 1;", []],
     ["a load, then a store", "out[l] = out[63 - l];", ["out"]],
     ["a compound assignment", "out[l] += 1;", ["out"]],
+    [
+      "a load and a store that only another round would bring together",
+      "loop { a[l] = out[0]; workgroupBarrier(); storageBarrier(); out[l] = 1; if (l < 64) { continue; } break; }",
+      ["out"],
+    ],
+    ["a loop of one round", "loop { a[l] = out[0]; storageBarrier(); out[l] = 1; break; }", []],
     ["an increment", "tile[l]++;", ["tile"]],
     ["a store, then a load", "out[l] = 1; a[l] = out[0];", ["out"]],
     ["a load of one variable and a store of another", "out[l] = a[l];", []],

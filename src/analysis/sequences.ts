@@ -145,7 +145,7 @@ export class SequenceAnalysis {
     const body = leaving(loop.body, this.#of(loop.body));
     const end = this.#inOrder(after.filter((node) => node !== false && node !== null));
     const rounds = leaving(loop, this.#then(condition, this.#then(body, end)));
-    this.#then(rounds, rounds);
+    if (!runsOnce(loop)) this.#then(rounds, rounds);
     return this.#then(before, this.#then({ ...rounds, open: true }, condition));
   }
 
@@ -230,6 +230,15 @@ export class SequenceAnalysis {
       open: a.open || b.open,
     };
   }
+}
+
+/** Whether a loop ends in a `break` and nothing goes around that, as in `loop { …; break; }`. */
+function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): boolean {
+  let continues = false;
+  walk(body, (node) => {
+    if (node.kind === "continue") continues = true;
+  });
+  return body.statements.at(-1)?.kind === "break" && !continues;
 }
 
 /** The accesses of a construct that a jump may leave or repeat in the middle: any of them may then be its last. */
