@@ -21,6 +21,8 @@ export interface LineAccessOptions {
 export interface LineAccess {
   /** How many a line has. */
   readonly pieces: number;
+  /** The type of the value, as WGSL. */
+  readonly type: string;
   /** Accesses of the same order are whole lines apart in each lane: if one is in order, so are all. */
   readonly order: string;
 }
@@ -57,6 +59,7 @@ export class LineAccessFunctions {
     ]);
     return {
       pieces: granuleBytes / checked.pieceBytes,
+      type: typeText(place.type),
       order: JSON.stringify([parts, Number(known % BigInt(granuleBytes)), granuleBytes]),
     };
   }

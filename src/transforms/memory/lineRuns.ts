@@ -8,7 +8,7 @@
  *          if (together) { let p = put_1(i, x); let q = put_1(i + 64, y); keep_2(array(p.x, q.x), array(p.y, q.y)); }
  *          else { store_1(i, x); store_1(i + 64, y); }
  */
-import type { Expression, Statement } from "../../wgsl/ast.ts";
+import type { CallExpression, Expression, Statement } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
 import type { ArenaAccess } from "./checkWords.ts";
@@ -22,7 +22,7 @@ export interface NotedLoad extends LineAccess {
   readonly name: string;
   readonly note: Expression;
   /** The load for when something is wrong. */
-  readonly load: Expression;
+  readonly load: CallExpression;
 }
 
 /** A store to a piece of a line, as a call of each function that it may take. */
@@ -30,6 +30,8 @@ interface LineStore extends LineAccess {
   readonly piece: Expression;
   readonly fits: Expression;
   readonly put: Expression;
+  /** For a lane that is alone. */
+  readonly alone: CallExpression;
 }
 
 export interface LineRunsOptions {
@@ -38,6 +40,9 @@ export interface LineRunsOptions {
   readonly findings: Findings;
   readonly arena: ArenaAccess;
 }
+
+/** Calls that a loop would not make shorter. */
+const fewCalls = 3;
 
 export class LineRuns {
   readonly #names: Names;
@@ -65,7 +70,7 @@ export class LineRuns {
   remember(statement: Statement, target: Expression, args: readonly Expression[]): void {
     const { access } = this.#options;
     const line = access.of(target);
-    if (!line) return;
+    if (!line || statement.kind !== "callStatement") return;
     const { expression } = quote(target.span);
     const call = (name: string, own: readonly Expression[]) => expression`${name}(${structuredClone(own)})`;
     this.#stores.set(statement, {
@@ -73,6 +78,7 @@ export class LineRuns {
       piece: call(access.pieceOf(target).name, args.slice(0, -1)),
       fits: call(access.fits(target).name, args.slice(0, -1)),
       put: call(access.put(target).name, args),
+      alone: statement.call,
     });
   }
 
@@ -95,6 +101,45 @@ export class LineRuns {
         (load) =>
           quote().statements`${bad} |= u32(!${lines.inOrder(load.pieces)}(${notes.get(load)!}.piece));`,
       ),
+    ];
+  }
+
+  /** The loads once more, each corrected by its own lane. */
+  repaired(loads: readonly NotedLoad[]): Statement[] {
+    return byFunction(loads, ({ load }) => load).flatMap((same) => {
+      if (same.length < fewCalls)
+        return same.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
+      const again = this.#names.fresh("again");
+      return [
+        ...quote().statements`var ${again}: array<${same[0]!.type}, ${same.length}>;`,
+        ...this.#inLoop(
+          same.map(({ load }) => load),
+          (call, i) => quote().statements`${again}[${i}] = ${call};`,
+        ),
+        ...same.flatMap(({ name }, i) => quote().statements`${name} = ${again}[${String(i)}];`),
+      ];
+    });
+  }
+
+  /**
+   * Calls of one function, one after the other. As these are for when something is wrong, they are to take few instructions and
+   * registers, which all the rest of a kernel would have fewer of.
+   */
+  #inLoop(
+    calls: readonly CallExpression[],
+    statements: (call: Expression, i: string) => Statement[],
+  ): Statement[] {
+    const i = this.#names.fresh("i");
+    const [first] = calls;
+    const lists = first!.args.map((_, at) => ({
+      name: this.#names.fresh("list"),
+      values: calls.map(({ args }) => args[at]!),
+    }));
+    const args = lists.map(({ name }) => quote().expression`${name}[${i}]`);
+    return [
+      ...lists.flatMap(({ name, values }) => quote().statements`var ${name} = array(${values});`),
+      ...quote()
+        .statements`for (var ${i} = 0u; ${i} < ${`${calls.length}u`}; ${i}++) { ${statements({ ...first!, args }, i)} }`,
     ];
   }
 
@@ -140,14 +185,29 @@ export class LineRuns {
         return quote().statements`${keep}(${list("x")}, ${list("y")});`;
       }),
     ];
-    const isAlone = (statement: Statement) => this.#stores.has(statement);
+    const alone = byFunction(stores, ({ alone }) => alone).flatMap((same) =>
+      this.#inLoop(
+        same.map((store) => store.alone),
+        (call) => quote().statements`${call};`,
+      ),
+    );
     return [
-      ...run.filter((statement) => !isAlone(statement)),
+      ...run.filter((statement) => !this.#stores.has(statement)),
       ...quote()
         .statements`let ${together} = ${inOrder} & subgroupAll(${all(stores.map(({ fits }) => fits))});`,
-      ...quote().statements`if (${together}) { ${kept} } else { ${run.filter(isAlone)} }`,
+      ...quote().statements`if (${together}) { ${kept} } else { ${alone} }`,
     ];
   }
+}
+
+/** Those that call the same function, together. */
+function byFunction<T>(items: readonly T[], callOf: (item: T) => CallExpression): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const { name } = callOf(item).callee;
+    groups.set(name, [...(groups.get(name) ?? []), item]);
+  }
+  return [...groups.values()];
 }
 
 /** As many as lanes can add up at once: powers of two, up to the pieces of a line. */

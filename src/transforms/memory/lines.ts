@@ -8,6 +8,7 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
+import { memoryStatus } from "../reportBuffer.ts";
 import {
   asIs,
   type CheckedVariable,
@@ -146,29 +147,58 @@ export class Lines {
 
   /** `fn(piece: u32) -> W`, for a lane that loads all of the line itself. */
   load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
-    const { pieces, bytes, code } = this.#lineOf(variable);
-    const { checkWords, findings } = this.#options;
-    const type = wordsType(bytes);
+    const { pieces, bytes } = this.#lineOf(variable);
+    const { findings } = this.#options;
     const found = `${variable.index}u, line, syndrome`;
-    const whole = this.#whole(variable, words);
-    const repaired = () =>
-      this.#library.make(
-        this.#names.the(`repaired_line_${variable.name}_${arena}`),
-        (name) => quote().declarations`fn ${name}(line: u32, rank: u32, syndrome: u32) -> ${type} {
-          let result = ${code}correct(${whole}, syndrome);
-          ${findings.note()}(result.status, ${found});
-          return ${pieceOf("result.data", variable.scheme.granuleBytes, bytes)};
-        }`,
-      );
     return this.#library.make(
       this.#names.the(`${kind}_${variable.name}_${arena}`),
-      (name) => quote().declarations`fn ${name}(piece: u32) -> ${type} {
+      (name) => quote().declarations`fn ${name}(piece: u32) -> ${wordsType(bytes)} {
         let line = piece / ${pieces}u;
         let data = ${asIs(variable, words, "piece")};
-        let syndrome = ${code}syndrome(${whole}, ${checkWords.load(arena, checkWords.numberOf(variable, "line"))});
-        ${findings.reaction(kind, found, () => `${repaired()}(line, piece % ${pieces}u, syndrome)`)}
+        let syndrome = ${this.#syndrome(variable, words, arena)};
+        ${findings.reaction(kind, found, () => `${this.#repaired(variable, words)}(data, piece, syndrome)`)}
       }`,
     );
+  }
+
+  /** `fn(data: W, piece: u32, syndrome: u32) -> W`, which notes what it found. */
+  #repaired(variable: CheckedVariable, words: GranuleWords): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
+    const { corrects, granuleBytes } = variable.scheme;
+    const type = wordsType(bytes);
+    const note = (status: string) =>
+      `${this.#options.findings.note()}(${status}, ${variable.index}u, piece / ${pieces}u, syndrome);`;
+    return this.#library.make(
+      this.#names.the(`repaired_piece_of_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(data: ${type}, piece: u32, syndrome: u32) -> ${type} {
+        ${
+          corrects
+            ? `let line = piece / ${pieces}u;
+               let rank = piece % ${pieces}u;
+               let result = ${code}correct(${this.#whole(variable, words)}, syndrome);
+               ${note("result.status")}
+               return ${pieceOf("result.data", granuleBytes, bytes)};`
+            : `${note(`select(0u, ${memoryStatus.uncorrectable}u, syndrome != 0u)`)} return data;`
+        }
+      }`,
+    );
+  }
+
+  /** WGSL for the syndrome of the line of the number `line`. */
+  #syndrome(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
+    const { pieces } = this.#lineOf(variable);
+    const { checkWords } = this.#options;
+    const whole = this.#library.make(
+      this.#names.the(`sum_of_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(line: u32) -> u32 {
+        var sum = 0u;
+        for (var piece = line * ${pieces}u; piece < (line + 1u) * ${pieces}u; piece++) {
+          sum ^= ${this.contribution(variable, "piece", asIs(variable, words, "piece"))};
+        }
+        return sum;
+      }`,
+    );
+    return `${whole}(line) ^ ${checkWords.load(arena, checkWords.numberOf(variable, "line"))}`;
   }
 
   /**
@@ -176,14 +206,14 @@ export class Lines {
    * not fit its check word before.
    */
   store(variable: CheckedVariable, words: GranuleWords): string {
-    const { pieces, bytes, code } = this.#lineOf(variable);
+    const { pieces, bytes } = this.#lineOf(variable);
     const { checkWords, findings } = this.#options;
     const number = checkWords.numberOf(variable, "line");
     return this.#library.make(
       this.#names.the(`store_${variable.name}`),
       (name) => quote().declarations`fn ${name}(piece: u32, data: ${wordsType(bytes)}) {
         let line = piece / ${pieces}u;
-        let syndrome = ${code}syndrome(${this.#whole(variable, words)}, ${checkWords.load("atomic", number)});
+        let syndrome = ${this.#syndrome(variable, words, "atomic")};
         if (syndrome != 0u) { ${findings.suspect()}(${variable.index}u, line, syndrome); }
         let change = data ^ ${words.name}[piece];
         ${words.name}[piece] = data;

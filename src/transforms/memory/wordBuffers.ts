@@ -90,13 +90,12 @@ export class WordBuffers {
     const { findings, lines } = this.#options;
     const bad = findings.bad();
     const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
-    const loads = [...names, ...noted].flatMap(
-      ({ name, load }) => quote(load.span).statements`${name} = ${load};`,
-    );
+    const loads = names.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
     return [
       ...peeks,
       ...lines.noted(noted),
-      ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${findings.tell()}(); }`,
+      ...quote()
+        .statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${lines.repaired(noted)} ${findings.tell()}(); }`,
       ...statements,
     ];
   }
@@ -242,7 +241,8 @@ export class WordBuffers {
     const name = this.#names.fresh("loaded");
     const note = this.#options.lines.note(expression, peek.args);
     if (note) {
-      group.noted.push({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
+      const again = make`${load.name}(${structuredClone(peek.args)})`;
+      if (again.kind === "call") group.noted.push({ ...note, name, load: again });
       return make`${name}`;
     }
     group.names.push({
