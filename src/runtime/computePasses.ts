@@ -226,7 +226,10 @@ class ComputePass {
   #run(prepared: Prepared | undefined, dispatch: () => void): void {
     const kernel = this.#runs?.kernel;
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
-    if (!prepared) return dispatch();
+    if (!prepared) {
+      dispatch();
+      return;
+    }
     for (const each of prepared.earlier ? [prepared.earlier, prepared] : [prepared]) {
       this.#commands.use(each.variant.pipeline, this.#groups, each.bound?.groups);
       dispatch();
