@@ -100,6 +100,41 @@ export const prefixCommit: EngineModel = (loop, conditions) => {
 };
 
 /**
+ * Executes in place what comes before the first iteration that depends on an earlier one in any way, found with marks of first writers.
+ * Only for loops whose accesses do not depend on the values, without branches that misspeculate or end.
+ */
+export const inPlace: EngineModel = (loop, conditions) => {
+  const state = initialState(loop);
+  const count = loop.iterations.length;
+  let [first, rounds, looked] = [0, 0, 0];
+  while (first < count) {
+    const last = Math.min(first + conditions.window, count);
+    const iterations = visited(conditions, first, last);
+    const accesses = iterations.map((i) => execute(loop, i, fromSnapshot(state)));
+    looked += iterations.length;
+    rounds++;
+    const firstWriter = new Array<number>(loop.elements).fill(none);
+    let cut = last;
+    for (const { iteration, written } of accesses) {
+      for (const e of membersOf(written)) {
+        const before = firstWriter[e]!;
+        if (before !== none) cut = Math.min(cut, Math.max(before, iteration));
+        firstWriter[e] = before === none ? iteration : Math.min(before, iteration);
+      }
+    }
+    for (const { iteration, read } of accesses) {
+      for (const e of membersOf(read)) {
+        const writer = firstWriter[e]!;
+        if (writer !== none && writer !== iteration) cut = Math.min(cut, Math.max(writer, iteration));
+      }
+    }
+    for (const i of iterations) if (i < cut) apply(state, execute(loop, i, fromSnapshot(state)));
+    first = cut;
+  }
+  return { state, rounds, reexecutions: looked - count };
+};
+
+/**
  * Commits past conflicts: an iteration commits when it holds every element it accesses against the earlier ones that
  * are left. Only for loops whose accesses do not depend on the values, without branches that misspeculate or end.
  *

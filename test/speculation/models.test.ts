@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type AbstractLoop, type Operation, runInOrder } from "./abstractLoops.ts";
 import {
   type EngineModel,
+  inPlace,
   prefixCommit,
   published,
   publishedAsPrinted,
@@ -57,14 +58,14 @@ const store = (element: number): Operation => ({ kind: "store", element });
 const pair = (...iterations: Operation[][]): AbstractLoop => ({ elements: 3, seed: 1, iterations });
 
 describe("all loops of four iterations on three elements with fixed addresses", () => {
-  const models = { prefixCommit, reservations, published };
+  const models = { prefixCommit, inPlace, reservations, published };
   let result: ReturnType<typeof countWrong<keyof typeof models | "publishedAsPrinted">>;
   beforeAll(() => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
     result = countWrong({ ...models, publishedAsPrinted }, loops, { windows: [4] });
   }, 60_000);
 
-  it("run as in sequence in the default engine, with reservations and in the sound published one", () => {
+  it("run as in sequence in the default engine, in place, with reservations and in the sound published one", () => {
     const { publishedAsPrinted: _, ...sound } = result.wrong;
     expect(result.tried).toBe(748_291); // 46^4 = 4,477,456 loops, one of each class that only renames elements
     expect(sound).toEqual(none(Object.keys(models)));
@@ -94,7 +95,7 @@ describe("the published rules as printed", () => {
 
 describe("the order in which a phase visits iterations", () => {
   it("decides nothing: all loops of three iterations, all orders, rounds of two and three", () => {
-    const models = { prefixCommit, reservations, published };
+    const models = { prefixCommit, inPlace, reservations, published };
     const loops = loopsOf(fixedIterations(3), { count: 3, elements: 3, renamed: true });
     const { tried, wrong } = countWrong(models, loops, { windows: [2, 3], orders: permutations(3) });
     expect(tried).toBe(16_479);
