@@ -145,9 +145,12 @@ async function open(kind: AdapterKind, flags: readonly string[], nothing: string
   }
 }
 
+/** Such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor where the device does not name it, and the driver. */
 function describe({ info }: GPUAdapter): string {
-  const words = [info.vendor, info.architecture, info.device, info.description];
-  return [...new Set(words.filter(Boolean))].join(" ");
+  const device = (info.device || info.architecture).replace(/-+$/, "");
+  const vendor = device.startsWith(info.vendor) ? "" : info.vendor;
+  const driver = info.description && `(${info.description})`;
+  return [vendor, device, driver].filter(Boolean).join(" ") || "an adapter without a name";
 }
 
 function explain(tried: readonly AdapterAttempt[]): string {
