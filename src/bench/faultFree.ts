@@ -2,8 +2,9 @@
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { Outputs } from "../runtime/workload.ts";
 import type { Configuration } from "./configurations.ts";
+import { countDifferent } from "./countDifferent.ts";
 import { findingsOf } from "./overhead.ts";
-import { sameBits, type TimedProgram } from "./timing.ts";
+import type { TimedProgram } from "./timing.ts";
 
 export interface FaultFree extends Configuration {
   readonly runs: number;
@@ -15,9 +16,6 @@ export interface FaultFree extends Configuration {
   readonly different: number;
 }
 
-/** Runs that are under way at once, as far as their outputs take no more than so many bytes: most of a small run is waiting. */
-const underWay = { runs: 16, bytes: 2 ** 26 };
-
 /** Runs a program again and again on a device that it has run on before, and compares every output. */
 export async function countFalseAlarms(
   device: HardenedDevice,
@@ -27,19 +25,7 @@ export async function countFalseAlarms(
   runs: number,
 ): Promise<FaultFree> {
   const before = await findingsOf(device);
-  const bytes = Object.values(expected).reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const most = Math.max(1, Math.min(underWay.runs, Math.floor(underWay.bytes / bytes)));
-  const reads: Promise<Outputs>[] = [];
-  let different = 0;
-  for (let run = 0; run < runs + most; run++) {
-    if (run >= most && !sameBits(await reads.shift()!, expected)) different++;
-    if (run >= runs) continue;
-    guarded.submit();
-    const read = guarded.read();
-    // Whoever waits for it tells; should that be nobody, as another one failed, it is no error of its own.
-    read.catch(() => {});
-    reads.push(read);
-  }
+  const different = await countDifferent(device, guarded, expected, runs);
   const after = await findingsOf(device);
   return {
     ...configuration,

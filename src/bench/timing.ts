@@ -52,14 +52,27 @@ export class TimedProgram implements Disposable {
 
   /** Submits a run, from the inputs that a run overwrites on. */
   submit(): void {
-    this.#prepared.reset?.();
-    this.#submit(1);
+    this.submitMany(1);
   }
 
-  /** Submits `count` runs at once and waits for them. */
+  /** Submits runs, each with what `after` records behind it. */
+  submitMany(count: number, after?: (encoder: GPUCommandEncoder, run: number) => void): void {
+    const { reset } = this.#prepared;
+    let encoder = this.#device.createCommandEncoder();
+    for (let run = 0; run < count; run++) {
+      reset?.call(this.#prepared);
+      this.#prepared.encode(encoder);
+      after?.(encoder, run);
+      // What a reset submits has to come behind the run before it.
+      if (!reset && run < count - 1) continue;
+      this.#device.queue.submit([encoder.finish()]);
+      encoder = this.#device.createCommandEncoder();
+    }
+  }
+
+  /** Submits `count` runs and waits for them. */
   async runMany(count: number): Promise<void> {
-    if (this.#prepared.reset) for (let i = 0; i < count; i++) this.submit();
-    else this.#submit(count);
+    this.submitMany(count);
     await this.#device.queue.onSubmittedWorkDone();
     if (this.#errors.length > 0) throw new Error(this.#errors[0]);
   }
@@ -77,12 +90,6 @@ export class TimedProgram implements Disposable {
     }
     await before;
     return count;
-  }
-
-  #submit(count: number): void {
-    const encoder = this.#device.createCommandEncoder();
-    for (let i = 0; i < count; i++) this.#prepared.encode(encoder);
-    this.#device.queue.submit([encoder.finish()]);
   }
 
   /** The outputs of the last run. */

@@ -28,11 +28,13 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     { text: "" },
   ];
   const rows = programs.map((program): Cell[] => {
-    const { name, roofline, verdict } = program;
+    const { name, roofline, verdict, left } = program;
     const [least, sound] = [intra(program), isSound(program)];
     return [
       { text: name },
-      { text: sound ? "right" : verdict.ok ? "FAILED" : "WRONG", ok: sound },
+      left.includes(notBegun)
+        ? { text: "not measured" }
+        : { text: sound ? "right" : verdict.ok ? "FAILED" : "WRONG", ok: sound },
       { text: milliseconds(roofline?.time ?? measured(program)[0]?.unprotected.median) },
       { text: roofline && ceilings ? speedOf(roofline, ceilings) : "" },
       { text: ratio(least?.ratio) },
@@ -53,6 +55,9 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     rows: programs.length > 1 ? [...rows, means] : rows,
   };
 }
+
+/** The step without which a program has no result. */
+const notBegun = "unprotected";
 
 /** What a program does per second, of what bounds it more. */
 function speedOf(
@@ -169,7 +174,7 @@ export function configurationsTable({ programs }: RmtRun): TableSection[] {
 /** What was wrong, could not be measured, or stayed unprotected. */
 export function problemsTable({ programs }: RmtRun): Section[] {
   const rows = programs.flatMap(({ name, verdict, overheads, faultFree, failures, left }) => {
-    const wrong = verdict.ok ? [] : [verdict.message];
+    const wrong = verdict.ok || left.includes(notBegun) ? [] : [verdict.message];
     const undone = left.map((step) => `not measured: ${step}`);
     const bad = [...wrong, ...failures, ...undone].map((text): Cell => ({ text, ok: false }));
     const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);

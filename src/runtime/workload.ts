@@ -13,7 +13,7 @@ export interface Prepared<Result extends Outputs = Outputs> {
   encode(encoder: GPUCommandEncoder): void;
   /** Puts back the inputs that a run overwrites; called between runs by whoever runs it more than once. */
   reset?(): void;
-  /** Reads the outputs of the last run that was submitted; more runs may be submitted, and read, before it resolves. */
+  /** Reads the outputs of the last run that was submitted. */
   read(): Promise<Result>;
   destroy(): void;
 }

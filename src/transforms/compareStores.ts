@@ -31,7 +31,7 @@ import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
 import type { Comparison } from "./comparison/comparison.ts";
-import { storesAlone } from "./comparison/storesAlone.ts";
+import { keepComputed, useComputed } from "./comparison/nothingCompared.ts";
 import type { Words } from "./comparison/valueWords.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
@@ -103,7 +103,7 @@ class StoreComparison {
     const { check, comparison, sites } = this.#options;
     if (check === "store") return [];
     // Without a comparison the report is bound all the same: whoever dispatches the kernel relies on it.
-    if (check === "none") return quote(fn.nameSpan).statements`_ = &${this.#names.the("report")};`;
+    if (check === "none") return useComputed(comparison, this.#names);
     const site = sites.add({
       kind: "signature",
       span: fn.nameSpan,
@@ -171,11 +171,11 @@ class StoreComparison {
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
     const { kind, name, stored, address, words } = output;
     const { check, comparison, sites } = this.#options;
+    const first = quote(statement.span).expression`${this.#names.the("replica")} == 0u`;
     if (check === "none") {
-      const guard = storesAlone(this.#names, address, words);
-      return stored === "once"
-        ? quote(statement.span).statements`if (${guard}) { ${statement} }`
-        : [statement];
+      if (stored !== "once") return [statement];
+      const kept = keepComputed(comparison, address, words);
+      return [...kept, ...quote(statement.span).statements`if (${first}) { ${statement} }`];
     }
     const bySignature = check === "signature";
     const site = sites.add({
@@ -187,7 +187,6 @@ class StoreComparison {
       components: bySignature ? 1 : (words?.count ?? 0),
     });
     const { statements, expression } = quote(statement.span);
-    const first = expression`${this.#names.the("replica")} == 0u`;
     if (bySignature) {
       const folded = comparison.foldIntoSignature({ site, address, words });
       if (stored === "twice") return [...folded, statement];
