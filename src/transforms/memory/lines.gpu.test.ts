@@ -3,6 +3,7 @@ import { type Flip, runCoded } from "../../../test/codedKernels.ts";
 import { runKernel } from "../../../test/kernelRunner.ts";
 import { testDevices } from "../../../test/testDevices.ts";
 import type { SchemeName } from "../../codes/scheme.ts";
+import { reportWords } from "../../compiler/contract.ts";
 import { protect } from "../../compiler/protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -84,6 +85,21 @@ describe.each(shapes)("%s of %s", (memory, type, size) => {
       }
     },
   );
+});
+
+it("is kept by whole replicas", async () => {
+  const code = kernel("vec2u", "if (i < 30u) { let x = a[i] + a[i + 32u]; b[i] = x; b[i + 32u] = a[i]; }");
+  const features = ["subgroups"];
+  const result = protect(code, { redundancy: "inter", memory: "secded256", features });
+  expect(result.entryPoints[0]!.memory!.bindings.map(({ mode }) => mode)).toEqual(["checked", "checked"]);
+  const input = { buffers: { 0: words(128, 1), 1: words(128, 2) }, workgroups: [4, 1, 1] as const };
+  const plain = await runKernel(device, code, input);
+  for (const flips of [[], [{ binding: 0, word: 13, mask: 1 << 20 }]]) {
+    const output = await runCoded(device, result, input, flips);
+    expect([output.uncorrectable, output.suspect, output.unfit.includes(1)]).toEqual([0, 0, false]);
+    expect([output.corrected > 0, output.report[reportWords.detections]]).toEqual([flips.length > 0, 0]);
+    expect(output.buffers[1]).toEqual(plain.buffers[1]);
+  }
 });
 
 describe("a check that is broken", () => {
