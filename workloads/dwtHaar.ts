@@ -3,14 +3,14 @@
  * for the sums.
  *
  * Source: the sample DwtHaar1D of the AMD APP SDK, as used by Wadden et al. 2014: a workgroup decomposes its part of the signal
- * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: ten levels, and
- * eight pairs for each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
+ * by at most nine levels in workgroup memory, and what remains goes through the same kernel again. Chosen here: eight pairs
+ * for each invocation, orthonormal coefficients at every level, and no scaling of the signal beforehand.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomFloats } from "./random.ts";
 
-const WORKGROUP = 128;
+const WORKGROUP = 64;
 /** The vectors of samples that an invocation loads, all of them under way before the first is waited for. */
 const VECTORS = [0, 1, 2, 3];
 /** How many samples a workgroup decomposes, by how many levels: two averages are left. */
