@@ -225,6 +225,17 @@ describe("belay bench rmt", () => {
     expect(JSON.parse(readFileSync(join(out, "rmt.json"), "utf8")).programs).toEqual(result.programs);
     const page = readFileSync(join(out, "rmt.html"), "utf8");
     for (const figure of ["figures 2 and 6", "figure 3", "figures 4 and 7"]) expect(page).toContain(figure);
+
+    const earlier = join(out, "rmt.json");
+    const merged = await belay(["bench", "rmt", "--merge", `${earlier},${earlier}`, "--out", out, "--json"]);
+    expect(JSON.parse(merged.stdout)).toEqual(result);
+    const other = await belay(["bench", "rmt", "--resume", "--runs", "2", "--out", out]);
+    expect({ status: other.status, stderr: other.stderr }).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("error[BELAY400]"),
+    });
+    const missing = await belay(["bench", "rmt", "--merge", join(folder, "nothing.json"), "--out", out]);
+    expect(missing.stderr).toContain("error[BELAY401]");
   });
 
   it.each([

@@ -5,14 +5,13 @@ import { catalog } from "../../workloads/index.ts";
 import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
-import { mergeRmt } from "../bench/rmtMerge.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
+import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
 import { describeRmt } from "./benchRmtReport.ts";
 import { summaryTable } from "./benchRmtTables.ts";
-import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
-import { CommandFailure } from "./failure.ts";
+import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
 import { newDevice } from "./newDevice.ts";
@@ -68,18 +67,12 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
     .option("--time-limit <seconds>", "begin no further step after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
-    .option("--merge <files>", "results of other runs to go on with, with commas between", (text) =>
+    .option("--merge <files>", "measure nothing, and put these results together; commas between", (text) =>
       text.split(","),
     )
     .action(async (flags: Flags) => {
-      finish(
-        await publishRun(
-          { name, describe: describeRmt, summary: summaryTable },
-          await runRmt(flags, io),
-          flags,
-          io,
-        ),
-      );
+      const run = flags.merge ? await mergedRun(flags.merge) : await runRmt(flags, io);
+      finish(await publishRun({ name, describe: describeRmt, summary: summaryTable }, run, flags, io));
     });
   return addOutputOptions(command);
 }
@@ -87,13 +80,13 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   const { size, runs, only, measure, flavors, faultFree, timeLimit } = flags;
-  const earlier = await earlierRun(flags);
+  const earlier = flags.resume ? await earlierRun(join(flags.out, `${name}.json`), flags) : undefined;
   using opened = await openGpu({ dawnFlags: idleReplicaFlags });
   const about = (result: RmtResult): RmtRun => ({
     ...result,
     ...measuredOn(opened.choice),
     ...{ size, runs, measure, flavors },
-    commands: [...new Set([...(earlier?.commands ?? []), ...commandFor(flags)])],
+    commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
   const programs = chosen.map(({ name, small }) => ({
@@ -118,44 +111,15 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   );
 }
 
-/** The command that measures what the flags say; none when they only put results together. */
-function commandFor({ size, runs, only, measure, flavors, faultFree, merge }: Flags): string[] {
-  if (merge && measure.length + faultFree === 0) return [];
+/** The command that measures what the flags say. */
+function commandFor({ size, runs, only, measure, flavors, faultFree }: Flags): string {
   const words = [
     `belay bench rmt --size ${size} --runs ${runs} --measure ${measure.join(",") || "none"} --flavors ${flavors.join(",")}`,
     ...(only ? [`--only ${only.join(",")}`] : []),
     ...(faultFree > 0 ? [`--fault-free ${faultFree}`] : []),
   ];
-  return [words.join(" ")];
+  return words.join(" ");
 }
-
-/** What --resume and --merge go on with. Of runs at another size, or with other runs, only runs without a fault are taken. */
-async function earlierRun(flags: Flags): Promise<(RmtResult & Pick<RmtRun, "commands">) | undefined> {
-  const { out, resume, merge, size, runs } = flags;
-  const paths = [...(resume ? [join(out, `${name}.json`)] : []), ...(merge ?? [])];
-  const read = await Promise.all(paths.map((path) => readRun<RmtRun>(path)));
-  const found = read.filter((run) => run !== undefined);
-  const [own, missing] = [resume && found[0], (merge ?? []).find((_, i) => !read[i + (resume ? 1 : 0)])];
-  if (missing) throw new CommandFailure("BELAY401", `cannot read ${missing}: it does not exist`);
-  if (own && (own.size !== size || own.runs !== runs)) {
-    throw new CommandFailure("BELAY400", `the result in ${out} has another size, or other runs`, {
-      help: `resume with --size ${own.size} --runs ${own.runs}, or name another --out`,
-    });
-  }
-  const alike = found.map((run) => (run.size === size && run.runs === runs ? run : faultFreeOf(run)));
-  const commands = [...new Set(found.flatMap((run) => run.commands))];
-  return found.length === 0 ? undefined : { ...mergeRmt(alike), commands };
-}
-
-/** A result without the times that belong to another size. */
-const faultFreeOf = ({ ok, programs }: RmtRun): RmtResult => ({
-  ok,
-  powerSource: null,
-  programs: programs.map(({ name, verdict, faultFree, failures, left }) => ({
-    ...{ name, verdict, faultFree, failures, left },
-    ...{ overheads: [], components: [], power: [] },
-  })),
-});
 
 /** A program in one line, for whoever watches a pipe. */
 function lineFor({ name, overheads, components, power, faultFree, failures, left }: ProgramResult): string {
