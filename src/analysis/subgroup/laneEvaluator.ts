@@ -35,7 +35,7 @@ export interface LaneAccess {
   readonly width: number;
   readonly addresses: readonly number[];
   /** How often an invocation does it. */
-  readonly times: number;
+  times: number;
   /** Accesses that go together have the same: 0 outside of loops, another number in each trip of a loop. */
   readonly trip: number;
 }
@@ -53,13 +53,12 @@ export interface EvaluatorOptions {
   readonly call: (fn: FunctionDeclaration, args: readonly LaneValue[]) => LaneValue;
 }
 
-/** Evaluates, and counts what that takes. Who uses it says which lanes take part, how often, and in which trip of a loop. */
+/** Evaluates, and counts what that takes. Who uses it says which lanes take part, and in which trip of a loop. */
 export class LaneEvaluator {
   integerOperations = 0;
   floatOperations = 0;
   readonly accesses: LaneAccess[] = [];
   active: readonly boolean[] = new Array(laneCount).fill(true);
-  times = 1;
   trip = 0;
   readonly #program: Program;
   readonly #builtin: EvaluatorOptions["builtin"];
@@ -70,6 +69,17 @@ export class LaneEvaluator {
     this.#program = program;
     this.#builtin = builtin;
     this.#call = call;
+  }
+
+  /** Returns what is to be called after a loop, and told whether all that came in between stands for `times` as much. */
+  repeatedly(times: number): (isRepeated: boolean) => void {
+    const [first, integers, floats] = [this.accesses.length, this.integerOperations, this.floatOperations];
+    return (isRepeated) => {
+      if (!isRepeated) return;
+      this.integerOperations += (times - 1) * (this.integerOperations - integers);
+      this.floatOperations += (times - 1) * (this.floatOperations - floats);
+      for (const access of this.accesses.slice(first)) access.times *= times;
+    };
   }
 
   /** What is declared has a value from now on. */
@@ -144,8 +154,11 @@ export class LaneEvaluator {
         return this.#called(expression);
       case "index": {
         const [base, index] = [this.value(expression.base), this.value(expression.index)];
-        const found = base[index[0]?.[0] ?? -1];
-        return found ? [found] : unknown;
+        const at = index[0]?.[0];
+        const words = wordsOf(this.#typeOf(expression));
+        return at === undefined || base.length < (at + 1) * words
+          ? unknown
+          : base.slice(at * words, (at + 1) * words);
       }
       case "memberAccess":
         return this.#member(expression.base, expression.member);
@@ -181,6 +194,8 @@ export class LaneEvaluator {
     if (name === undefined || name === "bitcast") return converted(type, args);
     if (name.endsWith("Barrier")) return unknown;
     this.#count(type, operationsOf.builtin(name));
+    // What all lanes are asked for is nearly always so.
+    if (name === "subgroupAll") return [allLanes(1)];
     return /^(subgroup|quad)/.test(name) ? (args[0] ?? unknown) : builtin(name, args, isSigned(type));
   }
 
@@ -199,7 +214,7 @@ export class LaneEvaluator {
     const { variable, type, space } = place;
     const width = type.kind === "array" && typeof type.count !== "number" ? 0 : sizeOf(type);
     const taken = [...addresses].filter((_, lane) => this.active[lane]);
-    this.accesses.push({ variable, kind, width, addresses: taken, times: this.times, trip: this.trip });
+    this.accesses.push({ variable, kind, width, addresses: taken, times: 1, trip: this.trip });
     if (kind === "store" || !isInteger(type)) return unknown;
     const words = type.kind === "vector" ? type.size : 1;
     return Array.from({ length: words }, (_, word) =>
@@ -229,7 +244,7 @@ export class LaneEvaluator {
   }
 
   #count(type: Type, each: number): void {
-    const operations = this.times * each * wordsOf(type);
+    const operations = each * wordsOf(type);
     if (isInteger(type)) this.integerOperations += operations;
     else this.floatOperations += operations;
   }
@@ -239,11 +254,12 @@ export class LaneEvaluator {
 function converted(type: Type, args: readonly LaneValue[]): LaneValue {
   if (!isInteger(type) || args.some(({ length }) => length === 0)) return unknown;
   const parts = args.flat();
-  const size = type.kind === "vector" ? type.size : 1;
+  const size = wordsOf(type);
   return parts.length === 1 ? Array.from({ length: size }, () => parts[0]!) : parts.slice(0, size);
 }
 
 function isInteger(type: Type): boolean {
+  if (type.kind === "array") return isInteger(type.element);
   const scalar = type.kind === "vector" || type.kind === "atomic" ? type.element : type;
   return scalar.kind === "scalar" && !/^(f16|f32|abstract-float)$/.test(scalar.name);
 }
@@ -255,6 +271,7 @@ function isSigned(type: Type): boolean {
 
 function wordsOf(type: Type): number {
   if (type.kind === "vector") return type.size;
+  if (type.kind === "array") return typeof type.count === "number" ? type.count * wordsOf(type.element) : 0;
   return type.kind === "matrix" ? type.columns * type.rows : 1;
 }
 

@@ -99,6 +99,11 @@ it("follows loops from trip to trip, with the lanes that are left", () => {
   expect(new Set(accesses.map(({ trip }) => trip)).size).toBe(5);
 });
 
+it("takes a loop that breaks off at its end for a block", () => {
+  const { accesses } = run("loop { if (i > 40u) { break; } output[i] = 1; break; }");
+  expect(accesses).toMatchObject([{ times: 1, trip: 0 }]);
+});
+
 it("leaves out what is hardly ever done", () => {
   const isCold = ({ name }: { name: string }) => name === "tell";
   const body = "if (i == 3u) { output[i] = 1; tell(); }";

@@ -1,7 +1,6 @@
 /** What one subgroup of a kernel does: its text is run once, with integers that memory might hold. */
 import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
-import { builtinFunction } from "../effects.ts";
 import { assumedTrips, tripsOf } from "../loopTrips.ts";
 import { builtinOf, builtinValue } from "./laneBuiltins.ts";
 import { type LaneAccess, LaneEvaluator } from "./laneEvaluator.ts";
@@ -37,8 +36,7 @@ export function runSubgroups(
 
 /**
  * Runs an entry point, and the first trips of each loop, which stand for the others. Branches are taken by the lanes that would; where
- * all lanes would take the same side because of what memory holds, both are run, but not what is for the case that not all lanes
- * agree (`subgroupAll`).
+ * all lanes would take the same side because of what memory holds, both are run.
  */
 export function runSubgroup(
   program: Program,
@@ -143,6 +141,11 @@ class Run {
         for (const { body } of statement.clauses) this.#block(body);
         return;
       case "loop":
+        // A body that breaks off at its end is a block to leave early.
+        if (statement.body.statements.at(-1)?.kind === "break") {
+          this.#block(statement.body);
+          return;
+        }
         this.#repeat(assumedTrips, null, () => {
           this.#block(statement.body);
           if (statement.continuing) this.#block(statement.continuing);
@@ -184,24 +187,26 @@ class Run {
       return target && target.kind === "function" && this.#isCold(target);
     });
     if (!isCold) where(true, () => this.#block(then));
-    const asksAll = condition.kind === "call" && builtinFunction(this.#program, condition) === "subgroupAll";
-    if (otherwise && !asksAll) where(false, () => this.#statement(otherwise));
+    if (otherwise) where(false, () => this.#statement(otherwise));
   }
 
-  /** Runs a loop as long as a lane goes on, some trips at most; once where the first condition is not what it would be. */
+  /** Runs a loop while a lane goes on; where that takes too many trips, some stand for all. Its first trip is always run where memory decides. */
   #repeat(trips: number, condition: Expression | null, body: () => void): void {
-    const [times, outer] = [this.#lanes.times, this.#lanes.trip];
-    const most = [mostTrips, mostInnerTrips][this.#depth++] ?? 1;
-    const runs = Math.min(trips, most);
-    this.#lanes.times *= trips / runs;
-    for (let i = 0; i < runs; i++) {
-      this.#lanes.trip = ++this.#trips;
-      const [goesOn] = condition ? this.#lanes.value(condition) : [];
+    const lanes = this.#lanes;
+    const [outer, active] = [lanes.trip, lanes.active];
+    const runs = Math.min(trips, [mostTrips, mostInnerTrips][this.#depth++] ?? 1);
+    const end = lanes.repeatedly(trips / runs);
+    let run = 0;
+    for (; run < runs && lanes.active.includes(true); run++) {
+      lanes.trip = ++this.#trips;
+      const [goesOn] = condition ? lanes.value(condition) : [];
       const isOver = goesOn?.every((each) => each === 0) ?? false;
-      if (isOver && (i > 0 || !isGuess(goesOn!))) break;
+      if (isOver && (run > 0 || !isGuess(goesOn!))) break;
+      if (goesOn && !isOver) lanes.active = lanes.active.map((each, lane) => each && goesOn[lane] !== 0);
       body();
     }
+    end(run === runs);
     this.#depth--;
-    [this.#lanes.times, this.#lanes.trip] = [times, outer];
+    [lanes.trip, lanes.active] = [outer, active];
   }
 }
