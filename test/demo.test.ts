@@ -40,7 +40,10 @@ describe("describeDemo", () => {
     const [first, ...others] = published.programs;
     const wrong = { ...first!, results: { outcome: "wrong", message: "sum is 1 instead of 2" } } as const;
     const report = describeDemo({ ...published, ok: false, programs: [wrong, ...others] });
-    expect(report.verdict).toMatchObject({ ok: false, headline: `1 of ${published.programs.length} programs failed` });
+    expect(report.verdict).toMatchObject({
+      ok: false,
+      headline: `1 of ${published.programs.length} programs failed`,
+    });
     expect(renderPage(report)).toContain('<span class="bad">wrong</span>');
   });
 
