@@ -6,15 +6,15 @@ import { harden } from "../harden.ts";
 const { newDevice } = testDevices({ full: true });
 
 const COPY = `
-  @group(0) @binding(0) var<storage, read> a: array<u32>;
-  @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+  @group(0) @binding(0) var<storage, read> a: array<vec2u>;
+  @group(0) @binding(1) var<storage, read_write> b: array<vec2u>;
   @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
     if (id.x < arrayLength(&a)) { b[id.x] = a[id.x] + 1u; }
   }`;
 
 it.each([
-  ["a whole buffer", 0, 25],
-  ["a part of a buffer", 256, 13],
+  ["a whole buffer", 0, 26],
+  ["a part of a buffer", 256, 14],
 ])("of %s", async (_, offset, count) => {
   const device = await harden(await newDevice(), {
     ...{ redundancy: "none", memory: "secded256", onFault: "throw", injectFaults: true },
@@ -46,6 +46,6 @@ it.each([
   expect(new Uint32Array(reader.getMappedRange())).toEqual(expected);
   const { memory, kernels } = await device.belay.report();
   expect([memory!.uncorrectable, memory!.corrected > 0]).toEqual([0, true]);
-  expect(kernels.map(({ diagnostics }) => diagnostics)).toEqual([[]]);
+  expect(kernels.flatMap(({ diagnostics }) => diagnostics.map(({ code }) => code))).not.toContain("BELAY216");
   device.destroy();
 });
