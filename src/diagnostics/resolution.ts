@@ -104,6 +104,19 @@ export const resolutionError = {
 
   noValueReturned: (span: Span) => error("BELAY115", "this function returns a value", span),
 
+  missingReturn: (name: string, span: Span) =>
+    error("BELAY115", `${quoted(name)} may end without a value`, span, {
+      help: "end every path through it with a `return`",
+    }),
+
+  defaults: (count: number, span: Span) =>
+    error("BELAY118", `this switch has ${count === 0 ? "no" : count} clauses for \`default\``, span, {
+      help: "a switch has one",
+    }),
+
+  repeatedCase: (value: string, span: Span) =>
+    error("BELAY118", `the case ${code(value)} stands twice in this switch`, span),
+
   untyped: (name: string, span: Span) =>
     error("BELAY116", `${quoted(name)} needs a type or an initializer`, span),
 

@@ -13,6 +13,7 @@ import { isConstructible, isElement, isHandle, isInteger, sameType } from "../co
 import { describeType } from "../typeNames.ts";
 import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";
+import { mayReachEnd } from "./behaviors.ts";
 import { type Context, errorType } from "./context.ts";
 import { checkExpression } from "./expressions.ts";
 import { builtinValues } from "./predeclared.ts";
@@ -107,6 +108,9 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
   checkBuiltinType(cx, fn.returnAttributes, returnType);
   cx.returns.set(fn, returnType);
   checkBody(cx, fn.body, returnType);
+  if (isConstructible(returnType) && mayReachEnd(fn.body.statements)) {
+    cx.report(resolutionError.missingReturn(fn.name, fn.nameSpan));
+  }
 }
 
 /** Attributes with integer arguments, which are const-expressions save where an override may decide them. */

@@ -85,10 +85,35 @@ describe("statements", () => {
     ["fn f() -> f32 { return; }", ["BELAY115 return: this function returns a value"]],
     ["fn f() -> f32 { return 1i; }", ["BELAY105 1i: cannot convert `i32` to `f32`"]],
     ["fn f() -> array<f32> { }", ["BELAY108 array<f32>: `array<f32>` cannot be returned"]],
+    ["fn f() -> u32 { if (true) { return 1; } }", ["BELAY115 f: `f` may end without a value"]],
+    [
+      "fn f() -> u32 { loop { if (true) { break; } return 1; } }",
+      ["BELAY115 f: `f` may end without a value"],
+    ],
+    ["fn f() -> u32 { while (true) { return 1; } }", ["BELAY115 f: `f` may end without a value"]],
+    [
+      "fn f() -> u32 { switch 1 { case 1: { return 1; } default: { break; } } }",
+      ["BELAY115 f: `f` may end without a value"],
+    ],
+    ["fn f(x: u32) { switch x { case 1: {} } }", ["BELAY118 x: this switch has no clauses for `default`"]],
+    [
+      "fn f(x: u32) { switch x { case 1, 2: {} case 1u: {} default: {} } }",
+      ["BELAY118 1u: the case `1` stands twice in this switch"],
+    ],
     ["fn f(x: atomic<u32>) { }", ["BELAY108 atomic<u32>: `atomic<u32>` cannot be the type of a parameter"]],
   ])("in %s, finds %j", (source, found) => {
     expect(findings(source).map((each) => each.replace(/;: /, ": "))).toEqual(found);
   });
+});
+
+test.each([
+  "loop { if (x > 1) { return 1; } }",
+  "loop { switch x { case 1: { return 1; } default: { break; } } }",
+  "if (x > 1) { return 1; } else { { return 2; } }",
+  "switch x { case 1: { return 1; } default: { loop { continuing { x++; } } } }",
+  "for (;;) { if (x > 1) { continue; } return x; }",
+])("a function whose body is %s ends with a value", (body) => {
+  resolved(`var<private> x: u32; fn f() -> u32 { ${body} }`);
 });
 
 describe("module-scope declarations", () => {

@@ -222,7 +222,27 @@ function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundin
         ),
       );
   }
+  checkSelectors(cx, statement, cases);
   for (const clause of statement.clauses) {
     checkStatements(cx, clause.body.statements, { ...around, canBreak: true });
+  }
+}
+
+/** One clause is the default, and no value has two. */
+function checkSelectors(
+  cx: Context,
+  { clauses, selector }: SwitchStatement,
+  cases: readonly Expression[],
+): void {
+  const all = clauses.flatMap(({ selectors }) => selectors);
+  const defaults = all.length - cases.length;
+  if (defaults !== 1) cx.report(resolutionError.defaults(defaults, selector.span));
+  const seen = new Set<string>();
+  for (const expression of cases) {
+    const value = cx.valueOf(expression);
+    if (!value || !("value" in value)) continue;
+    const text = String(value.value);
+    if (seen.has(text)) cx.report(resolutionError.repeatedCase(text, expression.span));
+    seen.add(text);
   }
 }
