@@ -2,8 +2,8 @@ import { DeviceFailure } from "./deviceFailure.ts";
 
 /** Bytes of a staging buffer. */
 const chunk = 2 ** 23;
-/** Staging buffers: while one is filled, the device takes what is in others. */
-const mostChunks = 8;
+/** Staging buffers: while one is filled, the device takes what is in others. Making one takes as long as filling it six times. */
+const mostChunks = 4;
 /** Below this, the queue's own way is as good. */
 const small = 2 ** 16;
 
