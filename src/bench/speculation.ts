@@ -40,6 +40,8 @@ export interface SpeculationOptions {
   /** What was measured before, and is not measured again. */
   readonly earlier?: Pick<SpeculationResult, "programs" | "growth">;
   readonly progress: (doing: string) => void;
+  /** A small program that is executed before each variant, so that the engine itself is as fast as in a program that has run for some time. */
+  readonly warmUp?: MeasuredProgram;
   /** Called with the result so far whenever there is more of it. */
   readonly save?: (result: SpeculationResult) => Promise<void>;
   /** Called when a program is done. */
@@ -118,7 +120,18 @@ async function measureProgram(
   chosen: readonly Variant[],
   options: ProgramOptions,
 ): Promise<void> {
-  const { before, newDevice, runs, threads, seconds, progress, variants: wanted, save, isOver } = options;
+  const {
+    before,
+    newDevice,
+    runs,
+    threads,
+    seconds,
+    progress,
+    variants: wanted,
+    save,
+    isOver,
+    warmUp,
+  } = options;
   const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
   const isWanted = (variant: Variant | "threads") => wanted?.includes(variant) ?? true;
   const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
@@ -175,6 +188,8 @@ async function measureProgram(
   }
   const loaded = load();
   loaded.catch(() => {});
+  const warm = warmUp && (await warmUp.load());
+  const small = warmUp?.create();
   for (const variant of missing) {
     await measure<Measured>(
       variant,
@@ -182,7 +197,15 @@ async function measureProgram(
         const device = await newDevice();
         attempt.signal.addEventListener("abort", () => device.destroy());
         try {
-          return await measureVariant(programRuns, await loaded, device, variant, runs, attempt);
+          return await measureVariant(
+            programRuns,
+            await loaded,
+            device,
+            variant,
+            runs,
+            attempt,
+            warm && small && ((execute) => warm(execute, small.inputs())),
+          );
         } finally {
           device.destroy();
         }

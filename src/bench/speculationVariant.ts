@@ -38,8 +38,13 @@ export interface Measured {
 
 /** Milliseconds for which the GPU works before each run. */
 const loadTime = 40;
+/** Calls after which JavaScript engines have compiled what executes loops. */
+const warmCalls = 50;
 
-/** Measures one variant of a program on a device of its own. */
+/** A small program, executed once. */
+export type WarmUp = (execute: Executor) => Promise<void>;
+
+/** Measures one variant of a program on a device of its own, on which another one has been executed before. */
 export async function measureVariant(
   programRuns: ProgramRuns,
   run: SpeculatedFunction,
@@ -47,6 +52,7 @@ export async function measureVariant(
   variant: Variant,
   runs: number,
   attempt: Attempt,
+  warmUp?: WarmUp,
 ): Promise<Measured> {
   const memory = countMemory(device);
   const options: SpeculateOptions = {
@@ -55,6 +61,10 @@ export async function measureVariant(
   };
   let statistics: Statistics[] = [];
   const load = new GpuLoad(device);
+  for (let call = 0; warmUp && call < warmCalls; call++) {
+    await warmUp((call) => speculate(call, { ...options, fallback: "never" }));
+    attempt.signal.throwIfAborted();
+  }
 
   /** One call; `keep` leaves the arrays on the GPU, where they are before. */
   const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {

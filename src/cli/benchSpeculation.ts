@@ -96,6 +96,7 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           programs: measured.flatMap((each) =>
             chosen.map((entry) => programOf(entry, each, entry[each], directory)),
           ),
+          warmUp: programOf(warmUp, "small", warmUp.small, directory),
           growth: bits.map((bit) => growingProgram(bit, directory)),
           ...{ runs, threads, seconds, variants },
           ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
@@ -110,6 +111,8 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
     rmSync(directory, { recursive: true, force: true });
   }
 }
+
+const warmUp = loops.find(({ name }) => name === "gatherScatter")!;
 
 /** The command that measures what the flags say. */
 function commandFor({ size, runs, only, variants, growth }: Flags): string {
