@@ -8,11 +8,12 @@ import type { Redundancy } from "../compiler/contract.ts";
 import { harden } from "../runtime/harden.ts";
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
+import { countDifferent } from "./countDifferent.ts";
 import { type FlipOutcome, flipAtRest, isContained } from "./eccFlips.ts";
 import { type HostRates, measureHostRates } from "./eccHost.ts";
 import { type MemoryOverhead, measureMemoryOverhead } from "./eccOverhead.ts";
 import { measureTransfers, type TransferTimes } from "./eccTransfers.ts";
-import { sameBits, TimedProgram } from "./timing.ts";
+import { TimedProgram } from "./timing.ts";
 
 export interface EccOptions {
   /** A new device of the adapter, with all limits and features. */
@@ -189,11 +190,7 @@ async function countFalseReports(
 ): Promise<FaultFreeRuns> {
   const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
   using guarded = new TimedProgram(program, device);
-  let different = 0;
-  for (let i = 0; i < runs; i++) {
-    await guarded.run();
-    if (!sameBits(await guarded.read(), expected)) different++;
-  }
+  const different = await countDifferent(device, guarded, expected, runs);
   const { corrected, uncorrectable } = (await device.belay.report()).memory!;
   return { scheme, runs, reports: corrected + uncorrectable, different };
 }
