@@ -144,7 +144,7 @@ const maxCandidates = 96;
 
 /**
  * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and one halfway; last computed
- * first, because late values reach the results.
+ * first, because late values reach the results, and kernels in turn.
  */
 function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, number>) {
   const places = [
@@ -154,20 +154,28 @@ function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, n
   return [1 << 20, 1]
     .flatMap((xor) => [0, 0.5].map((part) => ({ xor, part })))
     .flatMap(({ xor, part }) =>
-      belay.faultSites().flatMap(({ kernel, entryPoint, sites }) =>
-        sites.toReversed().flatMap(({ id, kind, span }) =>
-          (kind === "value" ? places : []).map((place) => {
-            const dispatch = Math.floor(part * (dispatches.get(kernel) ?? 0));
-            const armed: ArmedFault = {
-              ...{ kernel, site: id, replica: 1, effect: { xor }, dispatch },
-              ...place,
-            };
-            return { armed, entryPoint, span };
-          }),
+      inTurn(
+        belay.faultSites().map(({ kernel, entryPoint, sites }) =>
+          sites.toReversed().flatMap(({ id, kind, span }) =>
+            (kind === "value" ? places : []).map((place) => {
+              const dispatch = Math.floor(part * (dispatches.get(kernel) ?? 0));
+              const armed: ArmedFault = {
+                ...{ kernel, site: id, replica: 1, effect: { xor }, dispatch },
+                ...place,
+              };
+              return { armed, entryPoint, span };
+            }),
+          ),
         ),
       ),
     )
     .slice(0, maxCandidates);
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
 }
 
 function sourceOf({ kernelSources }: Program, entryPoint: string): string {
