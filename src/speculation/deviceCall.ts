@@ -10,6 +10,7 @@ import type { Pace } from "./pace.ts";
 import { runPublished } from "./published.ts";
 import { runInSlices } from "./slices.ts";
 import type { SpeculateCall, Speculated, SpeculateOptions } from "./speculate.ts";
+import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A state of the loop that the host has all of. */
@@ -18,8 +19,6 @@ interface Checkpoint {
   readonly carried: Readonly<Record<string, number>>;
   readonly reductions: Readonly<Record<string, number>>;
 }
-
-const nothing = { rounds: 0, misspeculated: 0, onCpu: 0, plans: [], phases: null };
 
 /** One execution of a loop on a device, with all that comes before, after and between. */
 export class DeviceCall {
@@ -50,10 +49,9 @@ export class DeviceCall {
     await arrays.leaveOthers(this.#workspace);
     if (arrays.areOnHost) this.#keep(0);
     try {
-      const { next, ended, cpu, gpu } = await this.#begin();
-      if (next === this.#call.count || ended)
-        return this.#result({ ...nothing, executed: next, ended, onCpu: next }, cpu);
-      return this.#result(await this.#onDevice(next), gpu);
+      const { cpu, gpu, ...begun } = await this.#begin();
+      if (begun.next === this.#call.count || begun.ended) return this.#result(onCpuAlone(begun), cpu);
+      return this.#result(await this.#onDevice(begun.next), gpu);
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;
       return this.#recover(error);
@@ -175,35 +173,16 @@ export class DeviceCall {
     this.#arrays.forgetDevice();
     Object.assign(this.#carried, checkpoint.carried);
     Object.assign(this.#reductions, checkpoint.reductions);
-    const { next, ended } = this.#onHost(checkpoint.next, this.#call.count);
-    return this.#result(
-      { ...nothing, executed: next, ended, onCpu: next },
-      `the device failed: ${failure.message}`,
-    );
+    const reached = this.#onHost(checkpoint.next, this.#call.count);
+    return this.#result(onCpuAlone(reached), `the device failed: ${failure.message}`);
   }
 
   #result(outcome: EngineOutcome, reason: string): Speculated {
-    const { executed, ended, rounds, misspeculated, onCpu, plans, phases } = outcome;
     const { engine = "default" } = this.#options;
     const name = typeof engine === "function" ? engine.name : engine;
-    return {
-      carried: this.#carried,
-      reductions: this.#reductions,
-      ended,
-      next: executed,
-      statistics: {
-        engine: onCpu === executed && rounds === 0 ? "sequential" : name,
-        reason,
-        plans,
-        rounds,
-        committed: executed,
-        misspeculated,
-        onCpu,
-        time: performance.now() - this.#start,
-        phases,
-        bytes: this.#arrays.moved,
-      },
-    };
+    const variables = { carried: this.#carried, reductions: this.#reductions };
+    const about = { engine: name, reason, start: this.#start, moved: this.#arrays.moved };
+    return speculatedFrom(outcome, variables, about);
   }
 }
 

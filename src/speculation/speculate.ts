@@ -8,6 +8,7 @@ import type { PhaseTimes } from "./phaseTimer.ts";
 import type { PublishedOptions } from "./published.ts";
 import { Resident, residentOf } from "./resident.ts";
 import { settle } from "./sharedMemory.ts";
+import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
 import { Workspace } from "./workspace.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -133,18 +134,7 @@ async function runSequential(
   const carried = { ...call.carried };
   const reductions = { ...call.reductions };
   const inputs = { ...call.inputs, $first: call.first, $step: call.step };
-  const { next, ended } = call.sequential(hosts, inputs, carried, reductions, 0, call.count);
-  const statistics: Statistics = {
-    engine: "sequential",
-    reason,
-    plans: [],
-    rounds: 0,
-    committed: next,
-    misspeculated: 0,
-    onCpu: next,
-    time: performance.now() - start,
-    phases: null,
-    bytes: moved,
-  };
-  return { carried, reductions, ended, next, statistics };
+  const reached = call.sequential(hosts, inputs, carried, reductions, 0, call.count);
+  const about = { engine: "sequential", reason, start, moved };
+  return speculatedFrom(onCpuAlone(reached), { carried, reductions }, about);
 }
