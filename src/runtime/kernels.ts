@@ -1,11 +1,8 @@
 import type {
   BindingAccess,
-  EntryPointSummary,
   InterGroup,
-  KernelLimits,
   MemorySummary,
   Protect,
-  ProtectOptions,
   ProtectResult,
 } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -13,7 +10,8 @@ import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
 import { noStrike, type ObservedWords } from "./injector.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import type { LayoutRoom } from "./pipelineLayouts.ts";
-import { type KernelPolicy, policyFor, type ResolvedPolicy } from "./policy.ts";
+import { policyFor, type ResolvedPolicy } from "./policy.ts";
+import { addedBuffers, Protections, summaryOf } from "./protections.ts";
 import type { ReportArena, ReportSlot } from "./reportArena.ts";
 
 /** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
@@ -70,19 +68,12 @@ export interface KernelChoice {
   readonly strict: boolean;
 }
 
-interface Protection {
-  readonly result: ProtectResult;
-  module?: GPUShaderModule;
-}
-
 /** The kernels of a device: protects each source once, names them, and knows how far they are covered. */
 export class Kernels {
   readonly #device: GPUDevice;
   readonly #policy: ResolvedPolicy;
-  readonly #protect: Protect;
   readonly #arena: ReportArena;
-  readonly #limits: KernelLimits;
-  readonly #protections = new Map<string, Protection>();
+  readonly #protections: Protections;
   readonly #choices = new Map<string, KernelChoice>();
   readonly #onKernel: (kernel: Kernel) => void;
 
@@ -95,10 +86,9 @@ export class Kernels {
   ) {
     this.#device = device;
     this.#policy = policy;
-    this.#protect = protect;
+    this.#protections = new Protections(device, policy, protect);
     this.#arena = arena;
     this.#onKernel = onKernel;
-    this.#limits = kernelLimits(device.limits);
   }
 
   /** Every kernel a pipeline was made for, in order. */
@@ -137,7 +127,7 @@ export class Kernels {
   #make(request: KernelRequest): KernelChoice {
     const { source } = request;
     const policy = policyFor(this.#policy, this.#named(request));
-    const [protection, ...gaps] = this.#protectWithin(request, policy);
+    const [protection, ...gaps] = this.#protections.within(request, policy);
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
@@ -185,48 +175,7 @@ export class Kernels {
   /** The request with the entry point named, if exceptions from the policy depend on that. */
   #named(request: KernelRequest): KernelRequest {
     if (request.entryPoint || Object.keys(this.#policy.kernels).length === 0) return request;
-    const { entryPoints } = protectOrLeave(this.#protect, request.source, { redundancy: "none" });
-    return { ...request, entryPoint: entryPoints.length === 1 ? entryPoints[0]!.name : undefined };
-  }
-
-  /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
-  #protectWithin(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
-    const { room, isBracketed } = request;
-    if (isBracketed) return [this.#protectOnce(request, policy, "none"), leftAlone.boundWithoutChecks()];
-    const protection = this.#protectOnce(request, policy, this.#policy.memory);
-    const summary = summaryOf(protection.result, request);
-    if (!room || !summary?.memory?.checks) return [protection];
-    const fits = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
-    return fits ? [protection] : [this.#protectOnce(request, policy, "none"), leftAlone.noRoomForChecks()];
-  }
-
-  #protectOnce(
-    { source, constants, room, entryPoint }: KernelRequest,
-    { redundancy, cover, check, channel, pairing, strict }: Required<KernelPolicy>,
-    memory: ResolvedPolicy["memory"],
-  ): Protection {
-    const reportBinding = room?.reportBinding;
-    // Which way is the cheapest depends on the kernel, and any other way on the module only.
-    const chosenFor = redundancy === "auto" && entryPoint ? { entryPoint } : {};
-    const policy = [redundancy, cover, check, channel, pairing, memory, strict, chosenFor];
-    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
-    let protection = this.#protections.get(key);
-    if (!protection) {
-      const { injectFaults } = this.#policy;
-      // Not all browsers tell.
-      const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
-      const options: ProtectOptions = {
-        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, strict, constants },
-        ...chosenFor,
-        ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
-        features: this.#device.features,
-        ...(adapter?.subgroupMinSize && { subgroupSize: adapter.subgroupMinSize }),
-        limits: this.#limits,
-      };
-      protection = { result: protectOrLeave(this.#protect, source, options) };
-      this.#protections.set(key, protection);
-    }
-    return protection;
+    return { ...request, entryPoint: this.#protections.onlyEntryPoint(request.source) };
   }
 
   #name({ label, entryPoint }: KernelRequest, found?: string): string {
@@ -238,48 +187,6 @@ export class Kernels {
   }
 }
 
-/** A defect of the compiler must not take the program along. */
-function protectOrLeave(protect: Protect, source: string, options: ProtectOptions): ProtectResult {
-  try {
-    return protect(source, options);
-  } catch (error) {
-    const diagnostics = [leftAlone.compilerFailed(error instanceof Error ? error.message : String(error))];
-    return { code: source, diagnostics, layout: null, entryPoints: [], checks: [], faultSites: [] };
-  }
-}
-
-/** The entry point that is asked for, if it is clear which. */
-function summaryOf(
-  { entryPoints }: ProtectResult,
-  { entryPoint }: KernelRequest,
-): EntryPointSummary | undefined {
-  if (entryPoint) return entryPoints.find(({ name }) => name === entryPoint);
-  return entryPoints.length === 1 ? entryPoints[0] : undefined;
-}
-
-/** How many storage buffers protection adds: the report, shadows, check words. */
-function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
-  return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
-}
-
 function keyOf({ source, entryPoint, label, constants, room, isBracketed }: KernelRequest): string {
   return JSON.stringify([label, entryPoint, room, isBracketed, Object.entries(constants).sort(), source]);
-}
-
-/** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */
-function kernelLimits(limits: GPUSupportedLimits): KernelLimits {
-  const {
-    maxComputeInvocationsPerWorkgroup,
-    maxComputeWorkgroupSizeX,
-    maxComputeWorkgroupStorageSize,
-    maxStorageBuffersPerShaderStage,
-    maxBindGroups,
-  } = limits;
-  return {
-    maxComputeInvocationsPerWorkgroup,
-    maxComputeWorkgroupSizeX,
-    maxComputeWorkgroupStorageSize,
-    maxStorageBuffersPerShaderStage,
-    maxBindGroups,
-  };
 }
