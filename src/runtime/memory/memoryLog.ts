@@ -108,6 +108,7 @@ export class MemoryLog {
     const damage = this.#damageIn(uncorrectable, kernel);
     if (corrected.count > 0) {
       this.#correctedLoads += corrected.count;
+      share(corrected.count, loads, "correctedLoads");
       this.#listeners.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
     }
     this.#noteDamaged(uncorrectable.count, damage);
@@ -165,7 +166,11 @@ export class MemoryLog {
 }
 
 /** Counts findings for the buffers they are in; what is not recorded any more counts for that of the last record. */
-function share(count: number, found: readonly Damage[], as: "corrected" | "uncorrectable"): void {
+function share(
+  count: number,
+  found: readonly Damage[],
+  as: "corrected" | "correctedLoads" | "uncorrectable",
+): void {
   for (const [i, { owner }] of found.entries()) {
     if (owner) owner.counts[as] += i === found.length - 1 ? count - i : 1;
   }

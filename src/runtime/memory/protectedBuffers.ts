@@ -23,10 +23,15 @@ export interface Granules {
   readonly count: number;
 }
 
-/** What was found in a buffer. */
+/**
+ * What was found in a buffer. A check that finds more than eight errors names the first eight; the others count for the buffer of the
+ * last of these, so that the sum over all buffers is always right.
+ */
 export interface MemoryCounts {
   /** Granules with an error that was corrected. */
   corrected: number;
+  /** Loads that kernels corrected, in registers. */
+  correctedLoads: number;
   /** Granules with more errors than the code corrects, each time that one was found. */
   uncorrectable: number;
   /** Bytes that Belay has verified, other than in the program's own kernels. */
@@ -171,7 +176,7 @@ export class ProtectedBuffers {
     const first = this.arena.allocate(granules);
     const mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
     const mirror = mapped && this.#makeMirror(buffer.label, granules * this.granuleBytes);
-    const counts = { corrected: 0, uncorrectable: 0, verifiedBytes: 0 };
+    const counts = { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0 };
     const owner: ProtectedBuffer = {
       ...{ buffer, contents: mirror ?? buffer, mapped, granules, first, counts },
     };
