@@ -43,7 +43,7 @@ export async function strike(policy: Policy) {
   const [kernel] = device.belay.faultSites();
   const source = program.kernelSources.sobel!;
   const site = kernel!.sites.find(
-    ({ kind, span }) => kind === "value" && source.startsWith("pack4x8unorm(", span.start),
+    ({ kind, span }) => kind === "value" && source.startsWith("even | (odd", span.start),
   )!;
   const fault: ArmedFault = {
     ...{ kernel: kernel!.kernel, site: site.id, effect: { xor: 1 << 22 } },

@@ -27,7 +27,9 @@ function endingEarly(declaration: Declaration, replica: string): Declaration {
   }
   const { statements } = declaration.body;
   const learns = statements.some((each) => each.kind === "assign" && isNamed(each.target, replica));
-  const call = statements.findIndex(({ kind }) => kind === "callStatement" || kind === "loop");
+  const call = statements.findIndex(
+    ({ kind }) => kind === "callStatement" || kind === "loop" || kind === "block",
+  );
   if (!learns || call < 0) return declaration;
   const end = quote(declaration.span).statements`if (${replica} == 1u) { return; }`;
   const ending = [...statements.slice(0, call), ...end, ...statements.slice(call)];

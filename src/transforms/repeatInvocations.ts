@@ -3,10 +3,9 @@
  *
  * Before:  var<workgroup> tile: array<f32, 64>;
  *          @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { body }
- * After:   fn main_1(id: vec3u) { body }
- *          @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ * After:   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
  *            for (var pass = 0; pass < 2; pass++) {
- *              replica = 1 - pass; local = in_index ^ replica; main_1(vec3(in_id.x ^ replica, in_id.yz));
+ *              replica = 1 - pass; local = in_index ^ replica; { let id = vec3(in_id.x ^ replica, in_id.yz); body }
  *              if (pass == 0) { keep(); workgroupBarrier(); tile[in_index] = 0; workgroupBarrier(); }
  *            } }
  *

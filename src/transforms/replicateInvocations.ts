@@ -2,15 +2,12 @@
  * Wraps entry points so that each invocation knows its replica, its workgroup and its index; doubles the workgroup.
  *
  * Before:  @compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) { body }
- * After:   fn main_1(id: vec3u) { body }
- *          @compute @workgroup_size(16, 8) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
- *            replica = in_index & 1; local = in_index >> 1; main_1(vec3(in_id.x >> 1, in_id.yz)); }
+ * After:   @compute @workgroup_size(16, 8) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ *            replica = in_index & 1; local = in_index >> 1; { let id = vec3(in_id.x >> 1, in_id.yz); body } }
  *
  * Where the replicas of an invocation stand is the pairing's choice. Built-in values are derived such that the body sees
- * those of the original kernel. With `replicas: 1` the kernel keeps its shape and only learns who it is. The body
- * becomes a function of its own: its early returns end there, and what must run last can follow the call. Where replicas
- * then exchange registers, the call stands in a construct that a workgroup enters and leaves as a whole: behind that, subgroups
- * have come together again, as SPIR-V has it (section 2.2.5); behind a mere call they need not have.
+ * those of the original kernel. With `replicas: 1` the kernel keeps its shape and only learns who it is. Early returns end the
+ * body alone, so that what must run last can follow it.
  *
  * Requires: declareReport.   Ensures: valid module; `replica`, `local`, `workgroup` (and `partner`, `distance`) are set.
  * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
@@ -88,10 +85,7 @@ function wrap(
     const { expression } = quote(attribute.span);
     return { ...attribute, args: doubled.size.map((size) => expression`${size}`) };
   });
-  return wrapEntryPoint(program, names, fn, {
-    ...{ inputs, derived: doubled.derived, before, attributes },
-    ...(subgroups && { around: (call) => statements`loop { ${call} break; }` }),
-  });
+  return wrapEntryPoint(program, names, fn, { inputs, derived: doubled.derived, before, attributes });
 }
 
 /** Sets the ballot bit of the lane that is `distance` away. */

@@ -3,10 +3,9 @@
  *
  * Before:  @compute @workgroup_size(64) fn main(@builtin(workgroup_id) id: vec3u) { body }
  * After:   override doubling: u32 = 0;
- *          fn main_1(id: vec3u) { body }
  *          @compute @workgroup_size(64) fn main(@builtin(workgroup_id) in_id: vec3u, ...) {
  *            let twin = twin_of(in_id, num_workgroups, doubling);
- *            replica = twin.replica; workgroup = twin.id; main_1(twin.id); }
+ *            replica = twin.replica; workgroup = twin.id; { let id = twin.id; body } }
  *
  * The workgroup keeps its shape, so local ids and subgroup operations stay what they are. The host doubles one
  * dimension of the grid and says which: along x, twins are neighbours; along y and z, the plane that the dimension

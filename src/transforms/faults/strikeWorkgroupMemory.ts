@@ -60,10 +60,12 @@ export function strikeWorkgroupMemory(
     const id = site(1, isShared(place.variable.name));
     return [s, ...strikes.atomic(id, place.type.element, target)];
   };
-  // Entry points are wrappers by now, which store only zeros.
+  // What an entry point's wrapper stores, which is only zeros, stands in its name's place.
+  const isWrappers = (s: Statement, { name, nameSpan }: FunctionDeclaration) =>
+    entryPoints.has(name) && s.span.start === nameSpan.start;
   const module = mapFunctions(program.module, (fn) =>
-    functions.has(fn) && !entryPoints.has(fn.name)
-      ? { ...fn, body: mapStatements(fn.body, (s) => statement(s, fn.name)) }
+    functions.has(fn)
+      ? { ...fn, body: mapStatements(fn.body, (s) => (isWrappers(s, fn) ? s : statement(s, fn.name))) }
       : fn,
   );
   return strikes.declareIn(module, sites.all.length);

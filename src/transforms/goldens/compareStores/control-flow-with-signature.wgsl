@@ -3,7 +3,10 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_1(belay_local);
+  {
+    let l: u32 = belay_local;
+    f(l);
+  }
   belay_conclude(1u);
 }
 

@@ -6,17 +6,24 @@ fn f(t: texture_storage_2d_array<r32float, read_write>, l: u32) {
   }
 }
 
-fn belay_main_1(l: u32) {
-  if (belay_agree0at(2u, belay_fold(0u, l)) && belay_replica == 0u) {
-    textureStore(t1, l, vec4f(1));
+@compute @workgroup_size(2u * 64u, 1u, 1u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  {
+    let l: u32 = belay_local;
+    if (belay_agree0at(2u, belay_fold(0u, l)) && belay_replica == 0u) {
+      textureStore(t1, l, vec4f(1));
+    }
+    let belay_value_3 = vec2u(l, 1u);
+    let belay_value_4 = vec4u(l);
+    if (belay_agree4at(3u, belay_fold2(0u, bitcast<vec2<u32>>(belay_value_3)), bitcast<vec4<u32>>(belay_value_4)) && belay_replica == 0u) {
+      textureStore(t2, belay_value_3, belay_value_4);
+    }
+    if (belay_agree0(4u, 0u) && belay_replica == 0u) {
+      textureStore(t3, vec3i(1, 2, 3), vec4i(4));
+    }
+    f(layers, l);
   }
-  let belay_value_3 = vec2u(l, 1u);
-  let belay_value_4 = vec4u(l);
-  if (belay_agree4at(3u, belay_fold2(0u, bitcast<vec2<u32>>(belay_value_3)), bitcast<vec4<u32>>(belay_value_4)) && belay_replica == 0u) {
-    textureStore(t2, belay_value_3, belay_value_4);
-  }
-  if (belay_agree0(4u, 0u) && belay_replica == 0u) {
-    textureStore(t3, vec3i(1, 2, 3), vec4i(4));
-  }
-  f(layers, l);
 }

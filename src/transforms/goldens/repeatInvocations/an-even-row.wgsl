@@ -1,12 +1,16 @@
-fn belay_main_1(l: vec3u, i: u32, g: vec3u, w: vec3u, n: vec3u) {}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3u) {
   belay_workgroup = belay_in_workgroup_id;
   for (var belay_pass = 0u; belay_pass < 2u; belay_pass++) {
     belay_replica = 1u - belay_pass;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
-    belay_main_1(vec3<u32>(belay_in_local_invocation_id.x ^ belay_replica, belay_in_local_invocation_id.yz), belay_local, vec3<u32>(belay_in_global_invocation_id.x ^ belay_replica, belay_in_global_invocation_id.yz), belay_in_workgroup_id, belay_in_num_workgroups);
+    {
+      let l: vec3u = vec3<u32>(belay_in_local_invocation_id.x ^ belay_replica, belay_in_local_invocation_id.yz);
+      let i: u32 = belay_local;
+      let g: vec3u = vec3<u32>(belay_in_global_invocation_id.x ^ belay_replica, belay_in_global_invocation_id.yz);
+      let w: vec3u = belay_in_workgroup_id;
+      let n: vec3u = belay_in_num_workgroups;
+    }
     if (belay_pass == 0u) {
       belay_keep();
     }

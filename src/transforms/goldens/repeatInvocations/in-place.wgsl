@@ -1,15 +1,14 @@
-fn belay_main_1(id: vec3u) {
-  let v = a[id.x];
-  a[id.x] = v + 1u;
-}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
   for (var belay_pass = 0u; belay_pass < 2u; belay_pass++) {
     belay_replica = 1u - belay_pass;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
-    belay_main_1(vec3<u32>(belay_in_global_invocation_id.x ^ belay_replica, belay_in_global_invocation_id.yz));
+    {
+      let id: vec3u = vec3<u32>(belay_in_global_invocation_id.x ^ belay_replica, belay_in_global_invocation_id.yz);
+      let v = a[id.x];
+      a[id.x] = v + 1u;
+    }
     if (belay_pass == 0u) {
       belay_keep();
       storageBarrier();

@@ -1,15 +1,13 @@
-fn belay_main_1() {
-  count += seen[0];
-  half *= 2;
-}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   for (var belay_pass = 0u; belay_pass < 2u; belay_pass++) {
     belay_replica = 1u - belay_pass;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
-    belay_main_1();
+    {
+      count += seen[0];
+      half *= 2;
+    }
     if (belay_pass == 0u) {
       belay_keep();
       count = u32();

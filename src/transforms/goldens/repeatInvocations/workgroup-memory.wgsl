@@ -1,14 +1,12 @@
-fn belay_main_1() {
-  f();
-}
-
 @compute @workgroup_size(8, 8)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   for (var belay_pass = 0u; belay_pass < 2u; belay_pass++) {
     belay_replica = 1u - belay_pass;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
-    belay_main_1();
+    {
+      f();
+    }
     if (belay_pass == 0u) {
       belay_keep();
       workgroupBarrier();

@@ -1,15 +1,14 @@
-fn belay_main_1(l: vec3u, g: vec3u) {}
-
 @compute @workgroup_size(2u * 8u * 4u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
   belay_workgroup = belay_in_workgroup_id;
   belay_distance = min(belay_in_subgroup_size >> 1u, (8u * 4u) & (~(8u * 4u) + 1u));
   belay_replica = u32((belay_in_local_invocation_index & belay_distance) != 0u);
   belay_local = (belay_in_local_invocation_index & (belay_distance - 1u)) | ((belay_in_local_invocation_index >> 1u) & ~(belay_distance - 1u));
-  belay_main_1(vec3<u32>(belay_local % 8u, belay_local / 8u, 0u), belay_in_workgroup_id * vec3<u32>(8u, 4u, 1u) + vec3<u32>(belay_local % 8u, belay_local / 8u, 0u));
+  {
+    let l: vec3u = vec3<u32>(belay_local % 8u, belay_local / 8u, 0u);
+    let g: vec3u = belay_in_workgroup_id * vec3<u32>(8u, 4u, 1u) + vec3<u32>(belay_local % 8u, belay_local / 8u, 0u);
+  }
 }
-
-fn belay_main_deep_1(l: vec3u, i: u32) {}
 
 @compute @workgroup_size(2u * u32(width) * 2u * 3u)
 fn main_deep(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
@@ -17,10 +16,11 @@ fn main_deep(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(l
   belay_distance = min(belay_in_subgroup_size >> 1u, (u32(width) * 2u * 3u) & (~(u32(width) * 2u * 3u) + 1u));
   belay_replica = u32((belay_in_local_invocation_index & belay_distance) != 0u);
   belay_local = (belay_in_local_invocation_index & (belay_distance - 1u)) | ((belay_in_local_invocation_index >> 1u) & ~(belay_distance - 1u));
-  belay_main_deep_1(vec3<u32>(belay_local % u32(width), belay_local / u32(width) % 2u, belay_local / (u32(width) * 2u)), belay_local);
+  {
+    let l: vec3u = vec3<u32>(belay_local % u32(width), belay_local / u32(width) % 2u, belay_local / (u32(width) * 2u));
+    let i: u32 = belay_local;
+  }
 }
-
-fn belay_main_deeper_1(l: vec3u, i: u32) {}
 
 @compute @workgroup_size(2u * 33u)
 fn main_deeper(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
@@ -28,10 +28,11 @@ fn main_deeper(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin
   belay_distance = min(belay_in_subgroup_size >> 1u, 33u & (~33u + 1u));
   belay_replica = u32((belay_in_local_invocation_index & belay_distance) != 0u);
   belay_local = (belay_in_local_invocation_index & (belay_distance - 1u)) | ((belay_in_local_invocation_index >> 1u) & ~(belay_distance - 1u));
-  belay_main_deeper_1(vec3<u32>(belay_local % 1u, belay_local / 1u % 1u, belay_local / (1u * 1u)), belay_local);
+  {
+    let l: vec3u = vec3<u32>(belay_local % 1u, belay_local / 1u % 1u, belay_local / (1u * 1u));
+    let i: u32 = belay_local;
+  }
 }
-
-fn belay_main_unknown_1(g: vec3u) {}
 
 @compute @workgroup_size(2u * 2u * u32(depth))
 fn main_unknown(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
@@ -39,7 +40,9 @@ fn main_unknown(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builti
   belay_distance = min(belay_in_subgroup_size >> 1u, (2u * u32(depth)) & (~(2u * u32(depth)) + 1u));
   belay_replica = u32((belay_in_local_invocation_index & belay_distance) != 0u);
   belay_local = (belay_in_local_invocation_index & (belay_distance - 1u)) | ((belay_in_local_invocation_index >> 1u) & ~(belay_distance - 1u));
-  belay_main_unknown_1(belay_in_workgroup_id * vec3<u32>(1u, 2u, u32(depth)) + vec3<u32>(belay_local % 1u, belay_local / 1u % 2u, belay_local / (1u * 2u)));
+  {
+    let g: vec3u = belay_in_workgroup_id * vec3<u32>(1u, 2u, u32(depth)) + vec3<u32>(belay_local % 1u, belay_local / 1u % 2u, belay_local / (1u * 2u));
+  }
 }
 
 var<private> belay_distance: u32;

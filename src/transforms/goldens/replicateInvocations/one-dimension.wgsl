@@ -9,5 +9,8 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(local_invo
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_1(vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz), belay_local, vec3<u32>(belay_in_global_invocation_id.x >> 1u, belay_in_global_invocation_id.yz), belay_in_workgroup_id, belay_in_num_workgroups);
+  loop {
+    belay_main_1(vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz), belay_local, vec3<u32>(belay_in_global_invocation_id.x >> 1u, belay_in_global_invocation_id.yz), belay_in_workgroup_id, belay_in_num_workgroups);
+    break;
+  }
 }

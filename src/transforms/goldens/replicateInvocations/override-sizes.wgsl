@@ -1,9 +1,9 @@
-fn belay_main_1(l: vec3u) {}
-
 @compute @workgroup_size(2u * u32(width + 1), u32(height), 1u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_1(vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz));
+  {
+    let l: vec3u = vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz);
+  }
 }

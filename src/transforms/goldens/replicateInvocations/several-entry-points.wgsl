@@ -1,17 +1,11 @@
-fn belay_main_first_1() {
-  helper();
-}
-
 @compute @workgroup_size(2u * 4u, 1u, 1u)
 fn main_first(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_first_1();
-}
-
-fn belay_main_second_1(l: vec3u) {
-  helper();
+  {
+    helper();
+  }
 }
 
 @compute @workgroup_size(2u * 2u, 2u, 1u)
@@ -19,5 +13,8 @@ fn main_second(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index & 1u;
   belay_local = belay_in_local_invocation_index >> 1u;
-  belay_main_second_1(vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz));
+  {
+    let l: vec3u = vec3<u32>(belay_in_local_invocation_id.x >> 1u, belay_in_local_invocation_id.yz);
+    helper();
+  }
 }

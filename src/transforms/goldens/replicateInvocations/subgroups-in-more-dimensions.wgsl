@@ -1,39 +1,42 @@
-fn belay_main_1(l: vec3u, g: vec3u) {}
-
 @compute @workgroup_size(8u, 4u, 2u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_id.z;
   belay_local = belay_in_local_invocation_index % (8u * 4u);
-  belay_main_1(vec3<u32>(belay_in_local_invocation_id.xy, 0u), vec3<u32>(belay_in_global_invocation_id.xy, belay_in_workgroup_id.z));
+  {
+    let l: vec3u = vec3<u32>(belay_in_local_invocation_id.xy, 0u);
+    let g: vec3u = vec3<u32>(belay_in_global_invocation_id.xy, belay_in_workgroup_id.z);
+  }
 }
-
-fn belay_main_deep_1(l: vec3u, i: u32) {}
 
 @compute @workgroup_size(u32(width), 2u, 2u * 3u)
 fn main_deep(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_id.z / 3u;
   belay_local = belay_in_local_invocation_index % (u32(width) * 2u * 3u);
-  belay_main_deep_1(vec3<u32>(belay_in_local_invocation_id.xy, belay_in_local_invocation_id.z % 3u), belay_local);
+  {
+    let l: vec3u = vec3<u32>(belay_in_local_invocation_id.xy, belay_in_local_invocation_id.z % 3u);
+    let i: u32 = belay_local;
+  }
 }
-
-fn belay_main_deeper_1(l: vec3u, i: u32) {}
 
 @compute @workgroup_size(2u * 33u)
 fn main_deeper(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index / 33u;
   belay_local = belay_in_local_invocation_index % 33u;
-  belay_main_deeper_1(vec3<u32>(belay_local % 1u, belay_local / 1u % 1u, belay_local / (1u * 1u)), belay_local);
+  {
+    let l: vec3u = vec3<u32>(belay_local % 1u, belay_local / 1u % 1u, belay_local / (1u * 1u));
+    let i: u32 = belay_local;
+  }
 }
-
-fn belay_main_unknown_1(g: vec3u) {}
 
 @compute @workgroup_size(2u * 2u * u32(depth))
 fn main_unknown(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_index / (2u * u32(depth));
   belay_local = belay_in_local_invocation_index % (2u * u32(depth));
-  belay_main_unknown_1(belay_in_workgroup_id * vec3<u32>(1u, 2u, u32(depth)) + vec3<u32>(belay_local % 1u, belay_local / 1u % 2u, belay_local / (1u * 2u)));
+  {
+    let g: vec3u = belay_in_workgroup_id * vec3<u32>(1u, 2u, u32(depth)) + vec3<u32>(belay_local % 1u, belay_local / 1u % 2u, belay_local / (1u * 2u));
+  }
 }

@@ -1,9 +1,11 @@
-fn belay_main_1(l: vec3u, i: u32, g: vec3<u32>) {}
-
 @compute @workgroup_size(96u, 1u, 2u)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
   belay_workgroup = belay_in_workgroup_id;
   belay_replica = belay_in_local_invocation_id.z;
   belay_local = belay_in_local_invocation_id.x;
-  belay_main_1(vec3<u32>(belay_in_local_invocation_id.xy, 0u), belay_local, vec3<u32>(belay_in_global_invocation_id.xy, belay_in_workgroup_id.z));
+  {
+    let l: vec3u = vec3<u32>(belay_in_local_invocation_id.xy, 0u);
+    let i: u32 = belay_local;
+    let g: vec3<u32> = vec3<u32>(belay_in_global_invocation_id.xy, belay_in_workgroup_id.z);
+  }
 }

@@ -1,5 +1,3 @@
-fn belay_main_1(g: u32, w: u32) {}
-
 @compute @workgroup_size(4, 4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = belay_in_local_invocation_index;
@@ -11,7 +9,10 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_replica = belay_twin.replica;
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
-  belay_main_1((belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).x + belay_twin.groups.x * 4u * ((belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).y + belay_twin.groups.y * 4u * (belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).z), belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z));
+  {
+    let g: u32 = (belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).x + belay_twin.groups.x * 4u * ((belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).y + belay_twin.groups.y * 4u * (belay_twin.id * vec3<u32>(4u, 4u, 1u) + belay_in_local_invocation_id).z);
+    let w: u32 = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
+  }
 }
 
 override belay_doubling: u32 = 0u;

@@ -1,7 +1,3 @@
-fn belay_main_1(id: vec3u, size: u32) {
-  _ = subgroupAdd(id.x);
-}
-
 @compute @workgroup_size(width)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
   belay_local = belay_in_local_invocation_index;
@@ -13,7 +9,11 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_replica = belay_twin.replica;
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
-  belay_main_1(belay_twin.id * vec3<u32>(u32(width), 1u, 1u) + belay_in_local_invocation_id, belay_in_subgroup_size);
+  {
+    let id: vec3u = belay_twin.id * vec3<u32>(u32(width), 1u, 1u) + belay_in_local_invocation_id;
+    let size: u32 = belay_in_subgroup_size;
+    _ = subgroupAdd(id.x);
+  }
 }
 
 override belay_doubling: u32 = 0u;

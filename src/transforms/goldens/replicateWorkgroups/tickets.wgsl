@@ -18,7 +18,10 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
   belay_enter_place(belay_ticket.y, 8u * 8u);
-  belay_main_1(belay_twin.id * vec3<u32>(8u, 8u, 1u) + belay_in_local_invocation_id, belay_twin.groups);
+  loop {
+    belay_main_1(belay_twin.id * vec3<u32>(8u, 8u, 1u) + belay_in_local_invocation_id, belay_twin.groups);
+    break;
+  }
   belay_leave_place();
 }
 

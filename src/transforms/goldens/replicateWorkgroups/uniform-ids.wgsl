@@ -1,7 +1,3 @@
-fn belay_main_1(w: vec3u) {
-  meet(w.x);
-}
-
 @compute @workgroup_size(4)
 fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_local = belay_in_local_invocation_index;
@@ -16,7 +12,10 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_replica = belay_twin.replica;
   belay_pair = belay_twin.id.x + belay_twin.groups.x * (belay_twin.id.y + belay_twin.groups.y * belay_twin.id.z);
   belay_workgroup = belay_twin.id;
-  belay_main_1(belay_twin.id);
+  {
+    let w: vec3u = belay_twin.id;
+    meet(w.x);
+  }
 }
 
 override belay_doubling: u32 = 0u;

@@ -17,3 +17,10 @@ fn f(l: u32, x: vec3f) {
     atomicXor(&parts[0].hits, bitcast<i32>(belay_struck_mask));
   }
 }
+
+@compute @workgroup_size(8)
+fn main() {
+  let belay_value_3: f32 = 0.0;
+  tile[0] = belay_strike_f32(6u, belay_value_3);
+  f(1u, vec3f());
+}
