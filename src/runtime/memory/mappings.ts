@@ -1,6 +1,7 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { flags, original, overlay } from "../nativeObjects.ts";
 import { encodeBytes, verifyBytes } from "./hostCodes.ts";
+import { detach, give, type Mapping } from "./mapping.ts";
 import type { BelayMemoryError, MemoryOutcome } from "./memoryFault.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -18,20 +19,6 @@ export interface MappingParts {
   corrected(owner: ProtectedBuffer, count: number): void;
   /** Tells of damaged granules; returns the error that names them. */
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
-}
-
-/** A buffer that is mapped. */
-interface Mapping {
-  /** What the program has mapped. */
-  readonly offset: number;
-  readonly size: number;
-  /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
-  readonly start: number;
-  /** The device's memory where the host reads, and memory of the host's own where it writes. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly isWritten: boolean;
-  /** What the program was given of it. */
-  readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
 }
 
 /** A bit flip that a buffer finds when it is mapped. */
@@ -222,29 +209,4 @@ export class Mappings {
     this.#checksOf(owner, mapping, getMappedRange)?.set(made);
     if (isFirst) this.#parts.initialize(owner, bytes, made);
   }
-}
-
-/** A part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. */
-function give(
-  { offset: first, size: all, start, bytes, given }: Mapping,
-  buffer: GPUBuffer,
-  offset = 0,
-  size = Math.max(0, buffer.size - offset),
-): ArrayBuffer {
-  const isInside = offset >= first && offset + size <= first + all;
-  const isTaken = given.some(
-    (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
-  );
-  if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) {
-    throw new DOMException("the range is not mapped, or in use, or not aligned", "OperationError");
-  }
-  const isAll = offset === start && size === bytes.buffer.byteLength;
-  const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
-  given.push({ offset, buffer: part as ArrayBuffer });
-  return part as ArrayBuffer;
-}
-
-/** Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under another name. */
-function detach(buffer: ArrayBuffer): ArrayBuffer {
-  return structuredClone(buffer, { transfer: [buffer] });
 }
