@@ -1,3 +1,5 @@
+import { runDefault } from "../speculation/defaultEngine.ts";
+import type { Engine } from "../speculation/execution.ts";
 import type { PhaseTimes } from "../speculation/phaseTimer.ts";
 import { resident } from "../speculation/resident.ts";
 import { type SpeculateOptions, type Statistics, speculate } from "../speculation/speculate.ts";
@@ -9,9 +11,15 @@ import type { ProgramRuns } from "./programRuns.ts";
 import type { Executor, SpeculatedFunction } from "./speculatedFunction.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 
+/** The default engine, which checks again what earlier executions have proven. */
+function withoutReuse(...[workspace, execution, { timings = false }]: Parameters<Engine<SpeculateOptions>>) {
+  return runDefault(workspace, execution, { timings, reuse: false });
+}
+
 /** What executes the loops on the GPU. */
 export const variants = {
   default: {},
+  "no reuse": { engine: withoutReuse },
   published: { engine: "published" },
   "no localization": { engine: "published", published: { localization: false } },
   "no copy optimization": { engine: "published", published: { copyOptimization: false } },
@@ -30,6 +38,8 @@ export interface Measured {
   readonly misspeculation: number;
   readonly onCpu: number;
   readonly plans: readonly string[];
+  /** Of the first call, which compiles the kernels and knows nothing of the data. */
+  readonly first: Pick<Measured, "rounds" | "misspeculation" | "plans"> & { readonly milliseconds: number };
   /** Milliseconds on the GPU's clock; null where it has no clock. */
   readonly phases: PhaseTimes | null;
   /** Bytes on the GPU besides the arrays. */
@@ -60,6 +70,7 @@ export async function measureVariant(
     ...(variant === "unchecked" ? { engine: unchecked } : variants[variant]),
   };
   let statistics: Statistics[] = [];
+  let first: Measured["first"] | undefined;
   const load = new GpuLoad(device);
   for (let call = 0; warmUp && call < warmCalls; call++) {
     await warmUp((call) => speculate(call, { ...options, fallback: "never" }));
@@ -89,6 +100,7 @@ export async function measureVariant(
     const milliseconds = performance.now() - start;
     for (const array of arrays) await array.read();
     programRuns.check();
+    first ??= { milliseconds, ...countsOf(statistics, programRuns.iterations) };
     return milliseconds;
   };
 
@@ -98,14 +110,13 @@ export async function measureVariant(
   if (timings) await once(true, { timings });
   const seen = statistics;
   for (const each of programRuns.next()) if (typeof each !== "number") resident(each).release();
-  const sum = (of: (each: Statistics) => number) => seen.reduce((total, each) => total + of(each), 0);
+  const onCpu = seen.reduce((sum, { onCpu }) => sum + onCpu, 0);
   const measured = {
     resident: residentTimes,
     right: programRuns.right,
-    rounds: sum(({ rounds }) => rounds),
-    misspeculation: sum(({ misspeculated }) => misspeculated) / programRuns.iterations,
-    onCpu: sum(({ onCpu }) => onCpu) / programRuns.iterations,
-    plans: [...new Set(seen.flatMap(({ plans }) => plans))],
+    ...countsOf(seen, programRuns.iterations),
+    onCpu: onCpu / programRuns.iterations,
+    first: first!,
     phases: timings ? sumOfPhases(seen) : null,
     workingBytes,
   };
@@ -127,6 +138,15 @@ const unchecked: Exclude<SpeculateOptions["engine"], string | undefined> = async
     phases: null,
   };
 };
+
+function countsOf(statistics: readonly Statistics[], iterations: number) {
+  const sum = (of: (each: Statistics) => number) => statistics.reduce((total, each) => total + of(each), 0);
+  return {
+    rounds: sum(({ rounds }) => rounds),
+    misspeculation: sum(({ misspeculated }) => misspeculated) / iterations,
+    plans: [...new Set(statistics.flatMap(({ plans }) => plans))],
+  };
+}
 
 function sumOfPhases(statistics: readonly Statistics[]): PhaseTimes {
   const all = statistics.flatMap(({ phases }) => (phases ? [phases] : []));

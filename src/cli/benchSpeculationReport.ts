@@ -9,7 +9,8 @@ import { columnsOf, tableSection } from "./sections.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeSpeculation(run: SpeculationRun): Report {
-  const { programs, growth, adapter, size, runs, threads } = run;
+  const { programs, growth, adapter, runs, threads } = run;
+  const sizes = [...new Set(programs.map(({ size }) => size))];
   const wrong = [...programs, ...growth].filter((program) => !isRight(program));
   const noCompiler = programs.every(({ c }) => c && "failed" in c);
   return {
@@ -19,7 +20,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Size ${size}, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${meansOverC(programs)}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       {
@@ -42,10 +43,11 @@ export function describeSpeculation(run: SpeculationRun): Report {
   };
 }
 
-/** How many times faster than C the default engine is, on average and at least. */
-function meansOverC(programs: readonly SpeculationProgram[]): string {
+/** How many times faster than C the default engine is at a size, on average and at least. */
+function meansOverC(programs: readonly SpeculationProgram[], size: string): string {
   const of = (kind: "moved" | "resident") => {
-    const times = programs.flatMap(({ c, variants }) => {
+    const times = programs.flatMap(({ c, variants, size: own }) => {
+      if (own !== size) return [];
       const after = timesOf(variants.default, kind);
       return isTimed(c) && isTimed(after) ? [c.median / after.median] : [];
     });
@@ -54,7 +56,7 @@ function meansOverC(programs: readonly SpeculationProgram[]): string {
   };
   const [moved, resident] = [of("moved"), of("resident")];
   if (moved === null) return "";
-  return ` Geometric mean over C: ${moved} with arrays moved, ${resident} with resident ones.`;
+  return ` Geometric mean over C, ${size}: ${moved} with arrays moved, ${resident} with resident ones.`;
 }
 
 /** One loop in a line. */

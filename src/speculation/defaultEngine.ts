@@ -17,6 +17,8 @@ export interface DefaultOptions {
   readonly pace?: Pace | null;
   /** The plan to begin with, which must be one for the loop; otherwise the one that suits it best. */
   readonly plan?: PlanName;
+  /** Whether windows that an earlier execution has proven are executed without a check; they are, unless this says no. */
+  readonly reuse?: boolean;
 }
 
 /**
@@ -32,9 +34,11 @@ export async function runDefault(
   const pace = options.pace ?? null;
   try {
     const collapsed = options.plan ? null : collapse(execution.loop, execution);
-    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, pace).run(options.plan);
+    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, pace).run(options);
     // Nothing of it depends on anything, and nothing is left to the CPU.
-    const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run();
+    const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run(
+      options,
+    );
     return { ...outcome, executed: execution.count };
   } finally {
     timer?.destroy();
@@ -59,7 +63,8 @@ class DefaultExecution {
     this.#progress = new Progress(this.#execution, timer, pace, this.#before);
   }
 
-  async run(plan?: PlanName): Promise<EngineOutcome> {
+  async run({ plan, reuse = true }: DefaultOptions): Promise<EngineOutcome> {
+    this.#progress.reuses = reuse;
     const { loop, lengths, count } = this.#execution;
     const longest = longestSegment(this.#execution, this.#workspace);
     const first = plan ?? this.#before?.plan ?? firstPlan(loop, markedElements(loop, lengths));

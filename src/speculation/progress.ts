@@ -30,6 +30,8 @@ export class Progress {
   longest: number;
   /** Iterations of the first window of a plan that depends on how the iterations do. */
   window: number;
+  /** Whether windows that were proven earlier need no check. */
+  reuses = true;
   /** Rounds that the first segment is expected to take. */
   expected: number;
   readonly timer: PhaseTimer | null;

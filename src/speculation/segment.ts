@@ -80,7 +80,7 @@ export class Segment {
     // Other arrays than those before may be too large.
     const plan = wanted === "by reservation" && !this.#memory.canReserve ? "logged" : wanted;
     const isWhole = plan === "claimed" || plan === "in place";
-    this.#proven = recallWindows(this.#execution.loop, this.#numbers);
+    this.#proven = this.#progress.reuses ? recallWindows(this.#execution.loop, this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
     for (
