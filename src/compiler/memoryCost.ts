@@ -48,9 +48,8 @@ const lineBytes = 128;
 /** Compilers make one instruction of two operations: multiply-adds, rotations, logic of three words. */
 const operationsPerInstruction = 2;
 
-/** An access takes instructions for its address and bounds, and itself for each 16 bytes; assumed. */
+/** An access takes instructions for its address and bounds, and itself; assumed. */
 const instructionsPerAccess = 4;
-const widestAccess = 16;
 
 /** A compute unit's first cache delivers so many bytes in the time in which it begins an instruction of a lane (128 of both per cycle on NVIDIA's). */
 const bytesPerInstruction = 1;
@@ -79,7 +78,7 @@ function timesOfOne(run: SubgroupRun, rates: Rates): Times {
     accesses.reduce((total, access) => total + access.times * of(access), 0);
   const instructions =
     (run.integerOperations + run.floatOperations) / operationsPerInstruction +
-    instructionsPerAccess * sum(shared, ({ width }) => Math.max(1, width / widestAccess));
+    instructionsPerAccess * sum(shared, () => 1);
   const starts = rates.flops / operationsPerInstruction;
   const streamed = storage.filter(({ trip }) => trip === 0);
   return {

@@ -42,6 +42,8 @@ export interface LaneAccess {
 
 /** A uniform that nothing is known of, such as a length or a stride: large, and aligned. */
 const someUniform = 2 ** 24;
+/** Wider values are accessed in parts. */
+const widestAccess = 16;
 /** Numbers that memory might hold are below. */
 const someNumber = 2 ** 20;
 
@@ -214,7 +216,13 @@ export class LaneEvaluator {
     const { variable, type, space } = place;
     const width = type.kind === "array" && typeof type.count !== "number" ? 0 : sizeOf(type);
     const taken = [...addresses].filter((_, lane) => this.active[lane]);
-    this.accesses.push({ variable, kind, width, addresses: taken, times: 1, trip: this.trip });
+    for (let part = 0; part < width; part += widestAccess) {
+      this.accesses.push({
+        ...{ variable, kind, times: 1, trip: this.trip },
+        width: Math.min(widestAccess, width - part),
+        addresses: taken.map((address) => address + part),
+      });
+    }
     if (kind === "store" || !isInteger(type)) return unknown;
     const words = type.kind === "vector" ? type.size : 1;
     return Array.from({ length: words }, (_, word) =>
