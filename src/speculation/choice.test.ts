@@ -21,9 +21,12 @@ afterEach(() => vi.restoreAllMocks());
 const count = 1000;
 const bytes = 4 * count;
 
-/** A program whose loop takes so many milliseconds on either side, with an array that stays on the GPU or does not. */
-function program(onCpu: number, onGpu: number, isKept: boolean) {
-  const loop = { arrays: [{ name: "a", role: "tracked" }], body: [] } as unknown as Loop;
+/**
+ * A program whose loop takes so many milliseconds on either side, with an array that stays on the GPU or does not; one with a body
+ * is executed after another loop, which has left the array on the GPU.
+ */
+function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly object[] = []) {
+  const loop = { arrays: [{ name: "a", role: "tracked" }], body } as unknown as Loop;
   const a = new Int32Array(count);
   const workspace = {
     borrow: () => ({ destroy() {} }),
@@ -31,7 +34,12 @@ function program(onCpu: number, onGpu: number, isKept: boolean) {
     uploads: { write: async () => {} },
   } as unknown as Workspace;
   const given = isKept ? new Resident(a) : a;
+  const isForeign = body.length > 0;
   return async (): Promise<{ cpu: number; time: number }> => {
+    if (isForeign && given instanceof Resident) {
+      await given.upload(workspace, { uploaded: 0, downloaded: 0 });
+      given.deviceChanged();
+    }
     const arrays = new CallArrays({ loop, arrays: { a: given } } as unknown as SpeculateCall);
     const start = clock;
     const choice = new Choice(workspace, loop, count, arrays, async () => costs);
@@ -132,6 +140,13 @@ it("begins on the CPU where the GPU was slow at first, and finds out when it is 
   const heads = (await executions(run, 10)).map(({ cpu }) => cpu);
   expect(heads[0]).toBe(400);
   for (const [n, head] of heads.entries()) if (n > 0) expect(head).toBeLessThan(heads[n - 1]!);
+});
+
+it("fetches no large array on the chance that the CPU is faster", async () => {
+  const inner = [{ kind: "loop", body: [], update: [] }];
+  costs = { ...costs, compile: 1000 };
+  expect(await program(500, 20, true, inner)()).toMatchObject({ cpu: 0 });
+  expect((await program(500, 20, true)()).cpu).toBeGreaterThan(0);
 });
 
 it("leaves kept arrays on the host for a small loop, and on the device for a large one", async () => {

@@ -86,8 +86,10 @@ export class Choice {
     const moving = Math.max(0, this.#moving(toHost) - history.regretOf("gpu"));
     const fixed = this.#fixedTime();
     const onGpu = history.onGpu(left, fixed + this.#sending);
-    const isCold = history.worked <= warm && history.onCpu(left) < clear * onGpu;
-    const isUnclear = !history.isKnownOnCpu || isCold;
+    const mayBeFaster = history.onCpu(left) < clear * onGpu;
+    // Nothing that counts is moved on the chance alone.
+    const isLight = moving <= trial * launches * this.#costs.launch;
+    const isUnclear = history.isKnownOnCpu ? history.worked <= warm && mayBeFaster : isLight || mayBeFaster;
     const head = Math.floor(history.head * this.#count);
     if (moving + history.onCpu(left) < onGpu || (isUnclear && this.#spent + moving < trial * onGpu)) {
       await this.#toHost();
