@@ -37,6 +37,16 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(firstFor(update).reason).toContain("in place");
   });
 
+  it("costs less under Inter-Group where replicas run in turn than where they need copies", () => {
+    const [inTurn, copies] = [update, kernel("output[i] = output[i] + input[i]; output[i] += 1;")].map(
+      (wgsl) => {
+        const [first] = rankConfigurations(wgsl, { cover: ["IF/SCHED"], features });
+        return first!.predicted;
+      },
+    );
+    expect(inTurn).toBeLessThan(copies!);
+  });
+
   it("covers what is asked for", () => {
     for (const structure of structures) {
       const ranked = rankConfigurations(iterate, { cover: [structure], features });

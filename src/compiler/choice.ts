@@ -1,6 +1,6 @@
 /** `redundancy: "auto"`: which configuration promises to protect a kernel at the lowest cost, and why. */
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
-import { hazardousVariables } from "../analysis/hazards.ts";
+import { hazardousVariables, loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { estimateWork, type WorkEstimate } from "../analysis/workEstimate.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
@@ -29,6 +29,10 @@ export interface ChoiceOptions {
 interface Features extends WorkEstimate {
   /** Loads what it stores. */
   readonly isInPlace: boolean;
+  /** Loads what indices name that it has loaded. */
+  readonly gathers: boolean;
+  /** Has no load behind such a store. */
+  readonly loadsFirst: boolean;
 }
 
 /**
@@ -54,17 +58,23 @@ export function rankConfigurations(wgsl: string, options: ChoiceOptions): Ranked
 function featuresOf(program: Program, kernel: FunctionDeclaration): Features {
   const hazards = [...hazardousVariables(program, [kernel])];
   const isInPlace = hazards.some((variable) => addressSpaceOf(variable) === "storage");
-  return { ...estimateWork(program, kernel), isInPlace };
+  const loadsFirst = loadsAfterStores(program, kernel).length === 0;
+  return { ...estimateWork(program, kernel), isInPlace, loadsFirst };
 }
 
-/** Operations that a GPU does while it moves a byte; between 10 and 20 on those of the last ten years. */
-const operationsPerByte = 14;
+/** Operations that a GPU does while it moves a byte. */
+const operationsPerByte = 6;
 
 /** What an access that hits a cache or workgroup memory costs, in operations. */
-const operationsPerAccess = 8;
+const operationsPerAccess = 2.4;
 
-/** An access of this many bytes keeps memory busy with half the lanes, and two of them meet in workgroup memory's banks. */
+/** An access of this many bytes keeps memory busy with half the lanes. */
 const wideAccess = 16;
+
+/** Computing and moving bytes overlap: together they take this p-norm of what each takes alone. */
+const overlap = 2.3;
+const together = (computing: number, moving: number) =>
+  (computing ** overlap + moving ** overlap) ** (1 / overlap);
 
 function predict(
   configuration: Configuration,
@@ -73,8 +83,10 @@ function predict(
   let [plain, guarded, bytes, arithmetic] = [0, 0, 0, 0];
   for (const kernel of kernels) {
     const computing = (kernel.operations + operationsPerAccess * kernel.accesses) / operationsPerByte;
-    plain += Math.max(computing, kernel.bytes, 1);
-    guarded += costOf(configuration, kernel, computing);
+    const factors = factorsOf(configuration, kernel);
+    plain += together(computing, Math.max(kernel.bytes, 1));
+    guarded +=
+      factors.all * together(factors.computing * computing, factors.bytes * Math.max(kernel.bytes, 1));
     bytes += kernel.bytes;
     arithmetic += computing;
   }
@@ -83,33 +95,38 @@ function predict(
   return { predicted: plain === 0 ? 1 : guarded / plain, reason: reasonFor(configuration, limit, isInPlace) };
 }
 
+/** How many times as long a protected kernel computes, and moves bytes, and how many times as long both take for other reasons. */
+interface Factors {
+  readonly computing: number;
+  readonly bytes: number;
+  readonly all: number;
+}
+
 /**
- * Time, in bytes moved. The factors are what an NVIDIA H200 shows on the programs of `belay bench rmt`: replicas in one
- * subgroup halve the distinct loads in flight, which wide accesses make up for; those that run one after the other don't,
- * but hide less latency; whatever waits before a store costs.
+ * The factors are fitted to what an NVIDIA H200 shows on the programs of `belay bench rmt`: replicas in one subgroup halve the
+ * distinct loads in flight, which wide accesses make up for, and gathers even more, as each line is fetched once for both; those
+ * that run one after the other load from the cache, unless they gather; whatever waits before a store costs.
  */
-function costOf(
-  { redundancy, check, channel, pairing }: Configuration,
-  kernel: Features,
-  computing: number,
-): number {
+function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: Features): Factors {
   const isWide = kernel.widestStorage >= wideAccess;
-  const { bytes } = kernel;
+  const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
-    const waiting = check === "store" ? 3 : 1;
-    const shadows = kernel.isInPlace ? 2.1 : 1;
-    return waiting * Math.max(2 * computing, bytes * Math.max(isWide ? 1.4 : 1.7, shadows));
+    const bytes = kernel.gathers ? 1.75 : isWide ? 1.49 : kernel.isInPlace ? 1.9 : 2;
+    return { computing: 1.94, bytes, all: check === "store" ? 3 : 1 };
   }
-  if (pairing === "passes") return Math.max(2 * computing, 1.05 * bytes);
-  if (pairing === "subgroups") return Math.max(2 * computing, bytes * (isWide ? 1.35 : 1.85));
-  const waiting = (check === "store" ? 1.06 : 1) * (kernel.isInPlace ? 1.2 : 1);
+  if (pairing === "passes")
+    return { computing: shares ? 2.06 : 1.945, bytes: kernel.gathers ? 1.85 : 1.24, all: 1 };
+  if (pairing === "subgroups")
+    return { computing: 1.945, bytes: kernel.gathers ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
+  const waiting = (check === "store" ? 1.1 : 1) * (kernel.isInPlace ? 0.9 : 1);
   const talking = channel === "workgroup" ? 1.03 : 1;
-  const sharing = redundancy === "intra-lds" && kernel.widestWorkgroup > 0 ? 1.5 : 1;
-  const meeting = pairing === "adjacent" && kernel.widestWorkgroup >= wideAccess ? 1.5 : 1;
-  const spread = pairing === "half-subgroup" ? 1.03 : 1;
-  return (
-    waiting * talking * sharing * spread * Math.max(1.85 * meeting * computing, bytes * (isWide ? 1.17 : 1.7))
-  );
+  const sharing = redundancy === "intra-lds" && shares ? 1.2 : 1;
+  const meeting = pairing === "adjacent" && kernel.widestWorkgroup >= wideAccess ? 1.1 : 1;
+  return {
+    computing: 1.94 * meeting * (shares ? 1.06 : 1),
+    bytes: kernel.gathers ? 1.02 : isWide ? 1.24 : 1.64,
+    all: waiting * talking * sharing * (pairing === "half-subgroup" ? 1.05 : 1),
+  };
 }
 
 function reasonFor(
