@@ -8,6 +8,8 @@ export interface WrongBits {
   readonly before: string;
   /** An expression for the word at each position, in which the wrong bit is set: zero where the syndrome is of no such bit. */
   readonly words: readonly string[];
+  /** The same for the word at `position`, which is known only when the kernel runs, where there are many. */
+  readonly any?: string;
 }
 
 /** For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look like one. */
@@ -21,6 +23,10 @@ export function singleErrors({ words, columns }: Columns, wrongBits: () => Wrong
       return place === undefined ? undefined : [place];
     },
     wgsl: (prefix) => correctText(prefix, words, wrongBits()),
+    wgslOfParts: (prefix) => {
+      const { before, any } = wrongBits();
+      return any ? wordByWord(prefix, words, before, any) : fromAll(prefix, words);
+    },
   };
 }
 
@@ -47,6 +53,37 @@ ${lets}  let status = select(2u, min(weight, 1u), weight < 2u || (${found}) != 0
 `;
 }
 
+/** `wrong` and `status` for granules of many words, which would fill the registers. */
+function wordByWord(prefix: string, words: number, before: string, any: string): string {
+  return `fn ${prefix}wrong(position: u32, syndrome: u32) -> u32 {
+  let weight = countOneBits(syndrome);
+  ${before}
+  return ${any};
+}
+fn ${prefix}status(syndrome: u32) -> u32 {
+  let weight = countOneBits(syndrome);
+  var found = 0u;
+  for (var position = 0u; position < ${words}u; position++) { found |= ${prefix}wrong(position, syndrome); }
+  return select(2u, min(weight, 1u), weight < 2u || found != 0u);
+}
+`;
+}
+
+/** `wrong` and `status` from `correct`, for which the data makes no difference. */
+export function fromAll(prefix: string, words: number): string {
+  const type = wordsType(words);
+  const wrong = `${prefix}correct(${type}(), syndrome).data`;
+  const word =
+    words === 1 ? wrong : words <= 4 ? `${wrong}[position]` : `${wrong}[position / 4u][position % 4u]`;
+  return `fn ${prefix}wrong(position: u32, syndrome: u32) -> u32 {
+  return ${word};
+}
+fn ${prefix}status(syndrome: u32) -> u32 {
+  return ${prefix}correct(${type}(), syndrome).status;
+}
+`;
+}
+
 /** Leaves all errors to others, which run the work again. */
 export function noCorrection({ words }: Columns): Correction {
   return {
@@ -57,6 +94,7 @@ fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Correc
   return ${prefix}Corrected(data, select(0u, 2u, syndrome != 0u));
 }
 `,
+    wgslOfParts: (prefix) => fromAll(prefix, words),
   };
 }
 

@@ -32,6 +32,8 @@ export interface Correction {
   locate(syndrome: number): readonly number[] | undefined;
   /** WGSL of `Corrected` and `correct`. */
   wgsl(prefix: string): string;
+  /** WGSL of `wrong` and `status`, which goes with it. */
+  wgslOfParts(prefix: string): string;
 }
 
 /** The columns of a code from the check word of one bit of one word. */

@@ -1,6 +1,6 @@
 /** Several code words of a smaller code that share one check word, as published for 32-bit checks of 16 bytes. */
 import { tablePasses } from "./byteTables.ts";
-import { correctedStruct } from "./correction.ts";
+import { correctedStruct, fromAll } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { component, components, construct, wordsType } from "./words.ts";
 
@@ -38,6 +38,7 @@ export function packed(inner: LinearCode, times: 2 | 4): LinearCode {
         return places;
       },
       wgsl: (prefix) => correctText(prefix, inner, times),
+      wgslOfParts: (prefix) => fromAll(prefix, words),
     },
     wgsl: (
       prefix,

@@ -121,6 +121,9 @@ function wrongByRotations(words: number): WrongBits {
       const [toNear, toFar] = distances(position);
       return `three & ${rotated("three", 32 - toNear)} & ${rotated("three", 32 - toFar)}`;
     }),
+    ...(words > 4 && {
+      any: `three & ${rotatedBy("three", `(${32 - near}u - (position & 3u) - (position >> 2u))`)} & ${rotatedBy("three", `(${32 - far}u - (position & 3u))`)}`,
+    }),
   };
 }
 

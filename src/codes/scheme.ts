@@ -50,6 +50,11 @@ export interface MemoryScheme {
    *   a syndrome of zero, 1 for an error that is corrected (it may be in the check word), 2 for an uncorrectable one
    */
   wgsl(prefix: string): string;
+  /**
+   * What goes with that where invocations have parts of a granule: `fn wrong(position: u32, syndrome: u32) -> u32`, the bits of one
+   * word that are wrong, and `fn status(syndrome: u32) -> u32`.
+   */
+  wgslOfParts(prefix: string): string;
 }
 
 const codes = {
@@ -122,5 +127,6 @@ export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
   return ${prefix}encode(data) ^ check;
 }
 ${correction.wgsl(prefix)}`,
+    wgslOfParts: (prefix) => correction.wgslOfParts(prefix),
   };
 }

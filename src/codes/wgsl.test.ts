@@ -39,7 +39,7 @@ function kernelOf(scheme: MemoryScheme): string {
   const sum = Array.from({ length: words }, (_, p) => `code_contribution(${p}u + zero, granule${part(p)})`);
   const quads = Array.from({ length: words / 4 }, (_, q) => `code_quad(${q}u + zero, granule[${q}])`);
   const stores = Array.from({ length: words }, (_, p) => `results[at + ${4 + p}u] = fixed.data${part(p)};`);
-  return `${scheme.wgsl("code_")}
+  return `${scheme.wgsl("code_")}${scheme.wgslOfParts("code_")}
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(0) @binding(1) var<storage, read_write> checks: array<u32>;
 @group(0) @binding(2) var<storage, read_write> results: array<u32>;
@@ -54,7 +54,12 @@ function kernelOf(scheme: MemoryScheme): string {
   results[at + 1u] = syndrome;
   results[at + 2u] = ${sum.join(" ^ ")};
   ${words > 4 ? `if (results[at + 2u] != (${quads.join(" ^ ")})) { results[at + 2u] = ~results[at + 2u]; }` : ""}
-  let fixed = code_correct(granule, syndrome);
+  var fixed = code_correct(granule, syndrome);
+  if (code_status(syndrome) != fixed.status) { fixed.status = 9u; }
+  for (var p = 0u; p < ${words}u; p++) {
+    let wrong = code_wrong(p, syndrome) ^ granule${words === 1 ? "" : words <= 4 ? "[p]" : "[p / 4u][p % 4u]"};
+    if (wrong != fixed.data${words === 1 ? "" : words <= 4 ? "[p]" : "[p / 4u][p % 4u]"}) { fixed.status = 8u; }
+  }
   results[at + 3u] = fixed.status;
   ${stores.join("\n  ")}
 }`;

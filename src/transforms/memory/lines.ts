@@ -8,14 +8,7 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
-import { memoryStatus } from "../reportBuffer.ts";
-import {
-  asIs,
-  type CheckedVariable,
-  type GranuleWords,
-  type PieceBytes,
-  wordsType,
-} from "./checkedVariable.ts";
+import { asIs, type CheckedVariable, type GranuleWords, wordsType } from "./checkedVariable.ts";
 import type { ArenaAccess, CheckWords } from "./checkWords.ts";
 import type { Findings, LoadKind } from "./findings.ts";
 import type { Library } from "./library.ts";
@@ -156,30 +149,27 @@ export class Lines {
         let line = piece / ${pieces}u;
         let data = ${asIs(variable, words, "piece")};
         let syndrome = ${this.#syndrome(variable, words, arena)};
-        ${findings.reaction(kind, found, () => `${this.#repaired(variable, words)}(data, piece, syndrome)`)}
+        ${findings.reaction(kind, found, () => `${this.#repaired(variable)}(data, piece, syndrome)`)}
       }`,
     );
   }
 
   /** `fn(data: W, piece: u32, syndrome: u32) -> W`, which notes what it found. */
-  #repaired(variable: CheckedVariable, words: GranuleWords): string {
+  #repaired(variable: CheckedVariable): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
-    const { corrects, granuleBytes } = variable.scheme;
     const type = wordsType(bytes);
-    const note = (status: string) =>
-      `${this.#options.findings.note()}(${status}, ${variable.index}u, piece / ${pieces}u, syndrome);`;
+    this.#library.make(
+      this.#names.the(`${variable.scheme.name}_parts`),
+      () => quote().declarations`${variable.scheme.wgslOfParts(code)}`,
+    );
+    const found = `${variable.index}u, piece / ${pieces}u, syndrome`;
+    const wrong = Array.from({ length: bytes / 4 }, (_, i) => `${code}wrong(first + ${i}u, syndrome)`);
     return this.#library.make(
       this.#names.the(`repaired_piece_of_${variable.name}`),
       (name) => quote().declarations`fn ${name}(data: ${type}, piece: u32, syndrome: u32) -> ${type} {
-        ${
-          corrects
-            ? `let line = piece / ${pieces}u;
-               let rank = piece % ${pieces}u;
-               let result = ${code}correct(${this.#whole(variable, words)}, syndrome);
-               ${note("result.status")}
-               return ${pieceOf("result.data", granuleBytes, bytes)};`
-            : `${note(`select(0u, ${memoryStatus.uncorrectable}u, syndrome != 0u)`)} return data;`
-        }
+        let first = piece % ${pieces}u * ${bytes / 4}u;
+        ${this.#options.findings.note()}(${code}status(syndrome), ${found});
+        return data ^ ${type}(${wrong.join(", ")});
       }`,
     );
   }
@@ -222,20 +212,6 @@ export class Lines {
     );
   }
 
-  /** The words of the line of the number `line`, from its pieces. */
-  #whole(variable: CheckedVariable, words: GranuleWords): string {
-    const { pieces, bytes } = this.#lineOf(variable);
-    const { granuleBytes, granuleType } = variable.scheme;
-    const vector = Math.min(16, granuleBytes);
-    const vectors = Array.from({ length: granuleBytes / vector }, (_, at) => {
-      const parts = Array.from({ length: vector / bytes }, (_, i) =>
-        asIs(variable, words, `(line * ${pieces}u + ${(at * vector) / bytes + i}u)`),
-      );
-      return parts.length === 1 ? parts[0]! : `${wordsType(vector)}(${parts.join(", ")})`;
-    });
-    return vectors.length === 1 ? vectors[0]! : `${granuleType}(${vectors.join(", ")})`;
-  }
-
   #lineOf({ scheme, pieceBytes: bytes }: CheckedVariable) {
     if (!bytes) throw new Error("a granule has no pieces");
     return { bytes, pieces: scheme.granuleBytes / bytes, code: this.#options.code(scheme) };
@@ -243,10 +219,3 @@ export class Lines {
 }
 
 const parameters = (count: number) => `parts: array<u32, ${count}>, numbers: array<u32, ${count}>`;
-
-/** The piece at the place `rank` of a whole line. */
-function pieceOf(line: string, granuleBytes: number, bytes: PieceBytes): string {
-  const word = (i: string) => (granuleBytes > 16 ? `${line}[${i} / 4u][${i} % 4u]` : `${line}[${i}]`);
-  if (bytes === 16) return `${line}[rank]`;
-  return bytes === 4 ? word("rank") : `vec2<u32>(${word("(2u * rank)")}, ${word("(2u * rank + 1u)")})`;
-}
