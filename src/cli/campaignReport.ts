@@ -64,7 +64,8 @@ function headlineOf({ ok, cells, problems, settings }: Summary): string {
 function detailOf({ settings, cells, adapters }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
-  return `${injections} faults in ${programs.length} programs on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.`;
+  const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
+  return `${injections} faults in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {
