@@ -33,6 +33,7 @@ export class Workspace {
   readonly #allocations: Promise<GPUError | null>[] = [];
   #stamp = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #slowestCompilation = 0;
   #isLost = false;
 
   /** The workspace of a device. */
@@ -61,6 +62,11 @@ export class Workspace {
     const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
     // A hardened device doubles them.
     return Math.min(takesLong(loop) ? 64 : 256, "belay" in this.device ? most / 2 : most);
+  }
+
+  /** Milliseconds of the compilation that took longest, together with those at the same time. */
+  get slowestCompilation(): number {
+    return this.#slowestCompilation;
   }
 
   get isLost(): boolean {
@@ -159,6 +165,7 @@ export class Workspace {
 
   async #compile(kernel: Kernel, invocations: number): Promise<LoopPipeline> {
     const { device } = this;
+    const start = performance.now();
     const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
     const layout = device.createBindGroupLayout({
       entries: kernel.bindings.map(({ access }, binding) => ({
@@ -176,6 +183,7 @@ export class Workspace {
         constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: invocations } : {},
       },
     });
+    this.#slowestCompilation = Math.max(this.#slowestCompilation, performance.now() - start);
     return { kernel, pipeline, layout };
   }
 
