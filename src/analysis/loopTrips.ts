@@ -5,17 +5,23 @@ import type { Program } from "../wgsl/program.ts";
 export const assumedTrips = 16;
 
 /** `for (var i = a; i < b; i += c)` with constants tells; anything else is assumed. */
-export function tripsOf(program: Program, { initializer, condition, update }: ForStatement): number {
+export const tripsOf = (program: Program, loop: ForStatement): number =>
+  constantTripsOf(program, loop) ?? assumedTrips;
+
+export function constantTripsOf(
+  program: Program,
+  { initializer, condition, update }: ForStatement,
+): number | undefined {
   const constant = (expression: Expression | null) => {
     const known = expression && program.constantOf(expression);
     return known && "value" in known ? Number(known.value) : undefined;
   };
-  if (initializer?.kind !== "var" || condition?.kind !== "binary" || !update) return assumedTrips;
+  if (initializer?.kind !== "var" || condition?.kind !== "binary" || !update) return undefined;
   const from = constant(initializer.initializer);
   const to = constant(condition.right);
   const step = update.kind === "assign" ? constant(update.value) : 1;
   const isLinear =
     update.kind === "increment" || (update.kind === "assign" && /^[+-]=$/.test(update.operator));
-  if (from === undefined || to === undefined || !step || !isLinear) return assumedTrips;
+  if (from === undefined || to === undefined || !step || !isLinear) return undefined;
   return Math.max(1, Math.ceil(Math.abs(to - from) / Math.abs(step)));
 }

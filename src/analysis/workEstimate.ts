@@ -4,7 +4,7 @@ import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
-import { assumedTrips, tripsOf } from "./loopTrips.ts";
+import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
 import { isShared } from "./places.ts";
 
 /** Estimates for one invocation: both sides of branches count, and loops of unknown length count as `assumedTrips`. */
@@ -13,7 +13,7 @@ export interface WorkEstimate {
   readonly operations: number;
   /** Loads from and stores to storage buffers, textures and workgroup memory. */
   readonly accesses: number;
-  /** Bytes of storage buffers and textures that accesses outside of loops name; what loops access, caches mostly hold. */
+  /** Bytes of storage buffers and textures that accesses name outside of loops, and in short ones; what others access, caches mostly hold. */
   readonly bytes: number;
   /** The widest access to storage buffers, and the widest to workgroup memory, in bytes. */
   readonly widestStorage: number;
@@ -31,6 +31,8 @@ const nothing: WorkEstimate = {
 const transcendental =
   /^(a?sin|a?cos|a?tan|atan2|sinh|cosh|tanh|exp2?|log2?|pow|sqrt|inverseSqrt|length|distance|normalize)$/;
 const bytesOfTexel = 4;
+/** Loops of so few trips go on through memory; longer ones come back to what a cache holds. */
+const mostStreamed = 16;
 
 /** The work of an invocation of `entryPoint`, the functions that it calls included. */
 export function estimateWork(program: Program, entryPoint: FunctionDeclaration): WorkEstimate {
@@ -44,6 +46,8 @@ class Estimator {
   readonly #functions = new Map<FunctionDeclaration, WorkEstimate>();
   #work: Draft = { ...nothing };
   #times = 1;
+  /** How often accesses name other bytes than before: 0 in loops whose accesses caches mostly hold. */
+  #streamed = 1;
 
   constructor(program: Program) {
     this.#program = program;
@@ -52,13 +56,15 @@ class Estimator {
   function(fn: FunctionDeclaration): WorkEstimate {
     const known = this.#functions.get(fn);
     if (known) return known;
-    const [outer, times] = [this.#work, this.#times];
+    const [outer, times, streamed] = [this.#work, this.#times, this.#streamed];
     this.#work = { ...nothing };
     this.#times = 1;
+    this.#streamed = 1;
     for (const statement of fn.body.statements) this.#statement(statement);
     const work = this.#work;
     this.#work = outer;
     this.#times = times;
+    this.#streamed = streamed;
     this.#functions.set(fn, work);
     return work;
   }
@@ -99,7 +105,7 @@ class Estimator {
         for (const clause of statement.clauses) this.#statement(clause.body);
         return;
       case "loop":
-        this.#repeated(assumedTrips, () => {
+        this.#repeated(undefined, () => {
           this.#statement(statement.body);
           if (statement.continuing) this.#statement(statement.continuing);
           if (statement.breakIf) this.#value(statement.breakIf);
@@ -107,14 +113,14 @@ class Estimator {
         return;
       case "for":
         if (statement.initializer) this.#statement(statement.initializer);
-        this.#repeated(tripsOf(this.#program, statement), () => {
+        this.#repeated(constantTripsOf(this.#program, statement), () => {
           if (statement.condition) this.#value(statement.condition);
           this.#statement(statement.body);
           if (statement.update) this.#statement(statement.update);
         });
         return;
       case "while":
-        this.#repeated(assumedTrips, () => {
+        this.#repeated(undefined, () => {
           this.#value(statement.condition);
           this.#statement(statement.body);
         });
@@ -127,11 +133,13 @@ class Estimator {
     }
   }
 
-  #repeated(trips: number, body: () => void): void {
-    const times = this.#times;
-    this.#times *= trips;
+  #repeated(trips: number | undefined, body: () => void): void {
+    const [times, streamed] = [this.#times, this.#streamed];
+    this.#times *= trips ?? assumedTrips;
+    this.#streamed *= trips !== undefined && trips <= mostStreamed ? trips : 0;
     body();
     this.#times = times;
+    this.#streamed = streamed;
   }
 
   /** An expression whose value is needed. */
@@ -177,7 +185,7 @@ class Estimator {
       const called = this.function(target);
       this.#work.operations += this.#times * called.operations;
       this.#work.accesses += this.#times * called.accesses;
-      if (this.#times === 1) this.#work.bytes += called.bytes;
+      this.#work.bytes += this.#streamed * called.bytes;
       this.#work.widestStorage = Math.max(this.#work.widestStorage, called.widestStorage);
       this.#work.widestWorkgroup = Math.max(this.#work.widestWorkgroup, called.widestWorkgroup);
       return;
@@ -185,7 +193,7 @@ class Estimator {
     const name = builtinFunction(this.#program, call);
     if (name === undefined) return;
     if (/^(texture|atomic)/.test(name)) {
-      if (this.#times === 1) this.#work.bytes += bytesOfTexel;
+      this.#work.bytes += this.#streamed * bytesOfTexel;
       this.#work.accesses += this.#times;
     } else if (!name.endsWith("Barrier")) {
       this.#operation(call, [], transcendental.test(name) ? 4 : 1);
@@ -201,7 +209,7 @@ class Estimator {
       const widest = space === "storage" ? "widestStorage" : "widestWorkgroup";
       this.#work.accesses += this.#times;
       this.#work[widest] = Math.max(this.#work[widest], bytes);
-      if (space === "storage" && this.#times === 1) this.#work.bytes += bytes;
+      if (space === "storage") this.#work.bytes += this.#streamed * bytes;
     }
     this.#indices(expression);
   }

@@ -1,5 +1,6 @@
 /** `redundancy: "auto"`: which configuration promises to protect a kernel at the lowest cost, and why. */
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
+import { gathers } from "../analysis/gathers.ts";
 import { hazardousVariables, loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { estimateWork, type WorkEstimate } from "../analysis/workEstimate.ts";
@@ -59,7 +60,7 @@ function featuresOf(program: Program, kernel: FunctionDeclaration): Features {
   const hazards = [...hazardousVariables(program, [kernel])];
   const isInPlace = hazards.some((variable) => addressSpaceOf(variable) === "storage");
   const loadsFirst = loadsAfterStores(program, kernel).length === 0;
-  return { ...estimateWork(program, kernel), isInPlace, loadsFirst };
+  return { ...estimateWork(program, kernel), isInPlace, loadsFirst, gathers: gathers(program, kernel) };
 }
 
 /** Operations that a GPU does while it moves a byte. */
@@ -111,7 +112,9 @@ function factorsOf({ redundancy, check, channel, pairing }: Configuration, kerne
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
-    const bytes = kernel.gathers ? 1.75 : isWide ? 1.49 : kernel.isInPlace ? 1.9 : 2;
+    // In place, replicas run in turn where an invocation loads before it stores; else the second one has a copy.
+    const inPlace = kernel.loadsFirst ? 1.55 : 2.1;
+    const bytes = kernel.gathers ? 1.75 : kernel.isInPlace ? inPlace : isWide ? 1.49 : 2;
     return { computing: 1.94, bytes, all: check === "store" ? 3 : 1 };
   }
   if (pairing === "passes")
