@@ -7,6 +7,7 @@ import { asIs, type CheckedVariable, type GranuleWords, unitOf, wordsType } from
 import { type ArenaAccess, CheckWords, type CheckWordsOptions } from "./checkWords.ts";
 import { Findings, type LoadKind } from "./findings.ts";
 import { Library } from "./library.ts";
+import { LineSums } from "./lineSums.ts";
 import { Lines } from "./lines.ts";
 
 /** Makes each function when it is first asked for. */
@@ -16,6 +17,7 @@ export class Granules {
   readonly findings: Findings;
   readonly checkWords: CheckWords;
   readonly lines: Lines;
+  readonly sums: LineSums;
 
   constructor(names: Names, options: CheckWordsOptions) {
     this.#names = names;
@@ -23,6 +25,7 @@ export class Granules {
     this.checkWords = new CheckWords(names, this.#library, options);
     this.findings = new Findings(names, this.#library, () => this.checkWords.table());
     const { checkWords, findings } = this;
+    this.sums = new LineSums(names, this.#library, checkWords);
     this.lines = new Lines(names, this.#library, {
       checkWords,
       findings,

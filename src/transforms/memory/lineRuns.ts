@@ -14,7 +14,7 @@ import type { Names } from "../names.ts";
 import type { ArenaAccess } from "./checkWords.ts";
 import type { Findings } from "./findings.ts";
 import type { LineAccess, LineAccessFunctions } from "./lineAccess.ts";
-import type { Lines } from "./lines.ts";
+import type { LineSums } from "./lineSums.ts";
 
 /** A load that runs ahead, from a piece of a line. */
 export interface NotedLoad extends LineAccess {
@@ -35,7 +35,7 @@ interface LineStore extends LineAccess {
 }
 
 export interface LineRunsOptions {
-  readonly lines: Lines;
+  readonly sums: LineSums;
   readonly access: LineAccessFunctions;
   readonly findings: Findings;
   readonly arena: ArenaAccess;
@@ -84,7 +84,7 @@ export class LineRuns {
 
   /** Loads that run ahead, and a look at all of them. */
   noted(loads: readonly NotedLoad[]): Statement[] {
-    const { lines, findings, arena } = this.#options;
+    const { sums, findings, arena } = this.#options;
     const bad = findings.bad();
     const notes = new Map(loads.map((load) => [load, this.#names.fresh("noted")]));
     const orders = new Map(loads.map((load) => [load.order, load]));
@@ -94,12 +94,12 @@ export class LineRuns {
       ...batches(loads).flatMap((batch) => {
         const list = (part: string) =>
           `array<u32, ${batch.length}>(${batch.map((load) => `${notes.get(load)!}.${part}`).join(", ")})`;
-        const isWrong = lines.isWrong(batch[0]!.pieces, batch.length, arena);
+        const isWrong = sums.isWrong(batch[0]!.pieces, batch.length, arena);
         return quote().statements`${bad} |= u32(${isWrong}(${list("part")}, ${list("number")}));`;
       }),
       ...[...orders.values()].flatMap(
         (load) =>
-          quote().statements`${bad} |= u32(!${lines.inOrder(load.pieces)}(${notes.get(load)!}.piece));`,
+          quote().statements`${bad} |= u32(!${sums.inOrder(load.pieces)}(${notes.get(load)!}.piece));`,
       ),
     ];
   }
@@ -167,21 +167,21 @@ export class LineRuns {
   #run(run: readonly Statement[]): Statement[] {
     const stores = run.flatMap((statement) => this.#stores.get(statement) ?? []);
     if (stores.length === 0) return [...run];
-    const { lines, arena } = this.#options;
+    const { sums, arena } = this.#options;
     const orders = new Map(stores.map((store) => [store.order, store]));
     const together = this.#names.fresh("together");
     const puts = new Map(stores.map((store) => [store, this.#names.fresh("put")]));
     const { expression } = quote();
     const all = (each: readonly Expression[]) => each.reduce((left, right) => expression`${left} & ${right}`);
     const inOrder = all(
-      [...orders.values()].map(({ pieces, piece }) => expression`${lines.inOrder(pieces)}(${piece})`),
+      [...orders.values()].map(({ pieces, piece }) => expression`${sums.inOrder(pieces)}(${piece})`),
     );
     const kept = [
       ...stores.flatMap((store) => quote(store.put.span).statements`let ${puts.get(store)!} = ${store.put};`),
       ...batches(stores).flatMap((batch) => {
         const list = (part: string) =>
           `array<u32, ${batch.length}>(${batch.map((store) => `${puts.get(store)!}.${part}`).join(", ")})`;
-        const keep = lines.keep(batch[0]!.pieces, batch.length, arena);
+        const keep = sums.keep(batch[0]!.pieces, batch.length, arena);
         return quote().statements`${keep}(${list("x")}, ${list("y")});`;
       }),
     ];

@@ -55,11 +55,11 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
     const uniforms: UniformGranules = new Map();
     const places = new OpenPlaces(program, names, granules, { kernel, made });
     const patternsOf = patternsIn(program, [...functions].find(({ name }) => name === entryPoint)!);
-    const { lines, findings } = granules;
+    const { sums, findings } = granules;
     const lineAccess = new LineAccessFunctions(program, names, granules, { places, patternsOf });
     const buffers = new WordBuffers(program, names, {
       access: new AccessFunctions(names, granules, { kernel, uniforms, places }),
-      lines: new LineRuns(names, { lines, access: lineAccess, findings, arena: kernel.arena }),
+      lines: new LineRuns(names, { sums, access: lineAccess, findings, arena: kernel.arena }),
       findings,
       uniform,
       hasEffects,
@@ -69,7 +69,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
     for (const fn of functions) {
       if (fn.name !== entryPoint) continue;
       const kept = keeping(rewritten.get(fn)!, names, uniforms);
-      rewritten.set(fn, hasLines ? knowingLane(kept, names, lines.lane()) : kept);
+      rewritten.set(fn, hasLines ? knowingLane(kept, names, sums.lane()) : kept);
     }
   }
   const module = mapFunctions(program.module, (fn) => rewritten.get(fn) ?? fn);
