@@ -31,6 +31,10 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(nameOf(firstFor(iterate))).toBe("intra+lds signature subgroup");
   });
 
+  it("puts replicas that gather side by side, where each line is fetched once for both", () => {
+    expect(firstFor(kernel("output[i] = input[u32(input[i])];"))).toMatchObject({ pairing: "adjacent" });
+  });
+
   it("says what it is bound by", () => {
     expect(firstFor(copy).reason).toContain("bound by memory");
     expect(firstFor(iterate).reason).toContain("bound by arithmetic");
