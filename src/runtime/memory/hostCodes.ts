@@ -1,12 +1,20 @@
 import type { MemoryScheme, Verification } from "../../codes/scheme.ts";
 
-/** Check words of bytes that need not fill the last granule: what it lacks are zeros. */
-export function encodeBytes(scheme: MemoryScheme, bytes: Uint8Array): Uint32Array<ArrayBuffer> {
+/** How many check words bytes have that need not fill the last granule. */
+export function checkWordsOf({ granuleBytes }: MemoryScheme, bytes: Uint8Array): number {
+  return Math.ceil(bytes.length / granuleBytes);
+}
+
+/** Writes these check words: what the last granule lacks are zeros. */
+export function encodeBytes<Checks extends Uint32Array>(
+  scheme: MemoryScheme,
+  bytes: Uint8Array,
+  checks: Checks,
+): Checks {
   const { whole, rest } = granulesOf(scheme, bytes);
-  const checks = new Uint32Array(Math.ceil(bytes.length / scheme.granuleBytes));
   const count = whole.byteLength / scheme.granuleBytes;
   scheme.encode(whole, checks.subarray(0, count));
-  if (rest) scheme.encode(rest, checks.subarray(count));
+  if (rest) scheme.encode(rest, checks.subarray(count, count + 1));
   return checks;
 }
 

@@ -3,7 +3,7 @@ import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
-import { encodeBytes } from "./hostCodes.ts";
+import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
 interface HostWriteParts {
@@ -16,9 +16,13 @@ interface HostWriteParts {
   readonly submit: (encode: (site: EncoderSite) => void) => void;
 }
 
+/** Check words that are written at once: few enough for the processor's cache to keep them until the queue has taken them. */
+const mostAtOnce = 2 ** 18;
+
 /** Writes of the host's through the queue: their check words are made of the bytes that the program gives. */
 export class HostWrites {
   readonly #parts: HostWriteParts;
+  #checks: Uint32Array<ArrayBuffer> = new Uint32Array();
 
   constructor(parts: HostWriteParts) {
     this.#parts = parts;
@@ -43,14 +47,27 @@ export class HostWrites {
     queue.writeBuffer(owner.contents, range.offset, bytes);
     if (body.count > 0) {
       const start = body.first * scheme.granuleBytes - range.offset;
-      const checks = encodeBytes(scheme, bytes.subarray(start, start + body.count * scheme.granuleBytes));
-      queue.writeBuffer(buffers.arena.buffer, 4 * (owner.first + body.first), checks);
+      const granulesBytes = bytes.subarray(start, start + body.count * scheme.granuleBytes);
+      this.#writeChecks(owner.first + body.first, granulesBytes);
     }
     if (edges.length === 0 && !owner.mapped) return;
     submit((site) => {
       for (const edge of edges) words.encode(site, edge);
       if (owner.mapped) transfers.flush(site, granules);
     });
+  }
+
+  /** Writes the check words of bytes from one of the arena on. */
+  #writeChecks(first: number, bytes: Uint8Array<ArrayBuffer>): void {
+    const { queue, scheme, buffers } = this.#parts;
+    const most = mostAtOnce * scheme.granuleBytes;
+    for (let at = 0; at < bytes.length; at += most) {
+      const piece = bytes.subarray(at, at + most);
+      const count = checkWordsOf(scheme, piece);
+      if (this.#checks.length < count) this.#checks = new Uint32Array(count);
+      const checks = encodeBytes(scheme, piece, this.#checks.subarray(0, count));
+      queue.writeBuffer(buffers.arena.buffer, 4 * (first + at / scheme.granuleBytes), checks);
+    }
   }
 
   /** Writes what a buffer was mapped with when it was made; `bytes` stay where they are in one that has no mirror. */

@@ -1,6 +1,6 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { flags, original, overlay } from "../nativeObjects.ts";
-import { encodeBytes, verifyBytes } from "./hostCodes.ts";
+import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
 import type { BelayMemoryError, MemoryOutcome } from "./memoryFault.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
@@ -202,11 +202,15 @@ export class Mappings {
     for (const { offset, buffer } of given) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }
-    const made = encodeBytes(this.#parts.scheme, bytes);
+    const { scheme } = this.#parts;
+    const checks = this.#checksOf(owner, mapping, getMappedRange);
+    // What is to be read again is made in the host's own memory.
+    const made = !isFirst && checks ? checks : new Uint32Array(checkWordsOf(scheme, bytes));
+    encodeBytes(scheme, bytes, made);
+    if (made !== checks) checks?.set(made);
     const target = new Uint8Array(getMappedRange(start, bytes.length));
     target.set(bytes);
     this.#strike(owner, start, target);
-    this.#checksOf(owner, mapping, getMappedRange)?.set(made);
-    if (isFirst) this.#parts.initialize(owner, bytes, made);
+    if (isFirst) this.#parts.initialize(owner, bytes, made as Uint32Array<ArrayBuffer>);
   }
 }
