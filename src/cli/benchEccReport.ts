@@ -95,7 +95,7 @@ function predictionSection({ programs }: EccRun): Section[] {
   return tableSection(
     {
       title: "Prediction and measurement",
-      lead: "The prediction knows the kernels' text, the codes' operations and the device's ceilings. Check words: their bytes to those of the data.",
+      lead: "The prediction reads the protected kernels and knows the device's ceilings, not how large buffers are. Check words: their bytes to those of the data.",
     },
     columnsOf(["Program", "Code"], labels, ["Because"]),
     rows,
