@@ -109,6 +109,9 @@ export const resolutionError = {
       help: "end every path through it with a `return`",
     }),
 
+  endless: (span: Span) =>
+    error("BELAY118", "nothing ends this loop", span, { help: "leave it by `break` or `return`" }),
+
   defaults: (count: number, span: Span) =>
     error("BELAY118", `this switch has ${count === 0 ? "no" : count} clauses for \`default\``, span, {
       help: "a switch has one",

@@ -8,6 +8,14 @@ const breaks = 2;
 const continues = 4;
 const returns = 8;
 
+/** Known of statements that hold others, so that nests take no more time than rows. */
+const known = new WeakMap<Statement, number>();
+
+/** Whether a statement is a loop that nothing ends. */
+export function neverEnds(statement: Statement): boolean {
+  return (statement.kind === "loop" || statement.kind === "for") && of(statement) === 0;
+}
+
 /** Whether what comes behind some statements may be reached: where a function returns a value, nothing may. */
 export function mayReachEnd(statements: readonly Statement[]): boolean {
   return (behaviorOf(statements) & next) !== 0;
@@ -23,6 +31,12 @@ function behaviorOf(statements: readonly Statement[]): number {
 }
 
 function of(statement: Statement): number {
+  const behavior = known.get(statement) ?? found(statement);
+  known.set(statement, behavior);
+  return behavior;
+}
+
+function found(statement: Statement): number {
   switch (statement.kind) {
     case "return":
       return returns;

@@ -100,6 +100,8 @@ describe("statements", () => {
       "fn f(x: u32) { switch x { case 1, 2: {} case 1u: {} default: {} } }",
       ["BELAY118 1u: the case `1` stands twice in this switch"],
     ],
+    ["fn f() { loop { continue; } }", ["BELAY118 loop { continue; }: nothing ends this loop"]],
+    ["fn f() { if (true) { for (;;) {} } }", ["BELAY118 for (;;) {}: nothing ends this loop"]],
     ["fn f(x: atomic<u32>) { }", ["BELAY108 atomic<u32>: `atomic<u32>` cannot be the type of a parameter"]],
   ])("in %s, finds %j", (source, found) => {
     expect(findings(source).map((each) => each.replace(/;: /, ": "))).toEqual(found);
@@ -110,7 +112,7 @@ test.each([
   "loop { if (x > 1) { return 1; } }",
   "loop { switch x { case 1: { return 1; } default: { break; } } }",
   "if (x > 1) { return 1; } else { { return 2; } }",
-  "switch x { case 1: { return 1; } default: { loop { continuing { x++; } } } }",
+  "switch x { case 1: { return 1; } default: { loop { if (x > 2) { return x; } continuing { x++; } } } }",
   "for (;;) { if (x > 1) { continue; } return x; }",
 ])("a function whose body is %s ends with a value", (body) => {
   resolved(`var<private> x: u32; fn f() -> u32 { ${body} }`);

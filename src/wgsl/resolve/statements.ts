@@ -16,6 +16,7 @@ import { foldBinary } from "../constants/index.ts";
 import { commonType, concretize, isConstructible, isHandle, isInteger, sameType } from "../conversion.ts";
 import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type Type, voidType } from "../types.ts";
+import { neverEnds } from "./behaviors.ts";
 import { type Context, errorType } from "./context.ts";
 import { applyOverload, checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
@@ -37,6 +38,7 @@ function checkStatements(cx: Context, statements: readonly Statement[], around: 
 }
 
 function checkStatement(cx: Context, statement: Statement, around: Surroundings): void {
+  if (neverEnds(statement)) cx.report(resolutionError.endless(statement.span));
   switch (statement.kind) {
     case "block":
       checkStatements(cx, statement.statements, around);
