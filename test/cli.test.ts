@@ -161,7 +161,7 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     const { status, stdout, stderr } = await belay(["run", file("good.ts", workload("{ doubled }"))]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toContain("agree byte for byte");
-    expect(stdout).toMatch(/double +intra\+lds +1 dispatches/);
+    expect(stdout).toMatch(/double +intra\+lds +1 dispatch/);
   });
 
   it("says where the runs differ", async () => {
