@@ -216,7 +216,9 @@ export class Segment {
       // The last window may be shorter than it should be.
       if (state.base + state.window < this.#execution.count) progress.window = state.window;
       // The first round waits for data that is still on its way, and one of a short window says little about longer ones.
-      if (before.rounds > 0 && !hasGrown) progress.pace?.observe(evaluated, executed, took);
+      // Looking for the first dependences wastes much, but not for long.
+      const looks = this.#plan.name === "in place" && evaluated > 2 * executed;
+      if (before.rounds > 0 && !hasGrown && !looks) progress.pace?.observe(evaluated, executed, took);
       progress.bound(took / Math.max(1, state.rounds - before.rounds));
     }
     return state;

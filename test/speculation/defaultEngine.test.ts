@@ -4,6 +4,7 @@ import type * as Control from "../../src/loops/kernels/control.ts";
 import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
 import type * as Logged from "../../src/loops/kernels/logged.ts";
 import { sequentialLoop } from "../../src/loops/sequential.ts";
+import { CountedPace } from "../../src/speculation/countedPace.ts";
 import { runDefault } from "../../src/speculation/defaultEngine.ts";
 import type { Engine } from "../../src/speculation/execution.ts";
 import { MeasuredPace } from "../../src/speculation/pace.ts";
@@ -368,6 +369,11 @@ describe("a rule left out", () => {
 });
 
 describe("the CPU, when it is faster", () => {
+  const stores = loopFrom(
+    "a: Int32Array, p: Int32Array, q: Int32Array",
+    "for (let i = 0; i < p.length; i++) { a[p[i]!] = Math.imul(q[i]!, 3); }",
+    "speculate(a)",
+  );
   /** Thinks so every other time it is asked. */
   class Impatient extends MeasuredPace {
     #asked = 0;
@@ -388,6 +394,21 @@ describe("the CPU, when it is faster", () => {
     const { statistics } = await expectSequential(short, { arrays, count: n }, { device, engine: impatient });
     expect(statistics.onCpu).toBeGreaterThan(0);
     expect(statistics.onCpu).toBeLessThan(n);
+  });
+
+  it("leaves it to the GPU to look for the first dependences", async () => {
+    const device = await devices.newDevice();
+    const many = 2 ** 17;
+    const p = numbers(many, (i) => (i % 192 === 191 ? i - 1 : i));
+    const arrays = { a: numbers(many, (i) => i), p, q: p };
+    const counted: Engine<SpeculateOptions> = (workspace, execution) =>
+      runDefault(workspace, execution, { plan: "in place", pace: new CountedPace() });
+    const { statistics } = await expectSequential(
+      { ...stores },
+      { arrays, count: many },
+      { device, engine: counted },
+    );
+    expect(statistics).toMatchObject({ plans: ["in place", "logged"], onCpu: 0 });
   });
 
   it("takes over amid a window, with reductions", async () => {
