@@ -26,11 +26,16 @@ export class Attempt {
   /** One run in advance, then so many that count: fewer, but one at least, where they would take an eighth of the time. */
   async times(runs: number, run: () => Promise<number>): Promise<TimedRuns> {
     const milliseconds: number[] = [];
+    // The run in advance may be verified, which takes long.
+    await run();
+    this.signal.throwIfAborted();
     const began = performance.now();
-    for (let n = -1; n < runs && (n < 1 || performance.now() - began < this.#patience); n++) {
-      const time = await run();
+    while (
+      milliseconds.length < runs &&
+      (milliseconds.length < 1 || performance.now() - began < this.#patience)
+    ) {
+      milliseconds.push(await run());
       this.signal.throwIfAborted();
-      if (n >= 0) milliseconds.push(time);
     }
     return { ...summarize(milliseconds), runs: milliseconds.length };
   }
