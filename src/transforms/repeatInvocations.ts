@@ -4,14 +4,17 @@
  * Before:  var<workgroup> tile: array<f32, 64>;
  *          @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { body }
  * After:   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
- *            for (var pass = 0; pass < 2; pass++) {
- *              replica = 1 - pass; local = in_index ^ replica; { let id = vec3(in_id.x ^ replica, in_id.yz); body }
+ *            for (var pass = 0; pass < 2 + zero; pass++) {
+ *              replica = 1 - pass ^ zero; local = in_index ^ replica; { let id = vec3(in_id.x ^ replica, in_id.yz); body }
  *              if (pass == 0) { keep(); workgroupBarrier(); tile[in_index] = 0; workgroupBarrier(); }
  *            } }
  *
  * The second replica comes first, stores nothing and leaves its signature. Then memory becomes what it was: workgroup
  * memory zero, private variables what they start with; and where a kernel works in place, all second replicas of a
  * workgroup have loaded before a first one stores.
+ *
+ * Both passes must be the same instructions, as floats may be rounded otherwise where a compiler joins others: so that it makes no
+ * code of its own for each pass, it is not told how often the loop runs, and which replica is which.
  *
  * Requires: declareReport; kernels that load no storage after they have stored there.
  * Ensures:  valid module; `replica`, `local` and `workgroup` are set.   Order: before the comparing transforms.
@@ -52,6 +55,7 @@ export function repeatInvocations(
 
 const inputs: ReadonlyMap<string, string> = new Map([
   ["workgroup_id", "vec3<u32>"],
+  ["num_workgroups", "vec3<u32>"],
   ["local_invocation_index", "u32"],
   ["local_invocation_id", "vec3<u32>"],
   ["global_invocation_id", "vec3<u32>"],
@@ -65,14 +69,17 @@ function wrap(
 ): FunctionDeclaration[] {
   const { statements } = quote(fn.nameSpan);
   const { local, derived } = swappedWorkgroup(names, workgroupSizeOf(program, fn));
-  const pass = names.the("pass");
+  const [pass, zero] = [names.the("pass"), names.the("zero")];
   return wrapEntryPoint(program, names, fn, {
     inputs,
     derived,
-    before: statements`${names.the("workgroup")} = ${names.the("in_workgroup_id")};`,
+    // No workgroup is beyond the last one, which no compiler knows.
+    before: statements`
+      ${names.the("workgroup")} = ${names.the("in_workgroup_id")};
+      let ${zero} = u32(${names.the("in_workgroup_id")}.x >= ${names.the("in_num_workgroups")}.x);`,
     around: (call) => statements`
-      for (var ${pass} = 0u; ${pass} < 2u; ${pass}++) {
-        ${names.the("replica")} = 1u - ${pass};
+      for (var ${pass} = 0u; ${pass} < 2u + ${zero}; ${pass}++) {
+        ${names.the("replica")} = (1u - ${pass}) ^ ${zero};
         ${names.the("local")} = ${local};
         ${call}
         if (${pass} == 0u) { ${comparison.keepSignature()} ${restored(program, names, fn)} }
