@@ -21,8 +21,6 @@ export interface LineAccessOptions {
 export interface LineAccess {
   /** How many a line has. */
   readonly pieces: number;
-  /** The type of the value, as WGSL. */
-  readonly type: string;
   /** Accesses of the same order are whole lines apart in each lane: if one is in order, so are all. */
   readonly order: string;
 }
@@ -59,7 +57,6 @@ export class LineAccessFunctions {
     ]);
     return {
       pieces: granuleBytes / checked.pieceBytes,
-      type: typeText(place.type),
       order: JSON.stringify([parts, Number(known % BigInt(granuleBytes)), granuleBytes]),
     };
   }

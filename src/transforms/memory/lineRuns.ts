@@ -22,7 +22,7 @@ export interface NotedLoad extends LineAccess {
   readonly name: string;
   readonly note: Expression;
   /** The load for when something is wrong. */
-  readonly load: CallExpression;
+  readonly load: Expression;
 }
 
 /** A store to a piece of a line, as a call of each function that it may take. */
@@ -40,9 +40,6 @@ export interface LineRunsOptions {
   readonly findings: Findings;
   readonly arena: ArenaAccess;
 }
-
-/** Calls that a loop would not make shorter. */
-const fewCalls = 3;
 
 export class LineRuns {
   readonly #names: Names;
@@ -104,31 +101,11 @@ export class LineRuns {
     ];
   }
 
-  /** The loads once more, each corrected by its own lane. */
-  repaired(loads: readonly NotedLoad[]): Statement[] {
-    return byFunction(loads, ({ load }) => load).flatMap((same) => {
-      if (same.length < fewCalls)
-        return same.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
-      const again = this.#names.fresh("again");
-      return [
-        ...quote().statements`var ${again}: array<${same[0]!.type}, ${same.length}>;`,
-        ...this.#inLoop(
-          same.map(({ load }) => load),
-          (call, i) => quote().statements`${again}[${i}] = ${call};`,
-        ),
-        ...same.flatMap(({ name }, i) => quote().statements`${name} = ${again}[${String(i)}];`),
-      ];
-    });
-  }
-
   /**
    * Calls of one function, one after the other. As these are for when something is wrong, they are to take few instructions and
    * registers, which all the rest of a kernel would have fewer of.
    */
-  #inLoop(
-    calls: readonly CallExpression[],
-    statements: (call: Expression, i: string) => Statement[],
-  ): Statement[] {
+  #inLoop(calls: readonly CallExpression[]): Statement[] {
     const i = this.#names.fresh("i");
     const [first] = calls;
     const lists = first!.args.map((_, at) => ({
@@ -139,7 +116,7 @@ export class LineRuns {
     return [
       ...lists.flatMap(({ name, values }) => quote().statements`var ${name} = array(${values});`),
       ...quote()
-        .statements`for (var ${i} = 0u; ${i} < ${`${calls.length}u`}; ${i}++) { ${statements({ ...first!, args }, i)} }`,
+        .statements`for (var ${i} = 0u; ${i} < ${`${calls.length}u`}; ${i}++) { ${{ ...first!, args }}; }`,
     ];
   }
 
@@ -185,12 +162,7 @@ export class LineRuns {
         return quote().statements`${keep}(${list("x")}, ${list("y")});`;
       }),
     ];
-    const alone = byFunction(stores, ({ alone }) => alone).flatMap((same) =>
-      this.#inLoop(
-        same.map((store) => store.alone),
-        (call) => quote().statements`${call};`,
-      ),
-    );
+    const alone = byFunction(stores.map((store) => store.alone)).flatMap((calls) => this.#inLoop(calls));
     return [
       ...run.filter((statement) => !this.#stores.has(statement)),
       ...quote()
@@ -200,13 +172,10 @@ export class LineRuns {
   }
 }
 
-/** Those that call the same function, together. */
-function byFunction<T>(items: readonly T[], callOf: (item: T) => CallExpression): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const { name } = callOf(item).callee;
-    groups.set(name, [...(groups.get(name) ?? []), item]);
-  }
+/** Calls of the same function, together. */
+function byFunction(calls: readonly CallExpression[]): CallExpression[][] {
+  const groups = new Map<string, CallExpression[]>();
+  for (const call of calls) groups.set(call.callee.name, [...(groups.get(call.callee.name) ?? []), call]);
   return [...groups.values()];
 }
 

@@ -38,7 +38,10 @@ export class LineSums {
       (name) => quote().declarations`fn ${name}(piece: u32) -> bool {
         let rank = ${lane} % ${pieces}u;
         let first = ${lane} - rank;
-        let lanes = (subgroupBallot(true)[first / 32u] >> (first % 32u)) & ${all};
+        let ballot = subgroupBallot(true);
+        // A component that is chosen by number would be looked up in memory.
+        let half = select(ballot.xz, ballot.yw, (first & 32u) != 0u);
+        let lanes = (select(half.x, half.y, (first & 64u) != 0u) >> (first % 32u)) & ${all};
         let is_next = piece % ${pieces}u == rank && subgroupShuffle(piece, first) + rank == piece;
         return subgroupAll(lanes == ${all} && is_next);
       }`,

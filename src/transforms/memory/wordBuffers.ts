@@ -90,12 +90,13 @@ export class WordBuffers {
     const { findings, lines } = this.#options;
     const bad = findings.bad();
     const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
-    const loads = names.flatMap(({ name, load }) => quote(load.span).statements`${name} = ${load};`);
+    const loads = [...names, ...noted].flatMap(
+      ({ name, load }) => quote(load.span).statements`${name} = ${load};`,
+    );
     return [
       ...peeks,
       ...lines.noted(noted),
-      ...quote()
-        .statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${lines.repaired(noted)} ${findings.tell()}(); }`,
+      ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${findings.tell()}(); }`,
       ...statements,
     ];
   }
@@ -241,8 +242,7 @@ export class WordBuffers {
     const name = this.#names.fresh("loaded");
     const note = this.#options.lines.note(expression, peek.args);
     if (note) {
-      const again = make`${load.name}(${structuredClone(peek.args)})`;
-      if (again.kind === "call") group.noted.push({ ...note, name, load: again });
+      group.noted.push({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
       return make`${name}`;
     }
     group.names.push({
