@@ -1,7 +1,7 @@
 import { type EccProgram, isSound } from "../bench/ecc.ts";
 import { isContained } from "../bench/eccFlips.ts";
-import type { MemoryOverhead } from "../bench/eccOverhead.ts";
 import { schemes } from "../codes/scheme.ts";
+import { preferred } from "../compiler/memoryChoice.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
@@ -69,9 +69,8 @@ export function summaryTable({ programs, schemes: measured }: EccRun): TableSect
 
 function automaticChoice({ overheads }: EccProgram): string {
   const correcting = overheads.filter(({ scheme }) => schemes[scheme].corrects);
-  const least = (of: (each: MemoryOverhead) => number) =>
-    correcting.reduce<MemoryOverhead | undefined>((a, b) => (a && of(a) <= of(b) ? a : b), undefined);
-  const [picked, best] = [least(({ predicted }) => predicted), least((each) => each.ratio)];
+  const picked = preferred(correcting);
+  const [best] = correcting.toSorted((a, b) => a.ratio - b.ratio);
   if (!picked || !best) return "";
   return `${picked.scheme} (+${(100 * (picked.ratio / best.ratio - 1)).toFixed(1)} %)`;
 }

@@ -50,7 +50,7 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
     return { program: resolve(parse(code).module), entryPoints };
   };
   const plain = sources.map((wgsl) => compile(wgsl, "none").program);
-  return candidates
+  const ranked = candidates
     .map((scheme): RankedScheme => {
       const costs = sources.flatMap((wgsl, i) => {
         const { program, entryPoints } = compile(wgsl, scheme);
@@ -69,17 +69,24 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
         kernels: costs.map(({ time, ...kernel }) => kernel),
       };
     })
-    .sort((a, b) => a.predicted - b.predicted)
-    .map((each, _, [best]) => ({ ...each, isBest: each.predicted <= tie * best!.predicted }))
-    .sort((a, b) => Number(b.isBest) - Number(a.isBest) || (a.isBest ? wordsFor(a) - wordsFor(b) : 0))
-    .map(({ isBest, ...each }) => each);
+    .sort((a, b) => a.predicted - b.predicted);
+  const first = preferred(ranked);
+  return first ? [first, ...ranked.filter((each) => each !== first)] : ranked;
 }
 
 /** No prediction is better than that. */
 const tie = 1.02;
 
-/** What check words take, in those of a code with granules of 128 bytes. */
-const wordsFor = ({ scheme }: { scheme: SchemeName }) => 128 / schemes[scheme].granuleBytes;
+/** The code with the lowest predicted cost; of those within two percent of it, the one that takes least memory. */
+export function preferred<Option extends Pick<RankedScheme, "scheme" | "predicted">>(
+  options: readonly Option[],
+): Option | undefined {
+  const least = Math.min(...options.map(({ predicted }) => predicted));
+  const granule = ({ scheme }: Option) => schemes[scheme].granuleBytes;
+  return options
+    .filter(({ predicted }) => predicted <= tie * least)
+    .toSorted((a, b) => granule(b) - granule(a))[0];
+}
 
 const kernelsOf = (program: Program) => functionsOf(program).filter((fn) => stageOf(fn) === "compute");
 

@@ -7,7 +7,7 @@ import type {
   FunctionDeclaration,
   GlobalVariable,
 } from "../../wgsl/ast.ts";
-import { sizeOf } from "../../wgsl/layout.ts";
+import { alignOf, sizeOf } from "../../wgsl/layout.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 import { builtinFunction } from "../effects.ts";
@@ -42,7 +42,7 @@ export interface LaneAccess {
 
 /** A uniform that nothing is known of, such as a length or a stride: large, and aligned. */
 const someUniform = 2 ** 24;
-/** Wider values are accessed in parts. */
+/** Wider values are accessed in parts, and so are those that may begin anywhere. */
 const widestAccess = 16;
 /** Numbers that memory might hold are below. */
 const someNumber = 2 ** 20;
@@ -216,10 +216,11 @@ export class LaneEvaluator {
     const { variable, type, space } = place;
     const width = type.kind === "array" && typeof type.count !== "number" ? 0 : sizeOf(type);
     const taken = [...addresses].filter((_, lane) => this.active[lane]);
-    for (let part = 0; part < width; part += widestAccess) {
+    const widest = Math.min(widestAccess, alignOf(type));
+    for (let part = 0; part < width; part += widest) {
       this.accesses.push({
         ...{ variable, kind, times: 1, trip: this.trip },
-        width: Math.min(widestAccess, width - part),
+        width: Math.min(widest, width - part),
         addresses: taken.map((address) => address + part),
       });
     }
