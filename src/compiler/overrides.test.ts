@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { typed } from "../../test/goldens.ts";
 import { print } from "../wgsl/printer.ts";
-import { withConstants } from "./overrides.ts";
+import { unknownConstants, withConstants } from "./overrides.ts";
 
 const constants = (wgsl: string, values: Record<string, number>) =>
   print(withConstants(typed(wgsl), values).module)
@@ -24,11 +24,11 @@ it("gives overrides their values, by name or by id, as constants of their types"
   ]);
 });
 
-it("falls back to initializers, and keeps overrides that have neither", () => {
+it("falls back to initializers, and keeps overrides that have neither, or depend on such", () => {
   expect(constants("override a: u32; override b = a * 2u; override c = 3u;", {})).toEqual([
     "override a: u32;",
+    "override b = a * 2u;",
     "",
-    "const b = a * 2u;",
     "const c = 3u;",
   ]);
 });
@@ -40,4 +40,17 @@ it("knows the sizes that follow", () => {
   const size =
     main.kind === "function" ? main.attributes.find((a) => a.name === "workgroup_size")!.args[0]! : undefined;
   expect(sized.constantOf(size!)).toMatchObject({ value: 32 });
+});
+
+it.each([0, -1, 1.5, Number.POSITIVE_INFINITY])("leaves sizes open that no pipeline can have: %d", (n) => {
+  const program = typed("override n = 4i; var<workgroup> tile: array<u32, n>; fn f() { tile[0] = 1u; }");
+  expect(withConstants(program, { n })).toBe(program);
+});
+
+it("finds values by no names that objects have anyway", () => {
+  expect(constants("override constructor = 4u;", {})).toEqual(["const constructor = 4u;"]);
+  expect(unknownConstants(typed("@id(3) override n = 4u;"), { 3: 1, n: 2, toString: 3 })).toEqual([
+    "n",
+    "toString",
+  ]);
 });

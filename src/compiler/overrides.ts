@@ -1,6 +1,7 @@
 import type { Declaration, Expression, OverrideDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
+import { walk } from "../wgsl/traverse.ts";
 
 /**
  * The program with its overrides turned into constants of the given values (by name or `@id`), or of their
@@ -8,16 +9,51 @@ import { resolve } from "../wgsl/resolve/index.ts";
  * Source: WebGPU specification, `GPUProgrammableStage.constants`.
  */
 export function withConstants(program: Program, constants: Readonly<Record<string, number>>): Program {
+  const open = withoutValue(program, constants);
   const declarations = program.module.declarations.map((declaration): Declaration => {
-    if (declaration.kind !== "override") return declaration;
-    const key = keyOf(program, declaration);
-    const value = Object.hasOwn(constants, key) ? constants[key] : undefined;
+    if (declaration.kind !== "override" || open.has(declaration)) return declaration;
     const { span, name, nameSpan, type } = declaration;
+    const value = given(program, declaration, constants);
     const initializer =
-      value === undefined ? declaration.initializer : literal(value, program, declaration, span);
-    return initializer ? { kind: "const", span, name, nameSpan, type, initializer } : declaration;
+      value === undefined ? declaration.initializer! : literal(value, program, declaration, span);
+    return { kind: "const", span, name, nameSpan, type, initializer };
   });
-  return resolve({ ...program.module, declarations });
+  const sized = resolve({ ...program.module, declarations });
+  // Values that no pipeline can have, such as an array's size of 0, decide nothing: the device refuses them.
+  return sized.diagnostics.length > 0 ? program : sized;
+}
+
+function given(
+  program: Program,
+  override: OverrideDeclaration,
+  constants: Readonly<Record<string, number>>,
+): number | undefined {
+  const key = keyOf(program, override);
+  return Object.hasOwn(constants, key) ? constants[key] : undefined;
+}
+
+/** The overrides with neither a value nor an initializer, and those whose initializers depend on such. */
+function withoutValue(
+  program: Program,
+  constants: Readonly<Record<string, number>>,
+): ReadonlySet<OverrideDeclaration> {
+  const open = new Set<OverrideDeclaration>();
+  const users = new Map<OverrideDeclaration, OverrideDeclaration[]>();
+  for (const declaration of program.module.declarations) {
+    if (declaration.kind !== "override" || given(program, declaration, constants) !== undefined) continue;
+    if (!declaration.initializer) open.add(declaration);
+    else
+      walk(declaration.initializer, (node) => {
+        const used = node.kind === "identifier" ? program.targetOf(node) : undefined;
+        if (used?.kind !== "override") return;
+        const known = users.get(used);
+        if (known) known.push(declaration);
+        else users.set(used, [declaration]);
+      });
+  }
+  // What is added meanwhile is visited too.
+  for (const each of open) for (const user of users.get(each) ?? []) open.add(user);
+  return open;
 }
 
 /** The names in `constants` that no override of the program has. */
