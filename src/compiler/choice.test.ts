@@ -27,8 +27,11 @@ describe("the configuration with the lowest predicted cost", () => {
     expect(firstFor(update)).toMatchObject({ pairing: "passes" });
   });
 
-  it("puts replicas of a computing kernel side by side", () => {
-    expect(nameOf(firstFor(iterate))).toBe("intra+lds signature subgroup");
+  it("puts replicas of a computing kernel in workgroups of their own, or side by side where they share memory", () => {
+    expect(nameOf(firstFor(iterate))).toBe("inter signature");
+    const shared = iterate.replace("var x = input[i];", "tile[local] = input[i]; var x = tile[local];");
+    const tile = "var<workgroup> tile: array<f32, 64>;";
+    expect(nameOf(firstFor(`${tile}${shared}`))).toBe("intra+lds signature subgroup");
   });
 
   it("puts replicas that gather side by side, where each line is fetched once for both", () => {

@@ -109,25 +109,27 @@ interface Factors {
  * that run one after the other load from the cache, unless they gather; whatever waits before a store costs.
  */
 function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: Features): Factors {
+  const { gathers, isInPlace, loadsFirst } = kernel;
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
     // In place, replicas run in turn where an invocation loads before it stores; else the second one has a copy.
-    const inPlace = kernel.loadsFirst ? 1.55 : 2.1;
-    const bytes = kernel.gathers ? 1.75 : kernel.isInPlace ? inPlace : isWide ? 1.49 : 2;
-    return { computing: 1.94, bytes, all: check === "store" ? 3 : 1 };
+    const apart = isInPlace ? (loadsFirst ? 1.55 : 2.1) : isWide ? 1.49 : 2;
+    return {
+      computing: isInPlace ? 2.1 : 1.9,
+      bytes: gathers ? 1.75 : apart,
+      all: check === "store" ? 3 : 1,
+    };
   }
-  if (pairing === "passes")
-    return { computing: shares ? 2.06 : 1.945, bytes: kernel.gathers ? 1.85 : 1.24, all: 1 };
+  if (pairing === "passes") return { computing: 2.05, bytes: gathers ? 1.85 : 1.3, all: 1 };
   if (pairing === "subgroups")
-    return { computing: 1.945, bytes: kernel.gathers ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
-  const waiting = (check === "store" ? 1.1 : 1) * (kernel.isInPlace ? 0.9 : 1);
+    return { computing: 1.945, bytes: gathers ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
+  const waiting = (check === "store" ? 1.1 : 1) * (isInPlace ? 1.15 : 1);
   const talking = channel === "workgroup" ? 1.03 : 1;
   const sharing = redundancy === "intra-lds" && shares ? 1.2 : 1;
-  const meeting = pairing === "adjacent" && kernel.widestWorkgroup >= wideAccess ? 1.1 : 1;
   return {
-    computing: 1.94 * meeting * (shares ? 1.06 : 1),
-    bytes: kernel.gathers ? 1.02 : isWide ? 1.24 : 1.64,
+    computing: shares ? 1.85 : 1.95,
+    bytes: gathers ? 1.02 : isWide ? (shares ? 1.25 : 1.36) : 1.64,
     all: waiting * talking * sharing * (pairing === "half-subgroup" ? 1.05 : 1),
   };
 }

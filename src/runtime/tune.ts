@@ -35,8 +35,8 @@ export interface Tuning {
 
 /**
  * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by measurement. Runs the
- * workload unprotected and, for each place where replicas can stand and that covers what is asked for, in the configuration
- * that promises most of its kernels and never waits for other workgroups; GPU time of compute passes counts. Kernels that share a pass are judged together.
+ * workload unprotected and, for each place where replicas can stand and that covers what is asked for, in the configurations
+ * that promise most of its kernels and never waits for other workgroups; GPU time of compute passes counts. Kernels that share a pass are judged together.
  *
  * Rejects when the devices can't write timestamps, and with whatever the workload rejects with.
  */
@@ -82,18 +82,18 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
 }
 
 /**
- * For each place where replicas can stand, the check and the channel that the text of each kernel promises most of: places
- * are what the text tells least about.
+ * For each place where replicas can stand, and each check, the channel that the text of each kernel promises most of: of
+ * channels the text tells enough.
  */
 function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configuration[] {
   const promising = new Map<string, Configuration>();
   for (const source of sources) {
     const places = new Set<string>();
     for (const { redundancy, check, channel, pairing } of rankConfigurations(source, options)) {
-      const place = `${redundancy} ${pairing}`;
+      const place = `${redundancy} ${pairing} ${check}`;
       if (places.has(place) || (redundancy === "inter" && check === "store")) continue;
       places.add(place);
-      promising.set(`${place} ${check} ${channel}`, { redundancy, check, channel, pairing });
+      promising.set(`${place} ${channel}`, { redundancy, check, channel, pairing });
     }
   }
   return [...promising.values()];
