@@ -148,6 +148,9 @@ it("fetches no large array on the chance that the CPU is faster", async () => {
   costs = { ...costs, compile: 1000 };
   expect(await program(500, 20, true, inner)()).toMatchObject({ cpu: 0 });
   expect((await program(500, 20, true)()).cpu).toBeGreaterThan(0);
+  // The chance adds up.
+  const all = await executions(program(5, 50, true, inner), 20);
+  expect(all.map(({ cpu }) => cpu)).toContain(count);
 });
 
 it("leaves kept arrays on the host for a small loop, and on the device for a large one", async () => {

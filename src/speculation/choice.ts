@@ -143,7 +143,9 @@ export class Choice {
     // Compiling takes most of the first execution.
     const isFirst = !history.compiledOn.has(this.#workspace);
     history.observeGpu(this.#workspace, { iterations: next, time, fixed: all, head: this.#head });
-    history.addRegret("gpu", isFirst ? 0 : time - sending - history.onCpu(next));
+    // Of a CPU that nobody has tried, the chance is worth a part.
+    const onCpu = history.isKnownOnCpu ? history.onCpu(next) : (1 - trial) * time;
+    history.addRegret("gpu", isFirst ? 0 : time - sending - onCpu);
   }
 
   /** Milliseconds that the GPU takes besides executing iterations and for arrays that are to stay there. */
