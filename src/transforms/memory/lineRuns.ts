@@ -106,8 +106,9 @@ export class LineRuns {
    * registers, which all the rest of a kernel would have fewer of.
    */
   #inLoop(calls: readonly CallExpression[]): Statement[] {
-    const i = this.#names.fresh("i");
     const [first] = calls;
+    if (calls.length === 1) return quote().statements`${first!};`;
+    const i = this.#names.fresh("i");
     const lists = first!.args.map((_, at) => ({
       name: this.#names.fresh("list"),
       values: calls.map(({ args }) => args[at]!),
