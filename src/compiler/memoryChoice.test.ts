@@ -1,4 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bufferKernels } from "../../test/arbitraryBuffers.ts";
+import { kernel } from "../../test/arbitraryKernels.ts";
 import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
@@ -101,6 +104,27 @@ describe("the code with the lowest predicted cost", () => {
     const [on] = rankSchemes([copy("vec4f")], { candidates: ["secded128"], rates: slow });
     expect(on!.predicted).toBeGreaterThan(1.5);
     expect(on!.kernels[0]!.reason).toContain("bound by arithmetic");
+  });
+
+  it("is predicted for whatever a kernel does", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          kernel,
+          bufferKernels.map(({ code }) => code),
+        ),
+        (wgsl) => {
+          for (const { predicted } of rankSchemes([wgsl], {
+            candidates: ["secded64"],
+            features: ["subgroups"],
+          })) {
+            expect(predicted).toBeGreaterThan(0);
+            expect(predicted).toBeLessThan(1e3);
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
   });
 
   it("is one of equals for what is no program", () => {
