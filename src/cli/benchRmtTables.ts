@@ -28,13 +28,11 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     { text: "" },
   ];
   const rows = programs.map((program): Cell[] => {
-    const { name, roofline, verdict, left } = program;
-    const [least, sound] = [intra(program), isSound(program)];
+    const { name, roofline } = program;
+    const least = intra(program);
     return [
       { text: name },
-      left.includes(notBegun)
-        ? { text: "not measured" }
-        : { text: sound ? "right" : verdict.ok ? "FAILED" : "WRONG", ok: sound },
+      resultOf(program),
       { text: milliseconds(roofline?.time ?? measured(program)[0]?.unprotected.median) },
       { text: roofline && ceilings ? speedOf(roofline, ceilings) : "" },
       { text: ratio(least?.ratio) },
@@ -54,6 +52,13 @@ export function summaryTable({ programs, ceilings }: RmtRun): TableSection {
     ],
     rows: programs.length > 1 ? [...rows, means] : rows,
   };
+}
+
+function resultOf(program: ProgramResult): Cell {
+  if (isSound(program)) return { text: "right", ok: true };
+  if (program.left.includes(notBegun)) return { text: "not measured" };
+  if (isSound({ ...program, left: [] })) return { text: "right, but incomplete" };
+  return { text: program.verdict.ok ? "FAILED" : "WRONG", ok: false };
 }
 
 /** The step without which a program has no result. */
