@@ -88,6 +88,16 @@ describe("the grid is dispatched twice", () => {
     expect(one(body)).toMatchObject({ grid });
   });
 
+  it("but not where two pipelines may round in two ways", () => {
+    const floats = (body: string) =>
+      interGroups(`@group(0) @binding(0) var<storage, read_write> x: array<f32>; ${kernel(body)}`)[0]?.grid;
+    expect(floats("x[i] = x[i] - x[i + 1u];")).toBe("repeated");
+    expect(floats("x[i] = max(x[i], 1.0);")).toBe("repeated");
+    expect(floats("x[i] = x[i] * x[i + 1u] + 1.0;")).toBe("doubled");
+    expect(floats("x[i] *= 0.3;")).toBe("doubled");
+    expect(floats("x[i] = exp(x[i]);")).toBe("doubled");
+  });
+
   it("but not with stores that are compared one by one", () => {
     expect(one("a[id.x] += 1u;", { check: "store" })).toMatchObject({ grid: "doubled", shadows: [{}] });
   });

@@ -1,6 +1,7 @@
 /** What an Inter-Group kernel needs of its host and of its twin: known from its code in access normal form. */
 import { type BindingPoint, bindingPointOf, bindingPointsOf, buffersInPlace } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { builtinFunction } from "../analysis/effects.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -9,6 +10,8 @@ import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { Type } from "../wgsl/types.ts";
 import type { Check, InterGroup, KernelLimits } from "./contract.ts";
 import {
   type KernelPlan,
@@ -33,7 +36,8 @@ export function interGroupPlan(
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing: once all of them have run, the first ones find what they found.
-  const repeated = !blocking && inPlace.size > 0 && loadsAfterStores(program, kernel).length === 0;
+  const loadsFirst = loadsAfterStores(program, kernel).length === 0;
+  const repeated = !blocking && inPlace.size > 0 && loadsFirst && !mayRoundDifferently(program, functions);
   const shadowed = repeated ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
@@ -48,6 +52,35 @@ export function interGroupPlan(
       ...tooMuchMemory(program, kernel, { blocking, repeated }, limits.maxComputeWorkgroupStorageSize),
     ],
   };
+}
+
+/**
+ * Whether two pipelines of the same functions may give different floats: each is compiled by itself, and may fuse products with
+ * sums, or compute quotients and built-in functions otherwise (WGSL specification, "Reassociation and Fusion").
+ */
+function mayRoundDifferently(program: Program, functions: Iterable<FunctionDeclaration>): boolean {
+  let found = false;
+  for (const fn of functions)
+    walk(fn.body, (node) => {
+      const isInexact =
+        (node.kind === "binary" && node.operator !== "+" && node.operator !== "-") ||
+        (node.kind === "call" && !exactFunctions.has(builtinFunction(program, node) ?? "select"));
+      found ||= isInexact && isFloat(program.valueTypeOf(node));
+      found ||=
+        node.kind === "assign" &&
+        inexactAssignments.has(node.operator) &&
+        isFloat(program.valueTypeOf(node.value));
+    });
+  return found;
+}
+
+/** Those that choose among floats. What is no built-in function is one of the program's, or makes a value of others. */
+const exactFunctions: ReadonlySet<string> = new Set(["select", "min", "max", "abs", "bitcast"]);
+const inexactAssignments: ReadonlySet<string> = new Set(["*=", "/=", "%="]);
+
+function isFloat(type: Type): boolean {
+  if (type.kind === "vector" || type.kind === "matrix") return isFloat(type.element);
+  return type.kind === "scalar" && ["f32", "f16", "abstract-float"].includes(type.name);
 }
 
 /**
