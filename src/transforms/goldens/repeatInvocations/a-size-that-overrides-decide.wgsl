@@ -1,16 +1,14 @@
 @compute @workgroup_size(width, 2)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(num_workgroups) belay_in_num_workgroups: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
-  belay_workgroup = belay_in_workgroup_id;
-  let belay_zero = u32(belay_in_workgroup_id.x >= belay_in_num_workgroups.x);
+fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = w;
+  let belay_zero = u32(w.x >= n.x);
   for (var belay_pass = 0u; belay_pass < 2u + belay_zero; belay_pass++) {
     belay_replica = (1u - belay_pass) ^ belay_zero;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
     {
       let l: vec3u = vec3<u32>(belay_local % u32(width), belay_local / u32(width), 0u);
       let i: u32 = belay_local;
-      let g: vec3u = belay_in_workgroup_id * vec3<u32>(u32(width), 2u, 1u) + vec3<u32>(belay_local % u32(width), belay_local / u32(width), 0u);
-      let w: vec3u = belay_in_workgroup_id;
-      let n: vec3u = belay_in_num_workgroups;
+      let g: vec3u = w * vec3<u32>(u32(width), 2u, 1u) + vec3<u32>(belay_local % u32(width), belay_local / u32(width), 0u);
     }
     if (belay_pass == 0u) {
       belay_keep();

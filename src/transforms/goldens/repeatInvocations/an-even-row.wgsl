@@ -1,7 +1,7 @@
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(num_workgroups) belay_in_num_workgroups: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
-  belay_workgroup = belay_in_workgroup_id;
-  let belay_zero = u32(belay_in_workgroup_id.x >= belay_in_num_workgroups.x);
+fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3<u32>) {
+  belay_workgroup = w;
+  let belay_zero = u32(w.x >= n.x);
   for (var belay_pass = 0u; belay_pass < 2u + belay_zero; belay_pass++) {
     belay_replica = (1u - belay_pass) ^ belay_zero;
     belay_local = belay_in_local_invocation_index ^ belay_replica;
@@ -9,8 +9,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(num_workgr
       let l: vec3u = vec3<u32>(belay_in_local_invocation_id.x ^ belay_replica, belay_in_local_invocation_id.yz);
       let i: u32 = belay_local;
       let g: vec3u = vec3<u32>(belay_in_global_invocation_id.x ^ belay_replica, belay_in_global_invocation_id.yz);
-      let w: vec3u = belay_in_workgroup_id;
-      let n: vec3u = belay_in_num_workgroups;
     }
     if (belay_pass == 0u) {
       belay_keep();

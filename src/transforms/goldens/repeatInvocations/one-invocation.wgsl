@@ -1,16 +1,14 @@
 @compute @workgroup_size(1)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3u, @builtin(num_workgroups) belay_in_num_workgroups: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
-  belay_workgroup = belay_in_workgroup_id;
-  let belay_zero = u32(belay_in_workgroup_id.x >= belay_in_num_workgroups.x);
+fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = w;
+  let belay_zero = u32(w.x >= n.x);
   for (var belay_pass = 0u; belay_pass < 2u + belay_zero; belay_pass++) {
     belay_replica = (1u - belay_pass) ^ belay_zero;
     belay_local = min(belay_in_local_invocation_index ^ belay_replica, 1u - 1u);
     {
       let l: vec3u = vec3<u32>(belay_local, 0u, 0u);
       let i: u32 = belay_local;
-      let g: vec3u = belay_in_workgroup_id * vec3<u32>(1u, 1u, 1u) + vec3<u32>(belay_local, 0u, 0u);
-      let w: vec3u = belay_in_workgroup_id;
-      let n: vec3u = belay_in_num_workgroups;
+      let g: vec3u = w * vec3<u32>(1u, 1u, 1u) + vec3<u32>(belay_local, 0u, 0u);
     }
     if (belay_pass == 0u) {
       belay_keep();

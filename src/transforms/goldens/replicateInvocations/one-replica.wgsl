@@ -1,9 +1,6 @@
 @compute @workgroup_size(4, 4)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3u, @builtin(global_invocation_id) belay_in_global_invocation_id: vec3u) {
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = belay_in_workgroup_id;
   belay_local = belay_in_local_invocation_index;
-  {
-    let g: vec3u = belay_in_global_invocation_id;
-    let l: vec3u = belay_in_local_invocation_id;
-  }
+  {}
 }

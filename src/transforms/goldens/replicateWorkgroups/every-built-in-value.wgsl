@@ -1,6 +1,6 @@
 @compute @workgroup_size(8, 4)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
-  belay_local = belay_in_local_invocation_index;
+fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
+  belay_local = i;
   var belay_doubled = belay_doubling;
   if (belay_doubled == 3u) {
     belay_doubled = belay_report.grid;
@@ -13,7 +13,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
     let in: In = In(belay_twin.groups, belay_in_local_invocation_id);
     let id: Id = belay_twin.id * vec3<u32>(8u, 4u, 1u) + belay_in_local_invocation_id;
     let w: vec3u = belay_twin.id;
-    let i: u32 = belay_in_local_invocation_index;
   }
 }
 

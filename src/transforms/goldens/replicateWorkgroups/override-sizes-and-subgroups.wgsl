@@ -1,5 +1,5 @@
 @compute @workgroup_size(width)
-fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>, @builtin(subgroup_size) belay_in_subgroup_size: u32) {
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_workgroups) belay_in_num_workgroups: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32, @builtin(local_invocation_id) belay_in_local_invocation_id: vec3<u32>) {
   belay_local = belay_in_local_invocation_index;
   var belay_doubled = belay_doubling;
   if (belay_doubled == 3u) {
@@ -11,7 +11,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
   belay_workgroup = belay_twin.id;
   {
     let id: vec3u = belay_twin.id * vec3<u32>(u32(width), 1u, 1u) + belay_in_local_invocation_id;
-    let size: u32 = belay_in_subgroup_size;
     _ = subgroupAdd(id.x);
   }
 }
