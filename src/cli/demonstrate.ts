@@ -1,5 +1,6 @@
+import { median } from "simple-statistics";
 import type { CatalogEntry } from "../../workloads/index.ts";
-import type { Program } from "../../workloads/program.ts";
+import type { Prepared, Program } from "../../workloads/program.ts";
 import type { AdapterChoice, OpenedGpu } from "../runtime/adapter.ts";
 import type { KernelReport } from "../runtime/belay.ts";
 import type { Fault } from "../runtime/fault.ts";
@@ -68,14 +69,13 @@ export async function demonstrate(
   const plain = await newDevice(opened);
   const program = size === "small" ? entry.small() : entry.full(plain.limits);
   const expected = await runWorkload(program.workload, plain);
-  const unprotected = await medianTime(program, plain);
-  plain.destroy();
 
   const native = await newDevice(opened);
   const device = await harden(native, policy);
   const results = judge(program, expected, await runWorkload(program.workload, device));
-  const time = await medianTime(program, device);
+  const [unprotected, time] = await medianTimes(program, plain, device);
   const { kernels } = await device.belay.report();
+  plain.destroy();
   native.destroy();
 
   const struckNative = await newDevice(opened);
@@ -99,23 +99,35 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
 }
 
 const timedRuns = 5;
+/** A GPU that has waited for the host runs at a fraction of its clocks for about as long as this. */
+const warmUpMilliseconds = 300;
 
-/** The median time of one run, from submission until its results may be read. The first run only warms up. */
-async function medianTime(program: Program, device: GPUDevice): Promise<number> {
-  const prepared = program.prepare(device);
-  const times: number[] = [];
-  for (let run = 0; run <= timedRuns; run++) {
-    prepared.reset?.();
-    await device.queue.onSubmittedWorkDone();
-    const start = performance.now();
-    const encoder = device.createCommandEncoder();
-    prepared.encode(encoder);
-    device.queue.submit([encoder.finish()]);
-    await device.queue.onSubmittedWorkDone();
-    if (run > 0) times.push(performance.now() - start);
+/** The median times of a run on each of two devices in turn, from submission until its results may be read. */
+async function medianTimes(
+  program: Program,
+  plain: GPUDevice,
+  hardened: GPUDevice,
+): Promise<readonly [unprotected: number, hardened: number]> {
+  const timed = [plain, hardened].map((device) => ({ device, prepared: program.prepare(device) }));
+  const times: (readonly [number, number])[] = [];
+  const began = performance.now();
+  for (let run = 0; times.length < timedRuns; run++) {
+    const [a, b] = [await timeOfRun(timed[0]!), await timeOfRun(timed[1]!)];
+    if (run > 0 && performance.now() - began > warmUpMilliseconds) times.push([a, b]);
   }
-  prepared.destroy();
-  return times.sort((a, b) => a - b)[Math.floor(timedRuns / 2)]!;
+  for (const { prepared } of timed) prepared.destroy();
+  return [median(times.map(([time]) => time)), median(times.map(([, time]) => time))];
+}
+
+async function timeOfRun({ device, prepared }: { device: GPUDevice; prepared: Prepared }): Promise<number> {
+  prepared.reset?.();
+  await device.queue.onSubmittedWorkDone();
+  const start = performance.now();
+  const encoder = device.createCommandEncoder();
+  prepared.encode(encoder);
+  device.queue.submit([encoder.finish()]);
+  await device.queue.onSubmittedWorkDone();
+  return performance.now() - start;
 }
 
 /** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
