@@ -108,18 +108,19 @@ async function medianTimes(
   plain: GPUDevice,
   hardened: GPUDevice,
 ): Promise<readonly [unprotected: number, hardened: number]> {
-  const timed = [plain, hardened].map((device) => ({ device, prepared: program.prepare(device) }));
-  const times: (readonly [number, number])[] = [];
+  const [onPlain, onHardened] = [program.prepare(plain), program.prepare(hardened)];
+  const times: (readonly [unprotected: number, hardened: number])[] = [];
   const began = performance.now();
   for (let run = 0; times.length < timedRuns; run++) {
-    const [a, b] = [await timeOfRun(timed[0]!), await timeOfRun(timed[1]!)];
-    if (run > 0 && performance.now() - began > warmUpMilliseconds) times.push([a, b]);
+    const pair = [await timeOfRun(onPlain, plain), await timeOfRun(onHardened, hardened)] as const;
+    if (run > 0 && performance.now() - began > warmUpMilliseconds) times.push(pair);
   }
-  for (const { prepared } of timed) prepared.destroy();
+  onPlain.destroy();
+  onHardened.destroy();
   return [median(times.map(([time]) => time)), median(times.map(([, time]) => time))];
 }
 
-async function timeOfRun({ device, prepared }: { device: GPUDevice; prepared: Prepared }): Promise<number> {
+async function timeOfRun(prepared: Prepared, device: GPUDevice): Promise<number> {
   prepared.reset?.();
   await device.queue.onSubmittedWorkDone();
   const start = performance.now();

@@ -34,12 +34,13 @@ export function wrapEntryPoint(
   wrapper: EntryPointWrapper,
 ): FunctionDeclaration[] {
   const inputs = new Map(wrapper.inputs);
+  const inputOf = (builtin: string) => names.the(`in_${builtin}`);
   const isDerived = (...builtins: string[]) => builtins.some((builtin) => builtin in wrapper.derived);
   const argument = (builtin: string, type: string): string => {
     const derived = wrapper.derived[builtin] ?? composed(builtin);
     if (derived) return derived;
     inputs.set(builtin, type);
-    return names.the(`in_${builtin}`);
+    return inputOf(builtin);
   };
   const vector = (builtin: string) => argument(builtin, "vec3<u32>");
   const size = () => workgroupSizeOf(program, fn);
@@ -73,7 +74,7 @@ export function wrapEntryPoint(
   const kept = new Map(
     values.flatMap(({ parameter, value }) => {
       const builtin = builtinOf(parameter.attributes);
-      return !body && value === names.the(`in_${builtin}`) ? [[value, parameter] as const] : [];
+      return !body && builtin && value === inputOf(builtin) ? [[value, parameter] as const] : [];
     }),
   );
   const copied = values.filter(({ value }) => !kept.has(value));
@@ -81,8 +82,8 @@ export function wrapEntryPoint(
     ? statements`loop { ${body.name}(${values.map(({ value }) => value).join(", ")}); break; }`
     : statements`{ ${copied.map(({ parameter, value }) => declared(parameter, value)).join("\n")} ${fn.body.statements} }`;
   const parameters = [...inputs]
-    .filter(([builtin]) => !kept.has(names.the(`in_${builtin}`)))
-    .map(([builtin, type]) => `@builtin(${builtin}) ${names.the(`in_${builtin}`)}: ${type}`)
+    .filter(([builtin]) => !kept.has(inputOf(builtin)))
+    .map(([builtin, type]) => `@builtin(${builtin}) ${inputOf(builtin)}: ${type}`)
     .join(", ");
   const [made] = declarations`
     fn ${fn.name}(${parameters}) { ${wrapper.before} ${wrapper.around?.(run) ?? run} ${wrapper.after ?? []} }`;
