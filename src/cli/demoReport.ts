@@ -97,7 +97,7 @@ function timesSection({ programs, adapter, size }: DemoResult): BarsSection {
   return {
     kind: "bars",
     title: "Time",
-    lead: `Median of five runs at size ${size}, from submission until the results may be read, verification included.${caveatOf(adapter)}`,
+    lead: `Of a run at size ${size}, the median of five submissions, from each until its results may be read, verification included; short runs are submitted many at once.${caveatOf(adapter)}`,
     axis: "milliseconds",
     series: ["unprotected", "protected"],
     bars: programs.flatMap(({ name, milliseconds }) =>

@@ -1,12 +1,12 @@
-import { median } from "simple-statistics";
 import type { CatalogEntry } from "../../workloads/index.ts";
-import type { Prepared, Program } from "../../workloads/program.ts";
+import type { Program } from "../../workloads/program.ts";
 import type { AdapterChoice, OpenedGpu } from "../runtime/adapter.ts";
 import type { KernelReport } from "../runtime/belay.ts";
 import type { Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { ArmedFault } from "../runtime/injector.ts";
+import { type DemoTimes, timeInTurn } from "./demoTimes.ts";
 import { newDevice } from "./newDevice.ts";
 import type { PolicyFlags } from "./options.ts";
 import { findDifference, type Outputs, runUnlessRefused, runWorkload } from "./runWorkload.ts";
@@ -36,7 +36,7 @@ export interface Demonstration {
    */
   readonly results: { readonly outcome: "identical" | "right" | "wrong"; readonly message: string };
   readonly injection: Injection;
-  readonly milliseconds: { readonly unprotected: number; readonly protected: number };
+  readonly milliseconds: DemoTimes;
 }
 
 export interface Injection {
@@ -73,7 +73,7 @@ export async function demonstrate(
   const native = await newDevice(opened);
   const device = await harden(native, policy);
   const results = judge(program, expected, await runWorkload(program.workload, device));
-  const [unprotected, time] = await medianTimes(program, plain, device);
+  const milliseconds = await timeInTurn(program, plain, device);
   const { kernels } = await device.belay.report();
   plain.destroy();
   native.destroy();
@@ -88,7 +88,7 @@ export async function demonstrate(
     kernels,
     results,
     injection,
-    milliseconds: { unprotected, protected: time },
+    milliseconds,
   };
 }
 
@@ -96,39 +96,6 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
   const { ok, message } = program.verify(actual);
   if (!ok) return { outcome: "wrong", message };
   return { outcome: findDifference(expected, actual) === undefined ? "identical" : "right", message };
-}
-
-const timedRuns = 5;
-/** A GPU that has waited for the host runs at a fraction of its clocks for about as long as this. */
-const warmUpMilliseconds = 300;
-
-/** The median times of a run on each of two devices in turn, from submission until its results may be read. */
-async function medianTimes(
-  program: Program,
-  plain: GPUDevice,
-  hardened: GPUDevice,
-): Promise<readonly [unprotected: number, hardened: number]> {
-  const [onPlain, onHardened] = [program.prepare(plain), program.prepare(hardened)];
-  const times: (readonly [unprotected: number, hardened: number])[] = [];
-  const began = performance.now();
-  for (let run = 0; times.length < timedRuns; run++) {
-    const pair = [await timeOfRun(onPlain, plain), await timeOfRun(onHardened, hardened)] as const;
-    if (run > 0 && performance.now() - began > warmUpMilliseconds) times.push(pair);
-  }
-  onPlain.destroy();
-  onHardened.destroy();
-  return [median(times.map(([time]) => time)), median(times.map(([, time]) => time))];
-}
-
-async function timeOfRun(prepared: Prepared, device: GPUDevice): Promise<number> {
-  prepared.reset?.();
-  await device.queue.onSubmittedWorkDone();
-  const start = performance.now();
-  const encoder = device.createCommandEncoder();
-  prepared.encode(encoder);
-  device.queue.submit([encoder.finish()]);
-  await device.queue.onSubmittedWorkDone();
-  return performance.now() - start;
 }
 
 /** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
