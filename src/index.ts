@@ -9,11 +9,19 @@ export type {
   CheckSite,
   EntryPointSummary,
   FaultSite,
+  InterGroup,
   KernelLimits,
+  MemoryBindings,
+  MemorySchemes,
+  MemorySummary,
+  Pairing,
+  ProtectedBinding,
   ProtectOptions,
   ProtectResult,
   Redundancy,
   ReportLayout,
+  SchemeName,
+  ShadowBinding,
 } from "./compiler/contract.ts";
 export {
   correctingSchemes,
@@ -24,6 +32,7 @@ export {
 } from "./compiler/memoryChoice.ts";
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
+export { requestFullDevice } from "./runtime/adapterDevice.ts";
 export type { Belay, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
 export { type KernelCoverage, type LocatedDiagnostic, ProtectionError } from "./runtime/coverage.ts";
 export { GridSizeError } from "./runtime/doubledGrid.ts";
