@@ -6,7 +6,7 @@
  * apart, and which have no dependences at all. Inferred: what each loop computes, in particular the momentum of the changes.
  */
 import { randomFloats } from "../random.ts";
-import { type LoopProgram, wrong } from "./loopProgram.ts";
+import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 
 const RATE = 0.25;
 const MOMENTUM = 0.5;
@@ -95,12 +95,16 @@ export function create(options: AlvinnOptions = {}): LoopProgram<Parameters<type
     new Float32Array(outputs),
     random(outputs, 1, 5).map(Math.abs),
   ];
+  const reference = kept(() => {
+    const before = fresh();
+    return { before, expected: trained(before) };
+  });
   return {
     iterations: hiddens + outputs + hiddens + inputs,
     inputs: fresh,
     verify(left) {
-      const before = fresh();
-      for (const [argument, expect] of trained(before).entries()) {
+      const { before, expected } = reference();
+      for (const [argument, expect] of expected.entries()) {
         const array = left[argument]!;
         for (let i = 0; i < array.length; i++) {
           const { value, error } = expect?.(i) ?? exactly(before[argument]![i]!);

@@ -11,8 +11,7 @@ export interface Complex {
  */
 export function fourier({ re, im }: Complex): Complex {
   const { length } = re;
-  const angles = Float64Array.from({ length: length / 2 }, (_, k) => (2 * Math.PI * k) / length);
-  const [cosines, sines] = [angles.map(Math.cos), angles.map(Math.sin)];
+  const { re: cosines, im: sines } = rootsOfOne(length);
   const sums = { re: new Float64Array(length), im: new Float64Array(length) };
 
   /** The transform of every `stride`th element from `first` on, to `size` places of the result. */
@@ -37,6 +36,18 @@ export function fourier({ re, im }: Complex): Complex {
   };
   transform(0, 1, 0, length);
   return sums;
+}
+
+const knownRoots = new Map<number, Complex>();
+
+/** The first half of the roots of one, e^(2πi·k/length). */
+function rootsOfOne(length: number): Complex {
+  const known = knownRoots.get(length);
+  if (known) return known;
+  const angles = Float64Array.from({ length: length / 2 }, (_, k) => (2 * Math.PI * k) / length);
+  const roots = { re: angles.map(Math.cos), im: angles.map(Math.sin) };
+  knownRoots.set(length, roots);
+  return roots;
 }
 
 /** Number `i` of `2 ** bits`, its bits in reverse order. */

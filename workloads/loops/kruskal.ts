@@ -4,8 +4,9 @@
  * Source: the loop that Blelloch, Fineman, Gibbons, Shun, "Internally deterministic parallel algorithms can be fast", 2012, call
  * spanning forest, over edges in the order of their weights. Random graphs with four edges for each node are chosen here.
  */
+import { verifyExact } from "../program.ts";
 import { type Edges, randomEdges } from "./graph.ts";
-import { type LoopProgram, wrong } from "./loopProgram.ts";
+import { kept, type LoopProgram } from "./loopProgram.ts";
 
 /**
  * `parents` begins with each node as its own root. Roots join under the smaller one; as nodes are numbered at random, no tree is deep:
@@ -36,6 +37,10 @@ export function create({
   seed = 1,
 }: KruskalOptions = {}): LoopProgram<Parameters<typeof kruskal>> {
   const edges = randomEdges(nodes, 4 * nodes, seed);
+  const reference = kept(() => {
+    const forest = boruvka(nodes, edges);
+    return { forest, roots: parentsOf(nodes, edges, forest) };
+  });
   return {
     iterations: edges.from.length,
     inputs: () => [
@@ -45,29 +50,31 @@ export function create({
       edges.to.slice(),
     ],
     verify([parents, taken]) {
-      const forest = boruvka(nodes, edges);
-      const components = Uint32Array.from({ length: nodes }, (_, node) => node);
-      const members = Array.from(components, (node) => [node]);
-      const roots = components.slice();
-      const expected = components.slice();
-      for (let edge = 0; edge < taken.length; edge++) {
-        if (taken[edge] !== forest[edge]) return wrong(`taken[${edge}]`, taken[edge], forest[edge]!);
-        if (!taken[edge]) continue;
-        // Members of the smaller set move over; the root of a set is its smallest member.
-        const [one, other] = [components[edges.from[edge]!]!, components[edges.to[edge]!]!];
-        const [small, large] = members[one]!.length < members[other]!.length ? [one, other] : [other, one];
-        expected[Math.max(roots[one]!, roots[other]!)] = Math.min(roots[one]!, roots[other]!);
-        roots[large] = Math.min(roots[one]!, roots[other]!);
-        for (const node of members[small]!) {
-          components[node] = large;
-          members[large]!.push(node);
-        }
-      }
-      const node = parents.findIndex((parent, node) => parent !== expected[node]);
-      if (node >= 0) return wrong(`parents[${node}]`, parents[node], expected[node]!);
-      return { ok: true, message: `the forest of ${nodes} nodes is minimal` };
+      const { forest, roots } = reference();
+      const verdict = verifyExact("taken", taken, forest);
+      return verdict.ok ? verifyExact("parents", parents, roots) : verdict;
     },
   };
+}
+
+/** What each node points to in the end: of two trees that meet, the larger root points to the smaller. */
+function parentsOf(nodes: number, { from, to }: Edges, taken: Uint8Array): Uint32Array {
+  const components = Uint32Array.from({ length: nodes }, (_, node) => node);
+  const members = Array.from(components, (node) => [node]);
+  const [roots, parents] = [components.slice(), components.slice()];
+  for (let edge = 0; edge < taken.length; edge++) {
+    if (!taken[edge]) continue;
+    // Members of the smaller set move over; the root of a set is its smallest member.
+    const [one, other] = [components[from[edge]!]!, components[to[edge]!]!];
+    const [small, large] = members[one]!.length < members[other]!.length ? [one, other] : [other, one];
+    parents[Math.max(roots[one]!, roots[other]!)] = Math.min(roots[one]!, roots[other]!);
+    roots[large] = Math.min(roots[one]!, roots[other]!);
+    for (const node of members[small]!) {
+      components[node] = large;
+      members[large]!.push(node);
+    }
+  }
+  return parents;
 }
 
 /** Borůvka's algorithm: all trees take their first edges at once, until no edge leaves a tree. */

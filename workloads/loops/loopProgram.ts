@@ -13,6 +13,15 @@ export interface LoopProgram<Arguments extends readonly Argument[] = readonly Ar
   verify(left: Arguments): Verdict;
 }
 
+/** Computes a reference when it is first asked for: one program is verified many times. */
+export function kept<Reference>(compute: () => Reference): () => Reference {
+  let known: { readonly reference: Reference } | undefined;
+  return () => {
+    known ??= { reference: compute() };
+    return known.reference;
+  };
+}
+
 /** The verdict on a value that is not the right one. */
 export const wrong = (place: string, actual: number | undefined, expected: number): Verdict => ({
   ok: false,

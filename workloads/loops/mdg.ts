@@ -7,7 +7,7 @@
  * and the forces themselves, here those of three charges and one soft core in each molecule, in a periodic box.
  */
 import { randomFloats } from "../random.ts";
-import { type LoopProgram, wrong } from "./loopProgram.ts";
+import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 
 const SITES = 3;
 
@@ -101,6 +101,28 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
   const interacting = distances.findIndex((distance) => distance > (0.45 * box) ** 2);
   const cutoff = widestGap(distances, interacting - 100, interacting);
 
+  const reference = kept(() => {
+    const expected = { energies: new Float64Array(count + 1), left: new Float64Array(count + 1) };
+    const scales = new Float64Array(count + 1);
+    const totals = [0, 0] as [number, number];
+    let magnitude = 0;
+    // From the last pair back: what a pair is left comes from one pair only, whose own energy decides.
+    for (let pair = count - 1; pair >= 0; pair--) {
+      const forces = forcesOf(positions, charges, firsts[pair]!, seconds[pair]!, box);
+      if (forces.distance >= cutoff) continue;
+      const passedOn = forces.distance < contact ? forces.core / 2 : 0;
+      expected.left[pair + 1] = passedOn;
+      expected.energies[pair + 1]! += passedOn;
+      expected.energies[pair]! += forces.electric + forces.core - passedOn;
+      for (const each of [pair, pair + 1]) scales[each]! += forces.scale;
+      totals[0] += forces.electric + forces.core;
+      totals[1] += forces.electric + forces.virial;
+      magnitude += forces.scale;
+    }
+    // Each of the sums rounds once for each pair.
+    return { expected, scales, totals, tolerance: (RELATIVE_ERROR + count * 2 ** -23) * magnitude };
+  });
+
   return {
     iterations: count,
     inputs: () => [
@@ -116,23 +138,7 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
       contact,
     ],
     verify([, , , , energies, left, sums]) {
-      const expected = { energies: new Float64Array(count + 1), left: new Float64Array(count + 1) };
-      const scales = new Float64Array(count + 1);
-      const totals = [0, 0] as [number, number];
-      let magnitude = 0;
-      // From the last pair back: what a pair is left comes from one pair only, whose own energy decides.
-      for (let pair = count - 1; pair >= 0; pair--) {
-        const forces = forcesOf(positions, charges, firsts[pair]!, seconds[pair]!, box);
-        if (forces.distance >= cutoff) continue;
-        const passedOn = forces.distance < contact ? forces.core / 2 : 0;
-        expected.left[pair + 1] = passedOn;
-        expected.energies[pair + 1]! += passedOn;
-        expected.energies[pair]! += forces.electric + forces.core - passedOn;
-        for (const each of [pair, pair + 1]) scales[each]! += forces.scale;
-        totals[0] += forces.electric + forces.core;
-        totals[1] += forces.electric + forces.virial;
-        magnitude += forces.scale;
-      }
+      const { expected, scales, totals, tolerance } = reference();
       for (const [name, actual] of Object.entries({ energies, left })) {
         for (const [pair, value] of actual.entries()) {
           const right = expected[name as keyof typeof expected][pair]!;
@@ -140,8 +146,6 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
           return wrong(`${name}[${pair}]`, value, right);
         }
       }
-      // Each of the sums rounds once for each pair.
-      const tolerance = (RELATIVE_ERROR + count * 2 ** -23) * magnitude;
       for (const [i, total] of totals.entries()) {
         if (!(Math.abs(sums[i]! - total) <= tolerance)) return wrong(`sums[${i}]`, sums[i], total);
       }

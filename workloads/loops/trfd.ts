@@ -8,7 +8,7 @@
  */
 import { randomBelow, randomIntegers } from "../random.ts";
 import { randomPermutation } from "./gatherScatter.ts";
-import { type LoopProgram, wrong } from "./loopProgram.ts";
+import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 
 export async function trfd(
   transformed: Float32Array,
@@ -49,6 +49,18 @@ export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof
   }
   const coefficients = randomIntegers(rows * ORBITALS, MAGNITUDE, seed + 2);
   const integrals = randomIntegers(ORBITALS, MAGNITUDE, seed + 3);
+  const reference = kept(() => {
+    const sums = Float64Array.from({ length: rows }, (_, row) => {
+      const own = coefficients.subarray(row * ORBITALS, (row + 1) * ORBITALS);
+      return own.reduceRight((sum, coefficient, k) => sum + coefficient * integrals[k]!, 0);
+    });
+    // Whoever comes first from the end is the one whose result stays.
+    const expected = new Float64Array(iterations).fill(UNWRITTEN);
+    for (let i = iterations - 1; i >= 0; i--) {
+      if (expected[places[i]!] === UNWRITTEN) expected[places[i]!] = sums[i % rows]!;
+    }
+    return expected;
+  });
   return {
     iterations,
     inputs: () => [
@@ -58,13 +70,7 @@ export function create(options: TrfdOptions = {}): LoopProgram<Parameters<typeof
       integrals.slice(),
     ],
     verify([transformed]) {
-      // Whoever comes first from the end is the one whose result stays.
-      const expected = new Float64Array(iterations).fill(UNWRITTEN);
-      for (let i = iterations - 1; i >= 0; i--) {
-        if (expected[places[i]!] !== UNWRITTEN) continue;
-        const row = coefficients.subarray((i % rows) * ORBITALS, ((i % rows) + 1) * ORBITALS);
-        expected[places[i]!] = row.reduceRight((sum, coefficient, k) => sum + coefficient * integrals[k]!, 0);
-      }
+      const expected = reference();
       const place = transformed.findIndex((value, i) => value !== expected[i]);
       if (place >= 0) return wrong(`transformed[${place}]`, transformed[place], expected[place]!);
       return { ok: true, message: `all ${iterations} elements are exact` };
