@@ -177,8 +177,9 @@ describe("harden", () => {
     const plain = await newDevice();
     expect(plain.features.has("subgroups")).toBe(false);
     await expect(harden(plain, { channel: "subgroup" })).rejects.toThrow(
-      'the policy\'s channel cannot be "subgroup": the device lacks the feature subgroups',
+      "the policy protects no kernel: the subgroup channel needs the feature subgroups",
     );
+    await expect(harden(plain, { pairing: "half-subgroup" })).rejects.toThrow("needs the feature subgroups");
     const device = await harden(plain);
     expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
     expect((await device.belay.report()).kernels).toMatchObject([{ redundancy: "intra+lds" }]);

@@ -64,6 +64,22 @@ describe("the coverage", () => {
     expect(messages("width", { width: 6 })).toEqual([]);
   });
 
+  it("tells which entry points a gap is of", () => {
+    const kernels = `
+      @group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
+      var<workgroup> next: atomic<u32>;
+      fn take() -> u32 { return atomicAdd(&count, 1u); }
+      @compute @workgroup_size(4) fn a() { _ = take() + atomicAdd(&next, 1u); }
+      @compute @workgroup_size(4) fn b() { _ = take(); }
+      @compute @workgroup_size(300) fn c() {}`;
+    expect(protect(kernels).diagnostics.map(({ code, entryPoints }) => [code, entryPoints])).toEqual([
+      ["BELAY204", ["c"]],
+      ["BELAY210", ["a"]],
+      ["BELAY210", ["a", "b"]],
+      ["BELAY210", ["a"]],
+    ]);
+  });
+
   it("is complete without redundancy, of which it speaks", () => {
     expect(gaps({ redundancy: "none", injectFaults: true })).toEqual([]);
   });

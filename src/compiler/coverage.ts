@@ -1,4 +1,4 @@
-import { variablesOf } from "../analysis/callGraph.ts";
+import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -17,23 +17,34 @@ export interface Sphere {
   isExecutedOnce(variable: GlobalVariable): boolean;
 }
 
-/** What the protected `functions` leave outside the sphere of replication, each with its place in the source, in order. */
+/** What the protected `kernels` leave outside the sphere of replication, each with its place in the source, in order. */
 export function coverageGaps(
   program: Program,
-  functions: ReadonlySet<FunctionDeclaration>,
+  kernels: readonly FunctionDeclaration[],
   { redundancy }: Pick<Settings, "redundancy">,
   { isReplicated, isExecutedOnce }: Sphere,
 ): Diagnostic[] {
   if (redundancy === "none") return [];
   const gaps: Diagnostic[] = [];
-  const variables = variablesOf(program, functions);
+  const usersOf = new Map<FunctionDeclaration | GlobalVariable, string[]>();
+  for (const kernel of kernels) {
+    const functions = reachableFrom(program, [kernel]);
+    for (const used of [...functions, ...variablesOf(program, functions)]) {
+      const users = usersOf.get(used);
+      if (users) users.push(kernel.name);
+      else usersOf.set(used, [kernel.name]);
+    }
+  }
+  const variables = [...usersOf.keys()].filter((used) => used.kind === "globalVariable");
   for (const variable of variables) {
     const isInside = addressSpaceOf(variable) !== "workgroup" || redundancy === "intra-lds";
     if (isInside || isReplicated(variable)) continue;
-    gaps.push(outsideSphere(variable.nameSpan, `the memory of "${variable.name}"`, "atomics keep one copy"));
+    const what = `the memory of "${variable.name}"`;
+    gaps.push(outsideSphere(variable.nameSpan, usersOf.get(variable)!, what, "atomics keep one copy"));
   }
-  const atomics = [...variables].filter((variable) => containsAtomic(program.declaredTypeOf(variable)));
-  for (const fn of functions) {
+  const atomics = variables.filter((variable) => containsAtomic(program.declaredTypeOf(variable)));
+  for (const [fn, users] of usersOf) {
+    if (fn.kind !== "function") continue;
     walk(fn.body, (node) => {
       if (node.kind !== "call") return;
       const operation = builtinFunction(program, node);
@@ -45,6 +56,7 @@ export function coverageGaps(
       gaps.push(
         outsideSphere(
           node.span,
+          users,
           `this ${operation}${variable ? ` of "${variable.name}"` : ""}`,
           "its operands are compared, but it is executed once",
         ),
@@ -68,6 +80,7 @@ export function loneInvocation(
   return [
     outsideSphere(
       kernel.nameSpan,
+      [kernel.name],
       `the lane of the last of ${invocations} invocations`,
       "it has no neighbour to swap with, and runs both replicas",
     ),

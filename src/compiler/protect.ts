@@ -1,6 +1,6 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
 import { bindingAccesses } from "../analysis/bindings.ts";
-import { functionsOf, reachableFrom, stageOf } from "../analysis/callGraph.ts";
+import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
 import { Names } from "../transforms/names.ts";
@@ -80,7 +80,7 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   const hasCodes = settings.memory.coded.length > 0;
   if (settings.redundancy === "none" && !options.injectFaults && !hasCodes)
     return { ...unchanged([]), entryPoints: unprotected(source, kernels, settings) };
-  const conflict = conflictIn(settings, options);
+  const conflict = conflictIn(settings);
   if (conflict) return unchanged([conflict]);
   const names = new Names(source);
   const unique = uniqueNames(source, names);
@@ -101,7 +101,7 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   }
   diagnostics.push(...prepared.diagnostics);
   const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
-  diagnostics.push(...coverageGaps(source, reachableFrom(source, fit), settings, sphereOf(prepared)));
+  diagnostics.push(...coverageGaps(source, fit, settings, sphereOf(prepared)));
   diagnostics.push(
     ...functionsOf(sized)
       .filter(({ name }) => prepared.entryPoints.has(name))

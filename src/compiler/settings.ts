@@ -46,27 +46,34 @@ export interface MemorySettings extends MemoryBindings {
   readonly coded: readonly CodedPoint[];
 }
 
-export function settingsOf(source: Program, options: ProtectOptions & { redundancy?: Redundancy }): Settings {
+/** When, where and through what replicas are compared. */
+type Places = Pick<Settings, "redundancy" | "check" | "pairing" | "channel" | "subgroups">;
+
+type FixedOptions = ProtectOptions & { redundancy?: Redundancy };
+
+export function placesOf(options: FixedOptions): Places {
   const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
   // Only Intra-Group replicas have a place in a workgroup.
   const pairing = (redundancy.startsWith("intra") && options.pairing) || "adjacent";
-  const limits = { ...defaultLimits, ...options.limits };
-  // Replicas in different subgroups have no registers in common.
   const subgroups = new Set(options.features).has("subgroups");
+  // Replicas in different subgroups have no registers in common.
   const exchanges = subgroups && pairing !== "subgroups";
+  const usual = exchanges ? "subgroup" : "workgroup";
+  return { redundancy, check, pairing, channel: channel === "auto" ? usual : channel, subgroups };
+}
+
+export function settingsOf(source: Program, options: FixedOptions): Settings {
+  const limits = { ...defaultLimits, ...options.limits };
+  const places = placesOf(options);
   const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
   const { memory = "none" } = options;
   const schemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
   return {
-    redundancy,
-    check,
-    pairing,
-    channel: channel === "auto" ? (exchanges ? "subgroup" : "workgroup") : channel,
+    ...places,
     limits,
     report,
     injectFaults: options.injectFaults ?? false,
-    subgroups,
-    subgroupSize: subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
+    subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),
       coded: codedPoints(source, schemes),
@@ -75,10 +82,9 @@ export function settingsOf(source: Program, options: ProtectOptions & { redundan
 }
 
 /** Options that exclude each other, or ask for what the device lacks. */
-export function conflictIn(settings: Settings, options: ProtectOptions): Diagnostic | undefined {
-  const hasSubgroups = new Set(options.features).has("subgroups");
-  if (settings.channel === "subgroup" && !hasSubgroups) return subgroupsMissing("the subgroup channel");
-  if (settings.pairing === "half-subgroup" && !hasSubgroups)
+export function conflictIn(settings: Places): Diagnostic | undefined {
+  if (settings.channel === "subgroup" && !settings.subgroups) return subgroupsMissing("the subgroup channel");
+  if (settings.pairing === "half-subgroup" && !settings.subgroups)
     return subgroupsMissing("the pairing half-subgroup");
   if (settings.pairing === "subgroups" && settings.channel === "subgroup")
     return pairingConflict(

@@ -15,6 +15,8 @@ export interface Diagnostic {
   /** Lower case, one sentence, no full stop. */
   readonly message: string;
   readonly span: Span;
+  /** The compute entry points it is about; absent when it is about the whole module. */
+  readonly entryPoints?: readonly string[];
   /** Further places or facts that explain the message. */
   readonly notes: readonly string[];
   /** What the reader can do about it. */

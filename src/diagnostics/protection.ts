@@ -3,7 +3,8 @@ import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
 
 interface Details {
   readonly notes?: readonly string[];
-  readonly help?: string;
+  readonly help?: string | undefined;
+  readonly entryPoints?: readonly string[];
 }
 
 function finding(
@@ -11,9 +12,13 @@ function finding(
   severity: Severity,
   span: Span,
   message: string,
-  { notes = [], help }: Details = {},
+  { notes = [], help, entryPoints }: Details = {},
 ): Diagnostic {
-  return { code, severity, message, span, notes, ...(help ? { help } : {}) };
+  return {
+    ...{ code, severity, message, span, notes },
+    ...(entryPoints && { entryPoints }),
+    ...(help && { help }),
+  };
 }
 
 /** The entry point stays as it is; the reason is a fact about the kernel. */
@@ -24,7 +29,10 @@ export const leftAlone = (
   reason: string,
   help?: string,
 ): Diagnostic =>
-  finding(code, "warning", span, `"${entryPoint}" is left unprotected: ${reason}`, help ? { help } : {});
+  finding(code, "warning", span, `"${entryPoint}" is left unprotected: ${reason}`, {
+    entryPoints: [entryPoint],
+    help,
+  });
 
 export const noComputeEntryPoint = (): Diagnostic =>
   finding("BELAY201", "error", { start: 0, end: 0 }, "the module has no compute entry point", {
@@ -56,8 +64,15 @@ export const pairingConflict = (pairing: string, option: string, why: string): D
     },
   );
 
-export const outsideSphere = (span: Span, what: string, why: string): Diagnostic =>
-  finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`);
+export const outsideSphere = (
+  span: Span,
+  entryPoints: readonly string[],
+  what: string,
+  why: string,
+): Diagnostic =>
+  finding("BELAY210", "warning", span, `${what} stays outside the sphere of replication: ${why}`, {
+    entryPoints,
+  });
 
 export const memoryBracketed = (span: Span, variable: string, entryPoint: string, why: string): Diagnostic =>
   finding(
@@ -65,6 +80,7 @@ export const memoryBracketed = (span: Span, variable: string, entryPoint: string
     "warning",
     span,
     `the bits of "${variable}" are not checked while "${entryPoint}" runs, but before and after: ${why}`,
+    { entryPoints: [entryPoint] },
   );
 
 export const tooManyShapes = (span: Span, most: string): Diagnostic =>

@@ -9,8 +9,5 @@ import type { Policy } from "./policy.ts";
  * Rejects with a `TypeError` for a policy that makes no sense, or asks for what the device does not have.
  */
 export async function harden(device: GPUDevice, policy?: Policy): Promise<HardenedDevice> {
-  if (policy?.channel === "subgroup" && !device.features.has("subgroups")) {
-    throw new TypeError('the policy\'s channel cannot be "subgroup": the device lacks the feature subgroups');
-  }
   return hardenWith(protect, device, policy);
 }

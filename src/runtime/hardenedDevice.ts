@@ -17,7 +17,7 @@ import type { MemoryFault } from "./memory/memoryFault.ts";
 import { scrubAtIntervals } from "./memory/scrubber.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
-import { doublesGrids, type Policy, resolvePolicy } from "./policy.ts";
+import { doublesGrids, type Policy, refuseConflicts, resolvePolicy } from "./policy.ts";
 import { hardenedQueue } from "./queue.ts";
 import { holdBack } from "./readBack.ts";
 import { RenderPasses } from "./renderPasses.ts";
@@ -40,6 +40,7 @@ function keep<T>(faults: T[], fault: T): void {
 /** Hardens a device with a given compiler. */
 export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy): HardenedDevice {
   const resolved = resolvePolicy(policy, device);
+  refuseConflicts(resolved, device.features);
   const events = new Events();
   const faults: Fault[] = [];
   const arena = new ReportArena(device);

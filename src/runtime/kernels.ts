@@ -138,7 +138,9 @@ export class Kernels {
     const isPlanned = !failed && result.layout && isWanted && summary.usesReport;
     const usable = isPlanned && added <= free;
     const name = this.#name(request, summary?.name);
-    const reasons = [...result.diagnostics, ...gaps];
+    const concerns = ({ entryPoints }: Diagnostic) =>
+      !entryPoints || !summary || entryPoints.includes(summary.name);
+    const reasons = [...result.diagnostics.filter(concerns), ...gaps];
     if (reasons.length === 0 && !summary) reasons.push(leftAlone.unknownEntryPoint());
     if (!failed && policy.redundancy === "none") reasons.push(leftAlone.notRequested());
     else if (isPlanned && !usable) reasons.push(leftAlone.layoutIsFull(added, free));

@@ -4,7 +4,7 @@ import { testDevices } from "../../test/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
 import { hardenWith } from "./hardenedDevice.ts";
-import { type Policy, policyFor, resolvePolicy } from "./policy.ts";
+import { type Policy, policyFor, refuseConflicts, resolvePolicy } from "./policy.ts";
 
 const { newDevice } = testDevices();
 
@@ -89,6 +89,55 @@ describe("exceptions for kernels", () => {
     const device = hardenWith(compiler, await newDevice(), { kernels: { second: { strict: true } } });
     await expect(run(device, ["first", "second"])).rejects.toMatchObject({ name: "ProtectionError" });
     expect(await run(device, ["first"])).toEqual(new Array(16).fill(1));
+    device.destroy();
+  });
+});
+
+describe("a policy of which parts exclude each other", () => {
+  const refusal = (policy: Policy, features: string[] = []) => {
+    try {
+      refuseConflicts(resolvePolicy(policy), features);
+    } catch (error) {
+      return String(error);
+    }
+    return undefined;
+  };
+
+  it("is refused, also for a single kernel", () => {
+    const never = "TypeError: the policy protects no kernel: the pairing passes excludes this check";
+    expect(refusal({ pairing: "passes", check: "store" })).toContain(never);
+    expect(refusal({ pairing: "passes", kernels: { main: { check: "store" } } })).toContain(never);
+    expect(refusal({ pairing: "half-subgroup" })).toContain("needs the feature subgroups");
+    expect(refusal({ pairing: "subgroups", channel: "subgroup" }, ["subgroups"])).toContain(
+      "excludes this channel",
+    );
+  });
+
+  it("is followed where the parts do not meet", () => {
+    expect(refusal({ pairing: "half-subgroup" }, ["subgroups"])).toBeUndefined();
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "inter" })).toBeUndefined();
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "auto" })).toBeUndefined();
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "none" })).toBeUndefined();
+  });
+});
+
+describe("a kernel beside one that is not covered in full", () => {
+  const code = `
+    @group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
+    @group(0) @binding(1) var<storage, read_write> data: array<u32>;
+    @compute @workgroup_size(4) fn counts() { atomicAdd(&count, 1u); }
+    @compute @workgroup_size(4) fn fills(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x; }`;
+
+  it("has none of its gaps, and passes where it would be refused", async () => {
+    const device = hardenWith(protect, await newDevice(), { strict: true });
+    const module = device.createShaderModule({ code });
+    const make = (entryPoint: string) =>
+      device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+    make("fills");
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { redundancy: "intra+lds", diagnostics: [] },
+    ]);
+    expect(() => make("counts")).toThrow("BELAY210");
     device.destroy();
   });
 });

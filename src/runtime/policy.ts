@@ -3,6 +3,7 @@ import { choices as options } from "../compiler/choices.ts";
 import { structures } from "../compiler/configurations.ts";
 import type { Channel, Check, Pairing, Redundancy, SchemeName, Structure } from "../compiler/contract.ts";
 import { type MemoryChoiceOptions, rankSchemes } from "../compiler/memoryChoice.ts";
+import { conflictIn, placesOf } from "../compiler/settings.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
@@ -120,6 +121,19 @@ export function policyFor(
 ): Required<KernelPolicy> {
   const name = [label, entryPoint].find((each) => each && Object.hasOwn(policy.kernels, each));
   return name ? { ...policy, ...policy.kernels[name] } : policy;
+}
+
+/**
+ * Throws a `TypeError` where parts of the policy exclude each other, or need a feature that the device lacks: no kernel
+ * would be protected.
+ */
+export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
+  for (const exception of [{}, ...Object.values(policy.kernels)]) {
+    const { redundancy, check, channel, pairing } = { ...policy, ...exception };
+    if (redundancy === "auto" || redundancy === "none") continue;
+    const conflict = conflictIn(placesOf({ redundancy, check, channel, pairing, features }));
+    if (conflict) throw new TypeError(`the policy protects no kernel: ${conflict.message}; ${conflict.help}`);
+  }
 }
 
 /** Whether kernels may be dispatched on doubled grids. */

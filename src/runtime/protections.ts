@@ -50,13 +50,13 @@ export class Protections {
 
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
-    { redundancy, cover, check, channel, pairing, strict }: Required<KernelPolicy>,
+    { redundancy, cover, check, channel, pairing }: Required<KernelPolicy>,
     memory: ResolvedPolicy["memory"],
   ): Protection {
     const reportBinding = room?.reportBinding;
     // Which way is the cheapest depends on the kernel, and any other way on the module only.
     const chosenFor = redundancy === "auto" && entryPoint ? { entryPoint } : {};
-    const policy = [redundancy, cover, check, channel, pairing, memory, strict, chosenFor];
+    const policy = [redundancy, cover, check, channel, pairing, memory, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#made.get(key);
     if (!protection) {
@@ -64,7 +64,8 @@ export class Protections {
       // Not all browsers tell.
       const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
       const options: ProtectOptions = {
-        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, strict, constants },
+        // Strictness is a matter of each pipeline: a module may have entry points that no pipeline uses.
+        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, constants },
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
         features: this.#device.features,
