@@ -9,6 +9,7 @@ export type { LoopData, SequentialLoop } from "../loops/sequential.ts";
 export type { Engine, EngineOutcome, Execution } from "./execution.ts";
 export { type Resident, resident } from "./resident.ts";
 export {
+  type DeviceUse,
   type SpeculateCall,
   type Speculated,
   type SpeculateOptions,

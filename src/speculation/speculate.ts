@@ -82,11 +82,22 @@ export interface Statistics {
   readonly bytes: { readonly uploaded: number; readonly downloaded: number };
 }
 
-let usedDevice: GPUDevice | null = null;
+/** What a program that is translated wants to know of its loops. */
+export interface DeviceUse {
+  /** Is told of each loop how it was executed, and why there. What it throws rejects the loop's promise. */
+  readonly onExecuted?: (loop: Pick<Loop, "name" | "span">, statistics: Statistics) => void;
+}
 
-/** Makes `device`, which may be a hardened one, the one that loops are executed on unless told otherwise. */
-export function useDevice(device: GPUDevice | null): void {
+let usedDevice: GPUDevice | null = null;
+let use: DeviceUse = {};
+
+/**
+ * Makes `device`, which may be a hardened one, the one that loops are executed on unless told otherwise; `null`: the CPU executes
+ * them.
+ */
+export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
   usedDevice = device;
+  use = options;
 }
 
 /**
@@ -97,6 +108,12 @@ export function useDevice(device: GPUDevice | null): void {
  * only it had, or an array got another length meanwhile.
  */
 export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
+  const executed = await execute(given, options);
+  use.onExecuted?.(given.loop, executed.statistics);
+  return executed;
+}
+
+async function execute(given: SpeculateCall, options: SpeculateOptions): Promise<Speculated> {
   const device = options.device ?? usedDevice;
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
   const call = { ...given, arrays: Object.fromEntries(arrays) };

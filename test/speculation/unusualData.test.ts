@@ -82,6 +82,17 @@ describe("the CPU executes", () => {
     const { statistics } = await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, {});
     expect(statistics).toMatchObject({ engine: "sequential", reason: "no device was given", onCpu: n });
   });
+
+  it("nothing in secret", async () => {
+    const told: unknown[] = [];
+    useDevice(null, {
+      onExecuted: (executed, { engine, onCpu }) => told.push([executed.name, engine, onCpu]),
+    });
+    await speculate({ loop, sequential, arrays: { a: values(), p: order }, ...variables });
+    useDevice(null);
+    await speculate({ loop, sequential, arrays: { a: values(), p: order }, ...variables });
+    expect(told).toEqual([[loop.name, "sequential", n]]);
+  });
 });
 
 describe("arrays", () => {
