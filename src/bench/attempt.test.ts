@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { attempt } from "./attempt.ts";
+import { attempt, fewestRuns } from "./attempt.ts";
 
 describe("a measurement", () => {
   it("takes as many runs as asked, after one in advance", async () => {
@@ -10,7 +10,9 @@ describe("a measurement", () => {
 
   it("takes fewer runs when they take long", async () => {
     const slow = () => new Promise<number>((resolve) => setTimeout(() => resolve(30), 30));
-    expect(await attempt(0.4, (attempt) => attempt.times(100, slow))).toMatchObject({ median: 30, runs: 2 });
+    expect(await attempt(0.44, (attempt) => attempt.times(100, slow))).toMatchObject({ median: 30, runs: 4 });
+    const none = await attempt(0.44, (attempt) => attempt.times(100, slow, 0));
+    expect(none).toMatchObject({ runs: fewestRuns });
   });
 
   it("is given up when its time is over, and told so", async () => {

@@ -10,21 +10,25 @@ export interface TimedRuns extends Times {
   readonly runs: number;
 }
 
+/** Runs that count even where one of them takes very long: fewer have no median to speak of. */
+export const fewestRuns = 3;
+
 /** A measurement under way, which ends when its time is over. */
 export class Attempt {
   /** Aborted when the time is over: whatever goes on has to end then. */
   readonly signal: AbortSignal;
   /** What counts when the time is over before the end. */
   kept: unknown;
-  readonly #patience: number;
+  /** Milliseconds for the runs of one measurement. */
+  readonly patience: number;
 
   constructor(signal: AbortSignal, milliseconds: number) {
     this.signal = signal;
-    this.#patience = milliseconds / 8;
+    this.patience = milliseconds / 4;
   }
 
-  /** One run in advance, then so many that count: fewer, but one at least, where they would take an eighth of the time. */
-  async times(runs: number, run: () => Promise<number>): Promise<TimedRuns> {
+  /** One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they take longer than this part of {@link patience}. */
+  async times(runs: number, run: () => Promise<number>, part = 1): Promise<TimedRuns> {
     const milliseconds: number[] = [];
     // The run in advance may be verified, which takes long.
     await run();
@@ -32,7 +36,7 @@ export class Attempt {
     const began = performance.now();
     while (
       milliseconds.length < runs &&
-      (milliseconds.length < 1 || performance.now() - began < this.#patience)
+      (milliseconds.length < fewestRuns || performance.now() - began < part * this.patience)
     ) {
       milliseconds.push(await run());
       this.signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type MeasuredProgram, measureSpeculation, type SpeculationProgram } from "./speculation.ts";
+import { measureSpeculation } from "./speculation.ts";
+import type { MeasuredProgram, SpeculationProgram } from "./speculationProgram.ts";
 
 const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
   name,
@@ -7,7 +8,7 @@ const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
   create: () => ({ iterations: 1, inputs: () => [], verify: () => ({ ok: true, message: "" }) }),
   run,
   load: async () => run,
-  compiled: () => [1],
+  compiled: () => ({ seconds: [1], left: [] }),
 });
 
 describe("measurements of loops", () => {

@@ -1,37 +1,21 @@
-import { runDefault } from "../speculation/defaultEngine.ts";
-import type { Engine } from "../speculation/execution.ts";
+import type { Moved } from "../speculation/downloads.ts";
 import type { PhaseTimes } from "../speculation/phaseTimer.ts";
-import { resident } from "../speculation/resident.ts";
+import { type Resident, resident } from "../speculation/resident.ts";
 import { type SpeculateOptions, type Statistics, speculate } from "../speculation/speculate.ts";
 import { Workspace } from "../speculation/workspace.ts";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";
 import { GpuLoad } from "./gpuLoad.ts";
 import type { ProgramRuns } from "./programRuns.ts";
-import type { Executor, SpeculatedFunction } from "./speculatedFunction.ts";
-import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
-
-/** The default engine, which checks again what earlier executions have proven. */
-function withoutReuse(...[workspace, execution, { timings = false }]: Parameters<Engine<SpeculateOptions>>) {
-  return runDefault(workspace, execution, { timings, reuse: false });
-}
-
-/** What executes the loops on the GPU. */
-export const variants = {
-  default: {},
-  "no reuse": { engine: withoutReuse },
-  published: { engine: "published" },
-  "no localization": { engine: "published", published: { localization: false } },
-  "no copy optimization": { engine: "published", published: { copyOptimization: false } },
-  "no scheduling": { engine: "published", published: { scheduling: false } },
-} as const satisfies Readonly<Record<string, SpeculateOptions>>;
-export type Variant = keyof typeof variants | "unchecked";
+import type { Argument, Executor, SpeculatedFunction } from "./speculatedFunction.ts";
+import { type Kind, type Variant, variants } from "./speculationVariants.ts";
+import type { WarmUp } from "./warmUp.ts";
 
 export interface Measured {
-  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing when there was no time left. */
+  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing where this is not measured, or there was no time left. */
   readonly moved?: TimedRuns;
   /** The same with arrays that stay on the GPU. */
-  readonly resident: TimedRuns;
+  readonly resident?: TimedRuns;
   readonly right: boolean;
   readonly rounds: number;
   /** Executions in vain, and iterations that the CPU executed, for each iteration. */
@@ -42,46 +26,50 @@ export interface Measured {
   readonly first: Pick<Measured, "rounds" | "misspeculation" | "plans"> & { readonly milliseconds: number };
   /** Milliseconds on the GPU's clock; null where it has no clock. */
   readonly phases: PhaseTimes | null;
+  /** What a call moved whose arrays are. */
+  readonly bytes?: Moved;
   /** Bytes on the GPU besides the arrays. */
   readonly workingBytes: number;
 }
 
 /** Milliseconds for which the GPU works before each run. */
 const loadTime = 40;
-/** Calls after which JavaScript engines have compiled what executes loops. */
-const warmCalls = 50;
 
-/** A small program, executed once. */
-export type WarmUp = (execute: Executor) => Promise<void>;
+export interface VariantRuns {
+  readonly programRuns: ProgramRuns;
+  readonly run: SpeculatedFunction;
+  /** One that nothing was executed on. */
+  readonly device: GPUDevice;
+  readonly variant: Variant;
+  readonly runs: number;
+  readonly attempt: Attempt;
+  readonly warmUp: WarmUp | undefined;
+}
 
-/** Measures one variant of a program on a device of its own, on which another one has been executed before. */
-export async function measureVariant(
-  programRuns: ProgramRuns,
-  run: SpeculatedFunction,
-  device: GPUDevice,
-  variant: Variant,
-  runs: number,
-  attempt: Attempt,
-  warmUp?: WarmUp,
-): Promise<Measured> {
-  const memory = countMemory(device);
-  const options: SpeculateOptions = {
-    device,
-    ...(variant === "unchecked" ? { engine: unchecked } : variants[variant]),
-  };
+/** Measures one variant of a program. */
+export async function measureVariant({
+  programRuns,
+  run,
+  device: plain,
+  variant,
+  runs,
+  attempt,
+  warmUp,
+}: VariantRuns): Promise<Measured> {
+  const { kinds, options: own, harden } = variants[variant];
+  const memory = countMemory(plain);
+  const load = new GpuLoad(plain);
+  const device = (await harden?.(plain)) ?? plain;
+  const options: SpeculateOptions = { device, ...own };
   let statistics: Statistics[] = [];
   let first: Measured["first"] | undefined;
-  const load = new GpuLoad(device);
-  for (let call = 0; warmUp && call < warmCalls; call++) {
-    await warmUp((call) => speculate(call, { ...options, fallback: "never" }));
-    attempt.signal.throwIfAborted();
-  }
+  await warmUp?.run(variant, (call) => speculate(call, { ...options, fallback: "never" }), attempt.signal);
 
-  /** One call; `keep` leaves the arrays on the GPU, where they are before. */
-  const once = async (keep: boolean, more: SpeculateOptions = {}): Promise<number> => {
+  /** One call; its arrays are on the GPU before when they are to stay there. */
+  const once = async (kind: Kind, more: SpeculateOptions = {}): Promise<number> => {
+    const { restored } = programRuns;
     const parameters = programRuns.next();
-    const arrays = parameters.flatMap((each) => (keep && typeof each !== "number" ? [resident(each)] : []));
-    for (const array of arrays) array.hostChanged();
+    const arrays = kind === "moved" ? [] : residentsOf(parameters);
     statistics = [];
     const execute: Executor = async (call) => {
       const result = await speculate(call, { ...options, ...more });
@@ -89,62 +77,68 @@ export async function measureVariant(
       attempt.signal.throwIfAborted();
       return result;
     };
-    if (keep) {
-      const moved = { uploaded: 0, downloaded: 0 };
-      for (const array of arrays) await array.upload(Workspace.of(device), moved);
-      await device.queue.onSubmittedWorkDone();
+    for (const [place, array] of arrays) {
+      if (restored.includes(place)) array.hostChanged();
+      await array.upload(Workspace.of(device), { uploaded: 0, downloaded: 0 });
     }
+    await device.queue.onSubmittedWorkDone();
     await load.work(loadTime);
     const start = performance.now();
     await run(execute, parameters);
     const milliseconds = performance.now() - start;
-    for (const array of arrays) await array.read();
+    for (const [, array] of arrays) await array.read();
     programRuns.check();
     first ??= { milliseconds, ...countsOf(statistics, programRuns.iterations) };
     return milliseconds;
   };
 
-  const residentTimes = await attempt.times(runs, () => once(true));
-  const workingBytes = memory() - programRuns.bytes;
-  const timings = device.features.has("timestamp-query") && variant !== "unchecked";
-  if (timings) await once(true, { timings });
-  const seen = statistics;
-  for (const each of programRuns.next()) if (typeof each !== "number") resident(each).release();
-  const onCpu = seen.reduce((sum, { onCpu }) => sum + onCpu, 0);
-  const measured = {
-    resident: residentTimes,
-    right: programRuns.right,
-    ...countsOf(seen, programRuns.iterations),
-    onCpu: onCpu / programRuns.iterations,
-    first: first!,
-    phases: timings ? sumOfPhases(seen) : null,
-    workingBytes,
-  };
-  attempt.kept = measured;
-  return { ...measured, moved: await attempt.times(runs, () => once(false)), right: programRuns.right };
+  let measured: Measured | undefined;
+  for (const kind of kinds) {
+    const times = await attempt.times(runs, () => once(kind));
+    const workingBytes = memory() - programRuns.bytes;
+    const timings = kind === "resident" && plain.features.has("timestamp-query") && hasPhases(variant);
+    if (timings) await once(kind, { timings });
+    if (kind === "resident") for (const [, array] of residentsOf(programRuns.next())) array.release();
+    const onCpu = sumOf(statistics, ({ onCpu }) => onCpu) / programRuns.iterations;
+    measured = {
+      ...countsOf(statistics, programRuns.iterations),
+      ...{ onCpu, first: first!, workingBytes, phases: timings ? sumOfPhases(statistics) : null },
+      // What was measured of resident arrays stands.
+      ...measured,
+      [kind]: times,
+      ...(kind === "moved" && { bytes: bytesOf(statistics) }),
+      right: programRuns.right,
+    };
+    attempt.kept = measured;
+  }
+  programRuns.end();
+  return { ...measured!, right: programRuns.right };
 }
 
-const unchecked: Exclude<SpeculateOptions["engine"], string | undefined> = async (workspace, execution) => {
-  const { loop, count } = execution;
-  if (!canRunUnchecked(loop)) throw new Error("iterations hand values on in variables");
-  await runUnchecked(workspace, execution);
-  return {
-    executed: count,
-    ended: false,
-    rounds: 1,
-    misspeculated: 0,
-    onCpu: 0,
-    plans: ["unchecked"],
-    phases: null,
-  };
-};
+const hasPhases = (variant: Variant) => variant === "default" || variant === "published";
+
+/** Those of the arguments that are arrays, each with its place. */
+function residentsOf(parameters: readonly Argument[]): [place: number, array: Resident][] {
+  return parameters.flatMap((each, place): [number, Resident][] =>
+    typeof each === "number" ? [] : [[place, resident(each)]],
+  );
+}
 
 function countsOf(statistics: readonly Statistics[], iterations: number) {
-  const sum = (of: (each: Statistics) => number) => statistics.reduce((total, each) => total + of(each), 0);
   return {
-    rounds: sum(({ rounds }) => rounds),
-    misspeculation: sum(({ misspeculated }) => misspeculated) / iterations,
+    rounds: sumOf(statistics, ({ rounds }) => rounds),
+    misspeculation: sumOf(statistics, ({ misspeculated }) => misspeculated) / iterations,
     plans: [...new Set(statistics.flatMap(({ plans }) => plans))],
+  };
+}
+
+const sumOf = (statistics: readonly Statistics[], of: (each: Statistics) => number) =>
+  statistics.reduce((total, each) => total + of(each), 0);
+
+function bytesOf(statistics: readonly Statistics[]): Moved {
+  return {
+    uploaded: sumOf(statistics, ({ bytes }) => bytes.uploaded),
+    downloaded: sumOf(statistics, ({ bytes }) => bytes.downloaded),
   };
 }
 

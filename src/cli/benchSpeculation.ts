@@ -7,8 +7,9 @@ import { compileLoop, runCompiled } from "../../workloads/loops/compiled.ts";
 import * as gatherScatter from "../../workloads/loops/gatherScatter.ts";
 import { type LoopEntry, loops } from "../../workloads/loops/index.ts";
 import { loadSpeculated } from "../bench/speculatedFunction.ts";
-import { type MeasuredProgram, measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
-import { type Variant, variants } from "../bench/speculationVariant.ts";
+import { measureSpeculation, type SpeculationResult } from "../bench/speculation.ts";
+import type { MeasuredProgram } from "../bench/speculationProgram.ts";
+import { type Variant, variants } from "../bench/speculationVariants.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
@@ -103,7 +104,7 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           ...(earlier && { earlier }),
           progress: doing,
           save: (result) => saveRun(name, about(result), flags),
-          measured: (program) => tell(lineFor(program, threads)),
+          measured: (program) => tell(lineFor(program, { threads, runs })),
         }),
       ),
     );
@@ -144,7 +145,8 @@ function programOf(
       if (!path) throw new Error("the sources of the loops are only in the repository");
       return loadSpeculated(path, name);
     },
-    compiled: (parameters, runs) => runCompiled(compileLoop(name, directory), parameters, runs).seconds,
+    compiled: (parameters, runs, seconds) =>
+      runCompiled(compileLoop(name, directory), parameters, runs, seconds),
   };
 }
 
@@ -157,8 +159,7 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
   return program;
 }
 
-const variantsFrom = (text: string) =>
-  namesFrom(text, [...(Object.keys(variants) as (keyof typeof variants)[]), "unchecked", "threads"]);
+const variantsFrom = (text: string) => namesFrom(text, [...(Object.keys(variants) as Variant[]), "threads"]);
 
 const programsFrom = (text: string) =>
   namesFrom(

@@ -1,19 +1,15 @@
-/** The figures of the paper on speculation, as sections of a report. */
-import type { Failed } from "../bench/attempt.ts";
-import type { SpeculationProgram } from "../bench/speculation.ts";
-import { type Measured, type Variant, variants } from "../bench/speculationVariant.ts";
-import type { Bar, BarsSection, Cell, Section, TableSection } from "../report/report.ts";
+import type { SpeculationProgram } from "../bench/speculationProgram.ts";
+import { type Variant, variants } from "../bench/speculationVariants.ts";
+import type { Bar, BarsSection, Section } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import {
-  isMeasured,
-  isTimed,
-  milliseconds,
-  percent,
-  ratio,
-  type Timed,
-  timesOf,
-  titleOf,
-} from "./benchSpeculationTimes.ts";
+  checkingTable,
+  hardenedTable,
+  misspeculationTable,
+  phaseTable,
+  transfersTable,
+} from "./benchSpeculationTables.ts";
+import { isMeasured, isTimed, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
 import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 /** Every figure for which something was measured, in the paper's order. */
@@ -22,9 +18,11 @@ export function figures({ programs, growth, threads }: SpeculationRun): Section[
     ...speedupSection(programs, "C", ({ c }) => c),
     ...speedupSection(programs, "JavaScript", ({ javascript }) => javascript),
     ...besideSection(programs, threads),
+    ...transfersTable(programs),
     ...misspeculationTable(programs),
-    ...phaseSection(programs),
+    ...phaseTable(programs),
     ...checkingTable(programs),
+    ...hardenedTable(programs),
     ...growthSections(growth),
   ];
 }
@@ -35,7 +33,9 @@ function speedupSection(
   over: string,
   reference: (program: SpeculationProgram) => Timed,
 ): BarsSection[] {
-  const series = Object.keys(variants) as (keyof typeof variants)[];
+  const series = (Object.keys(variants) as Variant[]).filter(
+    (variant) => variants[variant].kinds.includes("moved") && variant !== "hardened",
+  );
   const bars = programs.flatMap((program) => {
     const before = reference(program);
     if (!isTimed(before)) return [];
@@ -44,7 +44,7 @@ function speedupSection(
       return isTimed(after) ? [bar(titleOf(program), variant, before.median / after.median)] : [];
     });
   });
-  const lead = `Times faster than ${over}, with arrays moved to the GPU and back. Without reuse, the default engine checks again what earlier executions have proven; what else is missing belongs to the published engine.`;
+  const lead = `Times faster than ${over}, with arrays moved to the GPU and back. What is missing belongs to the published engine.`;
   return barsSection({
     title: `Speedups over ${over} (figure 8)`,
     lead,
@@ -80,103 +80,6 @@ function besideSection(programs: readonly SpeculationProgram[], threads: number)
     series,
     bars,
   });
-}
-
-/** Figure 10. */
-function misspeculationTable(programs: readonly SpeculationProgram[]): TableSection[] {
-  const shown = ["default", "published", "no scheduling"] as const;
-  return tableSection(
-    {
-      title: "Misspeculation (figure 10)",
-      lead: "Executions in vain for each iteration, and rounds. The default engine counts iterations that a round looked at and left to a later one; its first call knows nothing of the data.",
-    },
-    columnsOf(
-      ["Loop"],
-      [
-        ...["default, first call", "rounds"],
-        ...shown.flatMap((variant) => [variant, "rounds"]),
-        ...["threads", "on the CPU (default)"],
-      ],
-    ),
-    programs.map((program) => {
-      const { variants, threads } = program;
-      const counts = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): Cell[] => [
-        { text: counted ? percent(counted.misspeculation) : "" },
-        { text: counted ? String(counted.rounds) : "" },
-      ];
-      const all = [variants.default, ...shown.map((variant) => variants[variant])];
-      const [first, ...others] = all.map((each) => (isMeasured(each) ? each : undefined));
-      return [
-        { text: titleOf(program) },
-        ...counts(first?.first),
-        ...others.flatMap(counts),
-        { text: threads && "misspeculation" in threads ? percent(threads.misspeculation) : "" },
-        { text: isMeasured(variants.default) ? percent(variants.default.onCpu) : "" },
-      ];
-    }),
-  );
-}
-
-/** Figure 11: what the phases take. */
-function phaseSection(programs: readonly SpeculationProgram[]): Section[] {
-  const rows = programs.flatMap((program) =>
-    (["default", "published"] as const).flatMap((variant): Cell[][] => {
-      const measured = program.variants[variant];
-      if (!isMeasured(measured) || !measured.phases) return [];
-      const { phases } = measured;
-      const all = Object.values(phases).reduce((sum, each) => sum + each, 0);
-      const share = (name: keyof typeof phases) => ({ text: all > 0 ? percent(phases[name] / all) : "" });
-      return [
-        [
-          { text: titleOf(program) },
-          { text: variant },
-          { text: milliseconds(all) },
-          share("scheduling"),
-          share("computation"),
-          share("check"),
-          share("commit"),
-          share("recovery"),
-        ],
-      ];
-    }),
-  );
-  return tableSection(
-    { title: "Time of the phases (figure 11)", lead: "On the GPU's clock, one call." },
-    columnsOf(["Loop", "Engine"], ["All", "scheduling", "computation", "check", "commit", "recovery"]),
-    rows,
-  );
-}
-
-/** Figure 11: checked and unchecked. */
-function checkingTable(programs: readonly SpeculationProgram[]): TableSection[] {
-  const rows = programs.flatMap((program): Cell[][] => {
-    const { default: checked, "no reuse": again, published, unchecked } = program.variants;
-    if (!isMeasured(unchecked)) return [];
-    const times = (measured: Measured | Failed | undefined) => ({
-      text: isMeasured(measured) ? ratio(measured.resident.median / unchecked.resident.median) : "",
-    });
-    return [
-      [
-        { text: titleOf(program) },
-        { text: milliseconds(unchecked.resident.median) },
-        { text: unchecked.right ? "right" : "wrong" },
-        times(checked),
-        times(again),
-        times(published),
-      ],
-    ];
-  });
-  return tableSection(
-    {
-      title: "What checking costs (figure 11)",
-      lead: "Resident arrays; times of the same loop run all at once without any check.",
-    },
-    [
-      ...columnsOf(["Loop"], ["Unchecked"], ["Its result"]),
-      ...columnsOf([], ["default", "no reuse", "published"]),
-    ],
-    rows,
-  );
 }
 
 function growthSections(growth: readonly SpeculationProgram[]): Section[] {

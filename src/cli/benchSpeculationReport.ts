@@ -1,5 +1,7 @@
 import { geometricMean } from "simple-statistics";
-import { isRight, type SpeculationProgram } from "../bench/speculation.ts";
+import type { TimedRuns } from "../bench/attempt.ts";
+import { isRight } from "../bench/speculation.ts";
+import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Cell, Report, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { figures } from "./benchSpeculationFigures.ts";
@@ -25,7 +27,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
     sections: [
       {
         ...summaryTable(run),
-        lead: "Wall-clock time of a whole call, and how many times faster it is than the loop in order.",
+        lead: "Wall-clock time of a whole call, and how many times faster it is than the loop in order; with the number of runs where there were fewer.",
       },
       ...figures(run),
       ...problemsSection([...programs, ...growth]),
@@ -60,8 +62,11 @@ function meansOverC(programs: readonly SpeculationProgram[], size: string): stri
 }
 
 /** One loop in a line. */
-export function lineFor(program: SpeculationProgram, threads: number): string {
-  const { columns, rows } = summaryTable({ programs: [program], threads });
+export function lineFor(
+  program: SpeculationProgram,
+  about: Pick<SpeculationRun, "threads" | "runs">,
+): string {
+  const { columns, rows } = summaryTable({ programs: [program], ...about });
   const [title, ...cells] = rows[0]!;
   const told = cells.flatMap(({ text }, n) => (text ? [`${columns[n + 1]!.label} ${text}`] : []));
   const failed = problemsOf(program).map(([, variant, problem]) => `${variant!.text}: ${problem!.text}`);
@@ -72,7 +77,9 @@ export function lineFor(program: SpeculationProgram, threads: number): string {
 export function summaryTable({
   programs,
   threads,
-}: Pick<SpeculationRun, "programs" | "threads">): TableSection {
+  runs,
+}: Pick<SpeculationRun, "programs" | "threads" | "runs">): TableSection {
+  const fewer = (measured: TimedRuns) => (measured.runs < runs ? [`of ${measured.runs}`] : []);
   return {
     kind: "table",
     title: "Loops",
@@ -87,7 +94,7 @@ export function summaryTable({
       const { javascript, variants } = program;
       const faster = (measured: Timed) => ({
         text: isTimed(measured)
-          ? [milliseconds(measured.median), ...over(javascript, measured)].join(" ")
+          ? [milliseconds(measured.median), ...over(javascript, measured), ...fewer(measured)].join(" ")
           : "",
       });
       return [
@@ -95,7 +102,9 @@ export function summaryTable({
         { text: verdictOn(program), ok: isRight(program) },
         { text: program.iterations.toLocaleString("en") },
         faster(program.c),
-        { text: isTimed(javascript) ? milliseconds(javascript.median) : "" },
+        {
+          text: isTimed(javascript) ? [milliseconds(javascript.median), ...fewer(javascript)].join(" ") : "",
+        },
         faster(program.threads),
         ...(["default", "published"] as const).flatMap((variant) =>
           (["moved", "resident"] as const).map((kind) => faster(timesOf(variants[variant], kind))),
@@ -128,7 +137,7 @@ function problemsOf(program: SpeculationProgram): Cell[][] {
   const all: [string, object][] = [
     ...(javascript ? [["JavaScript", javascript] as [string, object]] : []),
     ...(threads ? [["threads", threads] as [string, object]] : []),
-    ...Object.entries(variants),
+    ...(Object.entries(variants) as [string, object][]),
   ];
   return all.flatMap(([name, measured]): Cell[][] => {
     if ("failed" in measured)

@@ -1,11 +1,10 @@
 /** What was measured of a loop, in words. */
-import type { Failed } from "../bench/attempt.ts";
-import type { SpeculationProgram } from "../bench/speculation.ts";
+import type { Failed, TimedRuns } from "../bench/attempt.ts";
+import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Measured } from "../bench/speculationVariant.ts";
 
-export type Timed = { readonly median: number } | Failed | undefined;
-export const isTimed = (times: Timed): times is { readonly median: number } =>
-  times !== undefined && "median" in times;
+export type Timed = TimedRuns | Failed | undefined;
+export const isTimed = (times: Timed): times is TimedRuns => times !== undefined && "median" in times;
 export const isMeasured = (measured: Measured | Failed | undefined): measured is Measured =>
   measured !== undefined && "right" in measured;
 

@@ -11,12 +11,13 @@ const sources = ["./c/", "../../../workloads/loops/c/"]
   .find(existsSync);
 
 /**
- * Builds the C version of a loop in a directory and returns the program. Throws when there is no compiler, which `CC` may name.
+ * Builds the C version of a loop in a directory, unless it is there, and returns the program. Throws when there is no compiler, which `CC` may name.
  * `machine` is the processor to build for.
  */
 export function compileLoop(name: string, directory: string, machine = "native"): string {
   if (!sources) throw new Error("the C versions of the loops are only in the repository");
   const program = join(directory, name);
+  if (existsSync(program)) return program;
   const files = [join(sources, `${name}.c`), join(sources, "driver.c")];
   const compiler = process.env.CC ?? "gcc";
   execFileSync(compiler, ["-std=gnu11", "-O3", `-march=${machine}`, ...files, "-lm", "-o", program]);
@@ -30,18 +31,24 @@ export interface CompiledRun {
   readonly left: Argument[];
 }
 
-/** Runs a program of `compileLoop`, each repetition with the same arguments. Its files are written beside it. */
+/**
+ * Runs a program of `compileLoop`, each repetition with the same arguments; fewer, but three at least, where they take longer than so
+ * many seconds. Its files are written beside it.
+ */
 export function runCompiled(
   program: string,
   parameters: readonly Argument[],
   repetitions: number,
+  seconds = 3600,
 ): CompiledRun {
   const [input, output] = [`${program}.in`, `${program}.out`] as const;
   writeFileSync(
     input,
     Buffer.concat([words(BigUint64Array.of(BigInt(parameters.length))), ...parameters.map(encode)]),
   );
-  const printed = execFileSync(program, [input, output, String(repetitions)], { encoding: "utf8" });
+  const printed = execFileSync(program, [input, output, String(repetitions), String(seconds)], {
+    encoding: "utf8",
+  });
   return {
     seconds: printed.trim().split("\n").map(Number),
     left: decode(readFileSync(output), parameters),

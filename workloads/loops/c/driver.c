@@ -1,9 +1,10 @@
 /*
- * Times the loops of one file: program INPUT OUTPUT REPETITIONS
+ * Times the loops of one file: program INPUT OUTPUT REPETITIONS SECONDS
  *
  * INPUT holds a count of arguments and then each of them: the bytes of an array and its elements, filled up to eight bytes, or zero
  * and a number. All are of eight bytes, in the machine's order. Every repetition begins with the input as it was read; seconds go
- * to standard output, a line for each, and what the last one left goes to OUTPUT in the form of the input.
+ * to standard output, a line for each, and what the last one left goes to OUTPUT in the form of the input. Fewer repetitions, but three
+ * at least, are made where these take longer than SECONDS.
  */
 #include "arguments.h"
 #include <stdio.h>
@@ -39,8 +40,8 @@ static double now(void) {
 }
 
 int main(int count_of_words, char **words) {
-  if (count_of_words != 4) {
-    fprintf(stderr, "usage: %s INPUT OUTPUT REPETITIONS\n", words[0]);
+  if (count_of_words != 5) {
+    fprintf(stderr, "usage: %s INPUT OUTPUT REPETITIONS SECONDS\n", words[0]);
     return 2;
   }
   FILE *input = fopen(words[1], "rb");
@@ -66,7 +67,9 @@ int main(int count_of_words, char **words) {
   }
   fclose(input);
 
-  for (int repetition = 0; repetition < atoi(words[3]); repetition++) {
+  int most = atoi(words[3]);
+  double end = now() + atof(words[4]);
+  for (int repetition = 0; repetition < most && (repetition < 3 || now() < end); repetition++) {
     for (uint64_t i = 0; i < count; i++) {
       if (originals[i]) memcpy(arguments[i].array, originals[i], arguments[i].bytes);
     }

@@ -1,0 +1,138 @@
+/** One program with loops: in C, in JavaScript, on the GPU in every variant, and on threads. */
+import { type Attempt, attempt, type Failed, type TimedRuns } from "./attempt.ts";
+import { type CompiledRuns, inC, inJavaScript } from "./inOrder.ts";
+import { onThreads, type ThreadTimes } from "./onThreads.ts";
+import { type LoopProgram, ProgramRuns } from "./programRuns.ts";
+import type { Argument, SpeculatedFunction } from "./speculatedFunction.ts";
+import { type Measured, measureVariant } from "./speculationVariant.ts";
+import type { Variant } from "./speculationVariants.ts";
+import type { WarmUp } from "./warmUp.ts";
+
+export interface MeasuredProgram {
+  readonly name: string;
+  readonly size: string;
+  readonly create: () => LoopProgram;
+  /** Every loop in order. */
+  readonly run: (...parameters: readonly Argument[]) => Promise<void>;
+  readonly load: () => Promise<SpeculatedFunction>;
+  /**
+   * Runs the version in C so often, or fewer times where they take longer than so many seconds; throws when there is none. Missing where only
+   * growth is to be seen: neither C nor threads are measured then.
+   */
+  readonly compiled?: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
+}
+
+/** What was measured of a program. What was not to be measured is missing, and what there was no time for. */
+export interface SpeculationProgram {
+  readonly name: string;
+  readonly size: string;
+  readonly iterations: number;
+  readonly javascript?: TimedRuns | Failed;
+  readonly c?: TimedRuns | Failed;
+  readonly threads?: ThreadTimes | Failed;
+  /** Bytes of these arrays that one core copies in a millisecond, at its fastest. */
+  readonly fastestCopy?: number;
+  readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
+}
+
+export interface ProgramOptions {
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly runs: number;
+  readonly threads: number;
+  /** What is measured besides C and JavaScript. */
+  readonly variants: readonly Variant[];
+  readonly withThreads: boolean;
+  /** What one measurement may take; it is given up, with what there is of it, when it takes longer. */
+  readonly seconds: number;
+  /** What was measured before, and is not measured again. */
+  readonly before: SpeculationProgram | undefined;
+  readonly warmUp: WarmUp | undefined;
+  readonly progress: (doing: string) => void;
+  readonly save: (sofar: SpeculationProgram) => Promise<void>;
+  /** Whether nothing further is to be begun. */
+  readonly isOver: () => boolean;
+}
+
+/** Measures what is asked for and not there yet, and saves after each step. */
+export async function measureProgram(
+  { name, size, create, run, load, compiled }: MeasuredProgram,
+  options: ProgramOptions,
+): Promise<void> {
+  const { before, newDevice, runs, threads, seconds, warmUp, progress, save, isOver } = options;
+  const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
+  const missing = options.variants.filter((variant) => isMissing(before?.variants[variant]));
+  const misses = {
+    javascript: isMissing(before?.javascript),
+    c: compiled && before?.c === undefined,
+    threads: compiled && options.withThreads && isMissing(before?.threads),
+  };
+  if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
+
+  const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
+  doing("its data");
+  const program = create();
+  let programRuns = new ProgramRuns(program);
+  let sofar: SpeculationProgram = before ?? { name, size, iterations: program.iterations, variants: {} };
+  const measure = async <T extends object>(
+    what: string,
+    work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
+    add: (measured: T | Failed) => Partial<SpeculationProgram>,
+  ): Promise<void> => {
+    if (isOver()) return;
+    doing(what);
+    programRuns.begin();
+    let isGivenUp = false;
+    const measured = await attempt<T>(seconds, (attempt) => {
+      attempt.signal.addEventListener("abort", () => {
+        isGivenUp = true;
+      });
+      return work(attempt, programRuns);
+    });
+    const { fastestCopy } = programRuns;
+    // What was given up may still change its arrays.
+    if (isGivenUp || "failed" in measured) programRuns = new ProgramRuns(program);
+    sofar = { ...sofar, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
+    await save(sofar);
+  };
+
+  if (compiled && misses.c) {
+    await measure<TimedRuns>(
+      "C",
+      async (attempt, programRuns) => inC(compiled, programRuns, runs, attempt),
+      (c) => ({ c }),
+    );
+  }
+  if (misses.javascript) {
+    await measure<TimedRuns>(
+      "JavaScript",
+      (attempt, programRuns) => inJavaScript(run, programRuns, runs, attempt),
+      (javascript) => ({ javascript }),
+    );
+  }
+  const loaded = load();
+  loaded.catch(() => {});
+  for (const variant of missing) {
+    await measure<Measured>(
+      variant,
+      async (attempt, programRuns) => {
+        const device = await newDevice();
+        attempt.signal.addEventListener("abort", () => device.destroy());
+        try {
+          return await measureVariant({
+            ...{ programRuns, run: await loaded, device, variant, runs, attempt, warmUp },
+          });
+        } finally {
+          device.destroy();
+        }
+      },
+      (measured) => ({ variants: { ...sofar.variants, [variant]: measured } }),
+    );
+  }
+  if (misses.threads) {
+    await measure<ThreadTimes>(
+      "threads",
+      async (attempt, programRuns) => onThreads(programRuns, await loaded, threads, runs, attempt),
+      (threads) => ({ threads }),
+    );
+  }
+}
