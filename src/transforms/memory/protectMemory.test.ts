@@ -63,6 +63,27 @@ it("lets loads run ahead, as far as they depend on nothing that comes before", (
     }`,
   ));
 
+it("lets statements that branch or repeat run before a look, where they can run again", () =>
+  checked(
+    "statements that run again",
+    "secded32",
+    `@group(0) @binding(0) var<storage, read> a: array<f32>;
+    @group(0) @binding(1) var<storage, read> lengths: array<u32>;
+    @group(0) @binding(2) var<storage, read_write> out: array<f32>;
+    @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+      var sum = 0.0;
+      let width = lengths[0];
+      if (i > width) { sum += a[i - width]; }
+      var least: f32;
+      for (var k = 0u; k < 8u; k++) { least = min(least, a[i + k]); }
+      out[i] = sum + least;
+      // As long as what was loaded says, so that has to be right first.
+      for (var k = lengths[i]; k < width; k += lengths[k]) { sum += a[k]; }
+      for (var k = 0u; k < width; k++) { if (a[k] > sum) { break; } }
+      if (i > 1u) { out[i - 1u] = a[i]; }
+    }`,
+  ));
+
 it("takes what must be uniform as it is, and loads the granules of uniform buffers once", () =>
   checked(
     "uniform values",

@@ -48,7 +48,7 @@ export interface ProtectMemoryOptions extends CheckWordsOptions {
 export function protectMemory(program: Program, names: Names, options: ProtectMemoryOptions): Module {
   const granules = new Granules(names, options);
   const made: MadeFunctions = new Map();
-  const uniform = uniformity(program).expressions;
+  const uniform = uniformity(program);
   const hasEffects = effectsOf(program);
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
   for (const { functions, entryPoint, ...kernel } of options.kernels) {

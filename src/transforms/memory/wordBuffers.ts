@@ -7,8 +7,7 @@
  *          let x = v + w;   store_1(i, x);
  *
  * Loads run ahead of the statements that use them, as many as do not depend on each other, with one look at their syndromes
- * together: a branch behind each load would keep the next one waiting. Only where something is wrong they run again, one
- * by one. What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
+ * together (`loadRun.ts`). What may not be evaluated, such as the right operand of `&&`, is checked where it stands.
  *
  * Indices are clamped to the arrays that the program has, whose lengths follow from the size that the program has bound:
  * what is out of bounds there never reaches padding, another buffer or a wrong check word.
@@ -16,6 +15,7 @@
 
 import { builtinFunction } from "../../analysis/effects.ts";
 import { rootIdentifier } from "../../analysis/places.ts";
+import type { Uniformity } from "../../analysis/uniformity.ts";
 import type { Block, CallExpression, Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -23,39 +23,38 @@ import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traver
 import type { Names } from "../names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
 import type { Findings, LoadKind } from "./findings.ts";
-import type { LineRuns, NotedLoad } from "./lineRuns.ts";
+import type { LineRuns } from "./lineRuns.ts";
+import { LoadRun } from "./loadRun.ts";
+import { Replays } from "./replay.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
   readonly lines: LineRuns;
   readonly findings: Findings;
-  /** The expressions whose values WGSL demands to be uniform. */
-  readonly uniform: ReadonlySet<Expression>;
+  readonly uniform: Uniformity;
   /** Whether a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
-}
-
-/** Loads that run ahead. */
-interface Group {
-  readonly names: { readonly name: string; readonly peek: Expression; readonly load: Expression }[];
-  /** Of pieces of lines, which are looked at together. */
-  readonly noted: NotedLoad[];
-  readonly statements: Statement[];
-  /** What the statements declare or assign. */
-  readonly changed: Set<Target>;
 }
 
 export class WordBuffers {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: WordBuffersOptions;
+  readonly #replays: Replays;
   /** Where loads may run ahead to now. */
-  #group: Group | undefined;
+  #run: LoadRun | undefined;
+  /** How loads are made where a statement is looked at as a whole. */
+  #kind: "peeked" | "repaired" | undefined;
 
   constructor(program: Program, names: Names, options: WordBuffersOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
+    this.#replays = new Replays(program, {
+      isLoad: (expression) => this.#isLoad(expression),
+      isFixed: (expression) => this.#isFixed(expression),
+      uniform: options.uniform.variables,
+    });
   }
 
   function(fn: FunctionDeclaration): FunctionDeclaration {
@@ -63,46 +62,63 @@ export class WordBuffers {
   }
 
   #block(block: Block): Block {
+    if (this.#kind)
+      return { ...block, statements: block.statements.flatMap((each) => this.#statement(each)) };
+    const { lines, findings } = this.#options;
+    const newRun = () => new LoadRun(this.#program, this.#names, { lines, findings, replays: this.#replays });
     const statements: Statement[] = [];
     const pure = new Set<Statement>();
-    let group = emptyGroup();
+    let run = newRun();
     const close = () => {
-      statements.push(...this.#closed(group));
-      group = emptyGroup();
+      statements.push(...run.statements());
+      run = newRun();
     };
     for (const statement of block.statements) {
-      if (!this.#admits(group, statement)) close();
-      this.#group = this.#hasEffects(statement) ? undefined : group;
+      if (this.#replays.loadsInside(statement)) {
+        if (!run.admits(statement)) close();
+        if (run.admits(statement)) {
+          const [peeked, repaired] = [this.#whole(statement, "peeked"), this.#whole(statement, "repaired")];
+          run.appendLoading(statement, peeked, repaired);
+          continue;
+        }
+      }
+      if (!this.#isIndependent(run, statement)) close();
+      this.#run = this.#hasEffects(statement) ? undefined : run;
       const made = this.#statement(statement);
       if (statement.kind === "let" && !this.#hasEffects(statement)) for (const each of made) pure.add(each);
-      group.statements.push(...made);
-      this.#group = undefined;
+      this.#run = undefined;
       const changed = this.#changedBy(statement);
-      if (changed) group.changed.add(changed);
-      else close();
+      run.append(statement, made, changed);
+      if (!changed) close();
     }
     close();
-    return { ...block, statements: this.#options.lines.stored(statements, pure) };
+    return { ...block, statements: lines.stored(statements, pure) };
   }
 
-  #closed({ names, noted, statements }: Group): Statement[] {
-    if (names.length + noted.length === 0) return statements;
-    const { findings, lines } = this.#options;
-    const bad = findings.bad();
-    const peeks = names.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`);
-    const loads = [...names, ...noted].flatMap(
-      ({ name, load }) => quote(load.span).statements`${name} = ${load};`,
-    );
-    return [
-      ...peeks,
-      ...lines.noted(noted),
-      ...quote().statements`if (${bad} != 0u) { ${bad} = 0u; ${loads} ${findings.tell()}(); }`,
-      ...statements,
-    ];
+  /** A statement whose loads are all made in one way, for whoever looks at them behind it. */
+  #whole(statement: Statement, kind: "peeked" | "repaired"): Statement[] {
+    this.#kind = kind;
+    const made = this.#statement(statement);
+    this.#kind = undefined;
+    return kind === "repaired" ? structuredClone(made) : made;
   }
 
-  /** Whether the loads of a statement do not depend on what the group declares or assigns. */
-  #admits({ changed }: Group, statement: Statement): boolean {
+  /** Whether an expression is a load that can be looked at later. */
+  #isLoad(expression: Expression): boolean {
+    const { access } = this.#options;
+    if (!access.checked(expression) || this.#program.typeOf(expression).kind !== "reference") return false;
+    return !access.isKept(expression);
+  }
+
+  /** Whether an expression has effects, must be uniform, or is a piece of a line. */
+  #isFixed(expression: Expression): boolean {
+    const { access, uniform, hasEffects } = this.#options;
+    if (expression.kind === "call" && hasEffects(expression)) return true;
+    return uniform.expressions.has(expression) || access.checked(expression)?.pieceBytes !== undefined;
+  }
+
+  /** Whether the loads of a statement do not depend on what a run declares or changes. */
+  #isIndependent({ changed }: LoadRun, statement: Statement): boolean {
     let admitted = true;
     const visit = (node: AnyNode, inLoad: boolean): void => {
       if (node.kind === "block") return;
@@ -184,20 +200,28 @@ export class WordBuffers {
 
   /** What is evaluated later or not at all: its loads stay in it. */
   #nested(node: AnyNode): AnyNode {
-    const group = this.#group;
-    this.#group = undefined;
+    const run = this.#run;
+    this.#run = undefined;
     const visit = (each: AnyNode): AnyNode => {
       if (each.kind === "block") return this.#block(each);
-      return isExpression(each) ? this.#value(each) : mapChildren(each, visit);
+      if (isExpression(each)) return this.#value(each);
+      return mapChildren(each, (child) => {
+        // Where a loop begins may say how long it is.
+        const kind = this.#kind;
+        if (each.kind === "for" && child === each.initializer) this.#kind = undefined;
+        const made = visit(child);
+        this.#kind = kind;
+        return made;
+      });
     };
     const result = visit(node);
-    this.#group = group;
+    this.#run = run;
     return result;
   }
 
   #value(expression: Expression, inUniform = false): Expression {
     const { access, uniform } = this.#options;
-    const isUniform = inUniform || uniform.has(expression);
+    const isUniform = inUniform || uniform.expressions.has(expression);
     const checked = access.checked(expression);
     if (checked) {
       if (this.#program.typeOf(expression).kind === "reference") return this.#load(expression, isUniform);
@@ -214,10 +238,10 @@ export class WordBuffers {
       expression.kind === "binary" && (expression.operator === "&&" || expression.operator === "||");
     if (isShortCircuit) {
       const left = this.#value(expression.left, isUniform);
-      const group = this.#group;
-      this.#group = undefined;
+      const run = this.#run;
+      this.#run = undefined;
       const right = this.#value(expression.right, isUniform);
-      this.#group = group;
+      this.#run = run;
       return { ...expression, left, right };
     }
     return mapChildren(expression, (node) => (isExpression(node) ? this.#value(node, isUniform) : node));
@@ -226,15 +250,15 @@ export class WordBuffers {
   #load(expression: Expression, isUniform: boolean): Expression {
     const { access } = this.#options;
     const { expression: make } = quote(expression.span);
-    const group = isUniform || access.isKept(expression) ? undefined : this.#group;
+    const run = isUniform || access.isKept(expression) ? undefined : this.#run;
     const call = (kind: LoadKind, args?: readonly Expression[]) => {
       const { name, indices } = access.load(expression, kind);
       const own =
         args ?? indices.map((index) => quote(index.span).expression`u32(${this.#value(index, isUniform)})`);
       return { name, args: own };
     };
-    if (!group) {
-      const { name, args } = call(isUniform ? "uniform" : "corrected");
+    if (!run) {
+      const { name, args } = call(isUniform ? "uniform" : (this.#kind ?? "corrected"));
       return make`${name}(${args})`;
     }
     const peek = call("peeked");
@@ -242,10 +266,10 @@ export class WordBuffers {
     const name = this.#names.fresh("loaded");
     const note = this.#options.lines.note(expression, peek.args);
     if (note) {
-      group.noted.push({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
+      run.add({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
       return make`${name}`;
     }
-    group.names.push({
+    run.add({
       name,
       peek: make`${peek.name}(${peek.args})`,
       load: make`${load.name}(${structuredClone(peek.args)})`,
@@ -253,5 +277,3 @@ export class WordBuffers {
     return make`${name}`;
   }
 }
-
-const emptyGroup = (): Group => ({ names: [], noted: [], statements: [], changed: new Set() });

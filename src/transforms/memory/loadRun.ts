@@ -1,0 +1,131 @@
+/**
+ * Loads that are looked at together, and the statements around them.
+ *
+ * Before:  let x = a[i]; var y = x; if (i > 0) { y += a[i - 1]; } b[i] = y;
+ * After:   var v = peek_1(i); var x = v; var y = x; if (i > 0) { y += peek_1(i - 1); }
+ *          if (bad != 0) { bad = 0; v = load_1(i); x = v; y = x; if (i > 0) { y += load_1(i - 1); } tell(); }
+ *          b[i] = y;
+ *
+ * A branch behind each load would keep the next one waiting: that is why loads run ahead, and statements that branch or repeat run
+ * before what they loaded is looked at. Where something is wrong, they run again.
+ */
+import type { Expression, Statement } from "../../wgsl/ast.ts";
+import type { Program, Target } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../names.ts";
+import type { Findings } from "./findings.ts";
+import type { LineRuns, NotedLoad } from "./lineRuns.ts";
+import { changedIn, type Replay, type Replays } from "./replay.ts";
+
+export interface LoadRunOptions {
+  readonly lines: LineRuns;
+  readonly findings: Findings;
+  readonly replays: Replays;
+}
+
+/** A load that runs ahead. */
+interface Load {
+  readonly name: string;
+  readonly peek: Expression;
+  /** For when something is wrong. */
+  readonly load: Expression;
+}
+
+interface Step {
+  readonly source: Statement;
+  readonly made: readonly Statement[];
+  /** Set for what has loads of its own, as it is when something is wrong. */
+  readonly again?: readonly Statement[];
+}
+
+export class LoadRun {
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #options: LoadRunOptions;
+  readonly #loads: Load[] = [];
+  /** Of pieces of lines, which are looked at together. */
+  readonly #noted: NotedLoad[] = [];
+  readonly #steps: Step[] = [];
+  /** What the statements declare or change. */
+  readonly changed = new Set<Target>();
+
+  constructor(program: Program, names: Names, options: LoadRunOptions) {
+    this.#program = program;
+    this.#names = names;
+    this.#options = options;
+  }
+
+  /** Lets a load run ahead. */
+  add(load: Load | NotedLoad): void {
+    if ("note" in load) this.#noted.push(load);
+    else this.#loads.push(load);
+  }
+
+  /** Adds a statement, and what it changes. */
+  append(source: Statement, made: readonly Statement[], changed: Target | undefined): void {
+    this.#steps.push({ source, made });
+    if (changed) this.changed.add(changed);
+  }
+
+  /** Whether a statement that has loads of its own can run before they are looked at. */
+  admits(statement: Statement): boolean {
+    return this.#options.replays.of([...this.#sources(), statement]) !== undefined;
+  }
+
+  /** Adds such a statement, as it is before and after that. */
+  appendLoading(source: Statement, made: readonly Statement[], again: readonly Statement[]): void {
+    this.#steps.push({ source, made, again });
+    for (const each of changedIn(this.#program, source)) this.changed.add(each);
+  }
+
+  /** All that it has come to. */
+  statements(): Statement[] {
+    const steps = this.#steps;
+    const end = 1 + steps.findLastIndex(({ again }) => again);
+    if (this.#loads.length + this.#noted.length + end === 0) return steps.flatMap(({ made }) => made);
+    const { findings, lines, replays } = this.#options;
+    const bad = findings.bad();
+    const replayed = steps.slice(0, end);
+    const replay = replays.of(replayed.map(({ source }) => source));
+    if (!replay) throw new Error("what was admitted can run again");
+    const saved = replay.restored.map(({ name }) => ({ name, copy: this.#names.fresh("before") }));
+    const loads = [...this.#loads, ...this.#noted].flatMap(
+      ({ name, load }) => quote(load.span).statements`${name} = ${load};`,
+    );
+    return [
+      ...this.#loads.flatMap(({ name, peek }) => quote(peek.span).statements`var ${name} = ${peek};`),
+      ...lines.noted(this.#noted),
+      ...saved.flatMap(({ name, copy }) => quote().statements`let ${copy} = ${name};`),
+      ...replayed.flatMap((step) => firstTime(step, replay)),
+      ...quote().statements`if (${bad} != 0u) {
+        ${bad} = 0u;
+        ${loads}
+        ${saved.flatMap(({ name, copy }) => quote().statements`${name} = ${copy};`)}
+        ${replayed.flatMap((step) => secondTime(step, replay))}
+        ${findings.tell()}();
+      }`,
+      ...steps.slice(end).flatMap(({ made }) => made),
+    ];
+  }
+
+  #sources(): Statement[] {
+    return this.#steps.map(({ source }) => source);
+  }
+}
+
+/** What gets its value again is a variable. */
+function firstTime({ source, made }: Step, { renewed }: Replay): readonly Statement[] {
+  if (source.kind !== "let" || !renewed.has(source)) return made;
+  return made.map((each) => (each.kind === "let" ? { ...each, kind: "var", qualifiers: [] } : each));
+}
+
+function secondTime({ source, made, again }: Step, { renewed }: Replay): readonly Statement[] {
+  if (again) return again;
+  if (source.kind === "assign" || source.kind === "increment") return structuredClone(made);
+  if (!renewed.has(source as Target)) return [];
+  return made.flatMap((each) => {
+    if (each.kind !== "let" && each.kind !== "var") return [];
+    const value = each.initializer ?? quote(each.span).expression`${each.type!}()`;
+    return quote(each.span).statements`${each.name} = ${structuredClone(value)};`;
+  });
+}
