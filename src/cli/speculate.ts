@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { addressLoop } from "../loops/kernels/addresses.ts";
-import { logSize } from "../loops/kernels/logged.ts";
+import { logSize } from "../loops/kernels/logSize.ts";
 import { type TranslatedLoop, translate } from "../loops/translate.ts";
 import { firstPlan, type Plan, type PlanName, planOf } from "../speculation/plans.ts";
 import { exitStatus } from "./failure.ts";

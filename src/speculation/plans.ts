@@ -3,9 +3,11 @@ import { addressLoop } from "../loops/kernels/addresses.ts";
 import { claimKernels, mostClaims } from "../loops/kernels/claims.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
-import { type LogSize, logBytes, loggedKernels } from "../loops/kernels/logged.ts";
+import { loggedKernels } from "../loops/kernels/logged.ts";
+import { type LogSize, logBytes, versionBytes } from "../loops/kernels/logSize.ts";
 import { hasMarks } from "../loops/kernels/marks.ts";
 import { schedulingKernels } from "../loops/kernels/scheduling.ts";
+import { versionedKernels } from "../loops/kernels/versioned.ts";
 import { mayReport } from "../loops/kernels/walk.ts";
 
 /** The phases of a round, by which times are told. The default engine has no recovery: what is not committed is in the next round again. */
@@ -29,6 +31,8 @@ export interface Plan {
   readonly bytesPerSlot: number;
   /** Words for each marked element. */
   readonly marksPerElement: number;
+  /** Whether a round begins with what the one before it left, so that its first kernel decides how long its window is. */
+  readonly continues?: true;
 }
 
 /**
@@ -38,8 +42,9 @@ export interface Plan {
  * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
  * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
  *   seen something else.
+ * - `versioned`: executes iterations on what earlier ones of the window stored the last time, until they store nothing else.
  */
-export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged";
+export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged" | "versioned";
 
 /** The plan of a name for a loop, whose iterations log so much at most. */
 export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
@@ -112,6 +117,15 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
         bytesPerSlot: logBytes(size),
         marksPerElement: 1,
       };
+    case "versioned":
+      return {
+        name,
+        phases: [schedule(kernels.scheduleVersioned), compute(kernels.advance)],
+        epochs: 1,
+        bytesPerSlot: versionBytes(size),
+        marksPerElement: 2,
+        continues: true,
+      };
   }
 }
 
@@ -130,6 +144,7 @@ export function firstPlan(loop: Loop, marked: number): PlanName {
 type Kernels = ReturnType<typeof claimKernels> &
   ReturnType<typeof inPlaceKernels> &
   ReturnType<typeof loggedKernels> &
+  ReturnType<typeof versionedKernels> &
   ReturnType<typeof schedulingKernels>;
 
 const emitted = new WeakMap<Loop, Kernels>();
@@ -140,6 +155,7 @@ function kernelsOf(loop: Loop): Kernels {
     ...claimKernels(loop),
     ...inPlaceKernels(loop),
     ...loggedKernels(loop),
+    ...versionedKernels(loop),
     ...schedulingKernels(loop),
   };
   emitted.set(loop, known);

@@ -18,7 +18,17 @@ export interface ControlState extends Record<ControlWord, number> {
 /** The control words before the first round; the rest is zero. */
 export function startOf(base: number, window: number, carried: Uint32Array): ControlState {
   const words = Object.fromEntries(controlWords.map((word) => [word, 0])) as Record<ControlWord, number>;
-  return { ...words, state: states.running, base, window, slots: window, cut: none, end: none, carried };
+  return {
+    ...words,
+    state: states.running,
+    base,
+    window,
+    slots: window,
+    cut: none,
+    end: none,
+    changed: none,
+    carried,
+  };
 }
 
 /** Encodes rounds of a plan, submits them and reads how far they came. */
@@ -57,7 +67,10 @@ export class Rounds {
     const { params, control } = this.#buffers;
     this.#makeRoom(1);
     this.#workspace.update(params!, packParameters(engineParameters(this.#loop), parameters));
-    const words = controlWords.map((word) => (word === "epoch" ? this.#workspace.epoch + 1 : state[word]));
+    const { continues } = this.#plan;
+    // A round that continues another one is told by this that there is none yet.
+    const first = { ...state, epoch: this.#workspace.epoch + 1, slots: continues ? 0 : state.slots };
+    const words = controlWords.map((word) => first[word]);
     queue.writeBuffer(control!, 0, Uint32Array.of(...words, ...state.carried, ...state.carried));
     this.#slots = state.slots;
   }
@@ -90,14 +103,15 @@ export class Rounds {
       if (place === 0) state = controlState(bytes);
       else this.#timer!.add(bytes);
     });
-    this.#workspace.epoch = state!.epoch - 1;
+    this.#workspace.epoch = this.#plan.continues ? state!.epoch : state!.epoch - 1;
     this.#slots = state!.slots;
     return state!;
   }
 
   #encode(encoder: GPUCommandEncoder, rounds: number, longest: number): void {
     // What waits of a window that is longer than those to come becomes fewer with each round.
-    const most = [this.#slots, Math.max(this.#slots, longest)];
+    const later = Math.max(this.#slots, longest);
+    const most = [this.#plan.continues ? later : this.#slots, later];
     const [first, others] = most.map((invocations) => gridFor(this.#workspace, this.#loop, invocations));
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
@@ -116,6 +130,11 @@ export class Rounds {
     pass?.end();
   }
 
+  #write(word: ControlWord, value: number): void {
+    const { queue } = this.#workspace.device;
+    queue.writeBuffer(this.#buffers.control!, 4 * controlWords.indexOf(word), Uint32Array.of(value));
+  }
+
   /** Clears the marks when their epochs run out; gives how many of the rounds may be run before that happens again. */
   #makeRoom(rounds: number): number {
     const { epochs } = this.#plan;
@@ -126,7 +145,9 @@ export class Rounds {
       encoder.clearBuffer(this.#buffers.marks!);
       device.queue.submit([encoder.finish()]);
       this.#workspace.epoch = 0;
-      device.queue.writeBuffer(this.#buffers.control!, 4 * controlWords.indexOf("epoch"), Uint32Array.of(1));
+      this.#write("epoch", 1);
+      // What the last round left is lost with its marks, and nobody has relied on it yet.
+      if (this.#plan.continues) this.#write("slots", 0);
     }
     return Math.min(rounds, left());
   }

@@ -1,16 +1,18 @@
 import { escapes } from "../loops/kernels/body.ts";
-import { conflictKinds, longestWindow, none, states } from "../loops/kernels/control.ts";
+import { longestWindow, none, states } from "../loops/kernels/control.ts";
 import { mostWindows } from "../loops/kernels/scheduling.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part, Range } from "./execution.ts";
+import { nextPlan } from "./nextPlan.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
-import { firstWindow, type Progress } from "./progress.ts";
+import type { Progress } from "./progress.ts";
 import { numbersOf, recallWindows, rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
 import { readWaiting } from "./readWaiting.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
+import { Tally } from "./tally.ts";
 import { bitsOf, numberOf } from "./variables.ts";
 import type { LoopPipeline, Workspace } from "./workspace.ts";
 
@@ -18,8 +20,6 @@ import type { LoopPipeline, Workspace } from "./workspace.ts";
 const mostRounds = 32;
 /** How many times longer than the window now those of the rounds that are encoded may be. */
 const mostGrowth = 4;
-/** Iterations executed for each one committed above which iterations should reserve their elements. */
-const mostWaste = 4;
 
 export interface SegmentResult {
   /** Iterations that are done, but for those that wait. */
@@ -50,12 +50,7 @@ export class Segment {
   readonly #numbers: string | null;
   #plan!: Plan;
   #rounds!: Rounds;
-  /** What was counted when the control words were last read. */
-  #counted = { rounds: 0, evaluated: 0, executed: 0 };
-  /** What happened between the last two times. */
-  #recent = { evaluated: 0, executed: 0 };
-  /** Iterations of the window now. */
-  #window = 0;
+  #tally!: Tally;
   /** Whether it would be longer if it could have been when the last rounds were encoded. */
   #isGrowing = false;
   /** Windows that were found earlier, when these are executed now. */
@@ -77,8 +72,7 @@ export class Segment {
   async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
     const { timer, pace } = this.#progress;
-    // Other arrays than those before may be too large.
-    const plan = wanted === "by reservation" && !this.#memory.canReserve ? "logged" : wanted;
+    const plan = this.#possible(wanted);
     const isWhole = plan === "claimed" || plan === "in place";
     this.#proven = this.#progress.reuses ? recallWindows(this.#execution.loop, this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
@@ -91,25 +85,17 @@ export class Segment {
       const state = await this.#run(encoded);
       const { base } = state;
       this.#takeCarried(state);
-      if (state.state === states.conflicting && (state.conflicts & conflictKinds.unclear) !== 0) {
-        await this.#begin("in place", base, Infinity);
+      const next = nextPlan(this.#plan.name, state, this.#tally.recent, {
+        reserve: this.#memory.canReserve,
+        version: this.#memory.hasTwoMarks,
+      });
+      if (next) {
+        if (next.name !== "in place") this.#progress.window = next.window;
+        await this.#begin(next.name, base, next.window);
+        if (next.name !== "in place") encoded = 2;
         continue;
       }
-      if (state.state === states.conflicting) {
-        const flow = (state.conflicts & conflictKinds.flow) !== 0;
-        const plan = flow && this.#memory.canReserve ? "by reservation" : "logged";
-        this.#progress.window = flow ? firstWindow : Infinity;
-        await this.#begin(plan, base, this.#progress.window);
-        encoded = 2;
-        continue;
-      }
-      if (this.#shouldReserve(state)) {
-        this.#progress.window = firstWindow;
-        await this.#begin("by reservation", base, firstWindow);
-        encoded = 2;
-        continue;
-      }
-      const slow = state.state === states.running && pace?.isSlow(count - this.#counted.executed) === true;
+      const slow = state.state === states.running && pace?.isSlow(count - this.#tally.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keepWindows(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#memory.growLog()) {
@@ -130,6 +116,12 @@ export class Segment {
     }
   }
 
+  /** The plan that was wanted, unless other arrays than those before are too large for it. */
+  #possible(wanted: PlanName): PlanName {
+    if (wanted === "by reservation" && !this.#memory.canReserve) return "logged";
+    return wanted === "versioned" && !this.#memory.hasTwoMarks ? "logged" : wanted;
+  }
+
   /** Starts the rounds of a plan at an iteration up to which everything is done. */
   async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
@@ -145,7 +137,6 @@ export class Segment {
     const buffers = this.#memory.buffers(this.#plan);
     await this.#workspace.allocated();
     this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
-    this.#counted = { rounds: 0, evaluated: 0, executed: base };
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,
       this.#progress.longest,
@@ -154,7 +145,7 @@ export class Segment {
     );
     const bits = loop.carried.map(({ name, type }) => bitsOf(type, carried[name]!));
     const start = startOf(base, length, Uint32Array.from(bits));
-    this.#window = length;
+    this.#tally = new Tally(name, this.#progress, base, length);
     this.#rounds.begin(this.#memory.parameters(this.#plan, this.#longestNext), {
       ...start,
       asked: this.#stamp,
@@ -183,44 +174,14 @@ export class Segment {
     );
   }
 
-  /** Whether the log is the wrong plan: most of what was executed was not committed, and iterations can reserve elements. */
-  #shouldReserve({ state }: ControlState): boolean {
-    const { evaluated, executed } = this.#recent;
-    const isWaste = this.#plan.name === "logged" && evaluated > mostWaste * executed;
-    return state === states.running && isWaste && this.#memory.canReserve;
-  }
-
   /** Runs some rounds, and counts what they did. */
   async #run(rounds: number): Promise<ControlState> {
-    const progress = this.#progress;
     const start = performance.now();
     const longest = this.#longestNext;
     const state = await this.#rounds.run(rounds, longest);
-    this.#isGrowing = state.window === longest && longest === mostGrowth * this.#window;
-    const hasGrown = state.window > this.#window;
-    this.#window = state.window;
+    this.#isGrowing = state.window === longest && longest === mostGrowth * this.#tally.window;
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
-    const took = performance.now() - start;
-    const before = this.#counted;
-    this.#counted = {
-      rounds: state.rounds,
-      evaluated: state.evaluated + state.evaluated_high * 2 ** 32,
-      executed: state.base + state.fresh - state.listed,
-    };
-    const evaluated = this.#counted.evaluated - before.evaluated;
-    const executed = this.#counted.executed - before.executed;
-    this.#recent = { evaluated, executed };
-    progress.rounds += state.rounds - before.rounds;
-    progress.evaluated += evaluated;
-    if (state.state === states.running) {
-      // The last window may be shorter than it should be.
-      if (state.base + state.window < this.#execution.count) progress.window = state.window;
-      // The first round waits for data that is still on its way, and one of a short window says little about longer ones.
-      // Looking for the first dependences wastes much, but not for long.
-      const looks = this.#plan.name === "in place" && evaluated > 2 * executed;
-      if (before.rounds > 0 && !hasGrown && !looks) progress.pace?.observe(evaluated, executed, took);
-      progress.bound(took / Math.max(1, state.rounds - before.rounds));
-    }
+    this.#tally.count(state, this.#execution.count, performance.now() - start);
     return state;
   }
 
@@ -251,7 +212,7 @@ export class Segment {
     if (this.#proven) return Math.max(...this.#proven);
     return Math.max(
       1,
-      Math.min(this.#memory.capacity(this.#plan), this.#progress.longest, mostGrowth * this.#window),
+      Math.min(this.#memory.capacity(this.#plan), this.#progress.longest, mostGrowth * this.#tally.window),
     );
   }
 }

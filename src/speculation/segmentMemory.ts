@@ -1,7 +1,7 @@
 import { addressLoop } from "../loops/kernels/addresses.ts";
 import { claimShift } from "../loops/kernels/claims.ts";
 import { controlSize, longestWindow } from "../loops/kernels/control.ts";
-import { type LogSize, logBytes, logSize } from "../loops/kernels/logged.ts";
+import { type LogSize, logBytes, logSize } from "../loops/kernels/logSize.ts";
 import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
 import { wgslName } from "../loops/kernels/names.ts";
 import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
@@ -32,11 +32,12 @@ export class SegmentMemory {
 
   /** Whether iterations can reserve elements: their addresses are known, and there is room for the marks. */
   get canReserve(): boolean {
-    const bytes = 8 * this.#marked;
-    return (
-      bytes <= this.#workspace.device.limits.maxStorageBufferBindingSize &&
-      addressLoop(this.#execution.loop)?.isPredicted === false
-    );
+    return this.hasTwoMarks && addressLoop(this.#execution.loop)?.isPredicted === false;
+  }
+
+  /** Whether there is room for two marks for each element. */
+  get hasTwoMarks(): boolean {
+    return 8 * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
   }
 
   get logSize(): LogSize {
@@ -80,7 +81,7 @@ export class SegmentMemory {
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
       claims: named("claims", plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
-      log_words: named("log_words", slots("logged"), STORAGE),
+      log_words: named("log_words", slots("logged") + slots("versioned"), STORAGE),
       contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
       ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
     };

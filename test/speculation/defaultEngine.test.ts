@@ -81,7 +81,7 @@ describe("plans", () => {
       { arrays: { a: values(), p: order, q: order }, count: n },
       { device },
     );
-    expect(statistics.plans).toEqual(["logged"]);
+    expect(statistics.plans).toEqual(["logged", "versioned"]);
     expect(statistics.misspeculated).toBeGreaterThan(0);
   });
 });

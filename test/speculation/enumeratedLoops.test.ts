@@ -80,6 +80,17 @@ describe.each(["in place", "by reservation", "logged"] as const)("loops run as i
   });
 });
 
+describe.each(["fixed", "dependent"] as const)(
+  "loops with %s addresses run as in sequence versioned",
+  (name) => {
+    it.each([20, 100])("in rounds of %s", async (iterations) => {
+      const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+        runDefault(workspace, execution, { plan: "versioned" });
+      expect(await wrongLoops(name, { engine }, speculate, iterations)).toEqual([]);
+    });
+  },
+);
+
 describe("the published engine", () => {
   afterEach(() => {
     vi.doUnmock("../../src/loops/kernels/published/kernels.ts");

@@ -50,6 +50,9 @@ const words = {
   executing_base: "The first iteration of the window that they belong to.",
   executing_epoch: "The epoch in which they were marked.",
   ordered: "1 when several of them may store to one element, so that the last one must be found.",
+  seen: "How many iterations of the window the round before has executed as well, where that compares what they store.",
+  sure: "How many of them are right if those before them are.",
+  progress: "Iterations committed lately: half as many as before, and those of the round.",
   rounds: "Rounds so far.",
   evaluated: "Iterations that rounds have looked at, modulo 2^32.",
   evaluated_high: "The same, in units of 2^32.",
@@ -62,6 +65,7 @@ const atomicWords = {
   end: "The first iteration of the window that ends the loop.",
   conflicts: "Kinds of conflict found in this round.",
   escape: "Why the first iteration of the window is one for the CPU; 0 when it is not.",
+  changed: "The first iteration of the window that did not store what it stored in the round before.",
   held: "How many iterations hold all their elements.",
   waiting: "How many iterations do not.",
 } as const;

@@ -1,4 +1,3 @@
-import { accessBounds } from "../analysis/accessBounds.ts";
 import type { Loop, LoopArray } from "../ir.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
@@ -17,12 +16,12 @@ import {
   identify,
   indexAt,
   markFunctions,
-  offsetOf,
   reportedWords,
   reportFunctions,
   reports,
 } from "./marks.ts";
 import { wgslName } from "./names.ts";
+import { pokePlace } from "./pokePlace.ts";
 
 /**
  * The kernels for any loop: each iteration of the window reads what was there before the window, or what it stored itself, and keeps
@@ -70,49 +69,6 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
       functions: [pokePlace(loop)],
     }),
   };
-}
-
-/** Most accesses that are logged of one iteration. */
-export interface LogSize {
-  readonly mostLoads: number;
-  readonly mostStores: number;
-}
-
-/** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
-export function logSize(loop: Loop, otherwise: number): LogSize {
-  const stores = storesOf(loop);
-  const mostLoads = loop.mostLoads ?? otherwise;
-  const mostStores = stores ?? Math.max(otherwise, loop.mostStores ?? 0);
-  const carried = loop.carried.length;
-  return {
-    mostLoads: Math.min(mostLoads, mostLogged) + carried,
-    mostStores: Math.min(mostStores, mostLogged) + carried,
-  };
-}
-
-const counted = new WeakMap<Loop, number | null>();
-
-/** Most stores of an iteration to any array; null where nothing bounds them. */
-function storesOf(loop: Loop): number | null {
-  const known = counted.get(loop);
-  if (known !== undefined) return known;
-  const written = loop.arrays.map(
-    (array): LoopArray => ({
-      ...array,
-      role: array.role === "read" ? "read" : "tracked",
-    }),
-  );
-  const { stores } = accessBounds(loop.body, written);
-  counted.set(loop, stores);
-  return stores;
-}
-
-/** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */
-const mostLogged = 2 ** 15;
-
-/** Bytes of the log for each iteration of a window. */
-export function logBytes({ mostLoads, mostStores }: LogSize): number {
-  return 4 * (1 + mostLoads + 2 * mostStores);
 }
 
 const layout = `
@@ -258,16 +214,3 @@ ${parts.body}
 }
 
 const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
-
-/** `fn poke_place(place, bits)`: stores to a place, of whichever array or variable. */
-function pokePlace(loop: Loop): string {
-  const inOrder = ["owned", "tracked"].flatMap((role) =>
-    loop.arrays.filter((array) => array.role === role).reverse(),
-  );
-  const cases = inOrder.map((array) => {
-    const first = offsetOf(array);
-    return `  if (place >= ${first}) { poke_${wgslName(array.name)}(place - ${first}, bits); return; }`;
-  });
-  const carried = loop.carried.length > 0 ? ["  control.carried[place] = bits;"] : [];
-  return ["fn poke_place(place: u32, bits: u32) {", ...cases, ...carried, "}"].join("\n");
-}

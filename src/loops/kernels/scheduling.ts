@@ -14,6 +14,8 @@ import { engineParameters } from "./marks.ts";
  * - `scheduleProven`: executes windows that `scheduleInPlace` has found earlier, for the same addresses.
  * - `scheduleReserved`: executes those that hold their elements; the others wait for the next round.
  * - `scheduleLogged`: commits the iterations before the first that is wrong.
+ * - `scheduleVersioned`: commits the iterations up to the first that may still change; comes first in a round, so that `base` is what is
+ *   committed whenever the host looks.
  */
 export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Kernel> {
   const kernel = (name: keyof typeof decisions) =>
@@ -33,6 +35,7 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
     scheduleProven: kernel("scheduleProven"),
     scheduleReserved: kernel("scheduleReserved"),
     scheduleLogged: kernel("scheduleLogged"),
+    scheduleVersioned: kernel("scheduleVersioned"),
   };
 }
 
@@ -132,6 +135,31 @@ fn decide() {
   else { length = twice(twice(length)); }
   // The search for last stores marks in an epoch of its own.
   control.epoch += 1u;
+  advance(done, length);
+}`.trim(),
+
+  // Each round makes some of the window right: a large part where it could be longer, a small one where most is executed too often.
+  scheduleVersioned: `
+fn decide() {
+  if (control.slots == 0u) {
+    control.slots = control.window;
+    control.seen = 0u;
+    control.sure = NONE;
+    control.progress = control.window / 8u;
+    return;
+  }
+  let seen = control.slots;
+  let cut = control.cut;
+  let first_changed = select(control.changed + 1u, NONE, control.changed == NONE);
+  let done = min(min(seen, before_end()), min(first_changed, control.sure));
+  control.executing = done;
+  control.progress = control.progress / 2u + done;
+  var length = control.window;
+  if (control.progress > length / 4u) { length = twice(length); }
+  else if (control.progress < length / 32u) { length = max(length / 2u, ${shortestWindow}u); }
+  control.seen = seen - done;
+  control.sure = select(cut - done + 1u, NONE, cut == NONE);
+  control.changed = NONE;
   advance(done, length);
 }`.trim(),
 };
