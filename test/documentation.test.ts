@@ -1,0 +1,131 @@
+/** What the documentation names exists: files, sections, commands and their options, and what examples import. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
+import { runCommandLine } from "../src/cli/commandLine.ts";
+import type { Io } from "../src/cli/io.ts";
+import { translate } from "../src/loops/translate.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/README.md"].concat(
+  readdirSync(join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+);
+const textOf = (page: string) => readFileSync(join(root, page), "utf8");
+const files = ["src", "test", "bench", "workloads", "docs", "."].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" }).map((file) =>
+    join(folder, file).replaceAll("\\", "/"),
+  ),
+);
+
+/** Sections as GitHub names them. */
+const anchorsIn = (markdown: string) =>
+  [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+const codeOf = (markdown: string) =>
+  [...markdown.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, , code]) => code!);
+const quotedIn = (markdown: string) =>
+  [...markdown.replace(/^```.*?^```$/gms, "").matchAll(/`([^`]+)`/g)].map(([, quoted]) =>
+    quoted!.replace(/\s+/g, " "),
+  );
+
+describe.each(pages)("%s", (page) => {
+  const markdown = textOf(page);
+
+  it("links to what there is", () => {
+    const links = [...markdown.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+    const wrong = links.filter((link) => {
+      if (/^https?:/.test(link)) return false;
+      const [path, anchor] = link.split("#") as [string, string?];
+      const target = path ? relative(root, resolve(root, dirname(page), path)).replaceAll("\\", "/") : page;
+      if (!files.includes(target)) return true;
+      return anchor !== undefined && !anchorsIn(textOf(target)).includes(anchor);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("names files that there are", () => {
+    const named = quotedIn(markdown).filter((quoted) => /^[\w./-]+(\.(ts|mjs|json|md|svg)|\/)$/.test(quoted));
+    const users = /^(kernel|workload|loops|program|file|report|result|campaign|belay-report|my-workload)\b/;
+    const wrong = named
+      .map((name) => name.replace(/^\.\.?\//, "").replace(/\/$/, ""))
+      .filter(
+        (name) => !users.test(name) && !files.some((file) => file === name || file.endsWith(`/${name}`)),
+      );
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** The help of a command; empty where there is none. */
+async function helpOf(words: readonly string[]): Promise<string> {
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) };
+  const io = { stdout, stderr: { write() {} }, stdin: process.stdin } as unknown as Io;
+  return (await runCommandLine([...words, "--help"], io)) === 0 ? written.join("") : "";
+}
+
+const optionsIn = (text: string) =>
+  [...text.matchAll(/(?<![\w-])(--?[a-z][\w-]*)/g)].map(([, option]) => option!);
+
+it("commands and options are those that there are", async () => {
+  const lines = pages.flatMap((page) => {
+    const markdown = textOf(page);
+    const inBlocks = codeOf(markdown).flatMap((code) => code.split("\n"));
+    return [...quotedIn(markdown), ...inBlocks].flatMap((line) => {
+      const [, command] = /^(?:\$ |npx )?belay ([a-z][^#]*)/.exec(line) ?? [];
+      return command ? [{ page, command: command.replaceAll("\\|", "|") }] : [];
+    });
+  });
+  expect(lines.length).toBeGreaterThan(20);
+  const wrong: string[] = [];
+  for (const { page, command } of lines) {
+    const [first, second = ""] = command.split(/\s+/) as [string, string?];
+    const hasSubcommand = first === "bench" || /^(merge|compare|replay|signature)$/.test(second);
+    for (const sub of hasSubcommand ? second.split("|") : [undefined]) {
+      const own = sub ? [first, sub] : [first];
+      const help = await helpOf(own);
+      const known = new Set(optionsIn(help));
+      const unknown = optionsIn(command).filter((option) => !known.has(option));
+      if (!help.includes(`belay ${own.join(" ")}`) || unknown.length > 0)
+        wrong.push(`${page}: belay ${command}: ${unknown}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+describe("examples", () => {
+  const examples = ["README.md", "docs/speculation.md", "docs/campaigns.md"].flatMap((page) =>
+    codeOf(textOf(page)),
+  );
+
+  it("import what the package exports", async () => {
+    const imports = examples.flatMap((code) => [
+      ...code.matchAll(/import \{([^}]*)\} from "belay-gpu([^"]*)"/g),
+    ]);
+    expect(imports.length).toBeGreaterThan(5);
+    for (const [, names, path] of imports) {
+      const entry = manifest.exports[`.${path}` as "."];
+      expect(Object.keys(manifest.exports)).toContain(`.${path}`);
+      const source = entry.default.replace("./dist/", "").replace(/\.js$/, ".ts");
+      const exported = Object.keys(await import(join(root, source)));
+      expect(exported).toEqual(expect.arrayContaining(names!.split(",").map((name) => name.trim())));
+    }
+  });
+
+  it("of loops are translated without a complaint", () => {
+    const loops = examples.filter((code) => code.includes('"use speculate"'));
+    expect(loops.length).toBeGreaterThan(1);
+    for (const code of loops) {
+      const { loops: found, diagnostics } = translate(code, "example.ts");
+      expect(found.length).toBeGreaterThan(0);
+      expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+    }
+  });
+});
