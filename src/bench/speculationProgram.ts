@@ -33,6 +33,8 @@ export interface SpeculationProgram {
   /** Bytes of these arrays that one core copies in a millisecond, at its fastest. */
   readonly fastestCopy?: number;
   readonly variants: Partial<Readonly<Record<Variant, Measured | Failed>>>;
+  /** Seconds that the steps of the measurement took, its preparations included. */
+  readonly took: Readonly<Record<string, number>>;
 }
 
 export interface ProgramOptions {
@@ -70,9 +72,11 @@ export async function measureProgram(
 
   const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
   doing("its data");
+  let began = performance.now();
   const program = create();
   let programRuns = new ProgramRuns(program);
-  let sofar: SpeculationProgram = before ?? { name, size, iterations: program.iterations, variants: {} };
+  const known = before ?? { name, size, iterations: program.iterations, variants: {}, took: {} };
+  let sofar: SpeculationProgram = { ...known, took: { ...known.took, "its data": secondsSince(began) } };
   const measure = async <T extends object>(
     what: string,
     work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
@@ -80,6 +84,7 @@ export async function measureProgram(
   ): Promise<void> => {
     if (isOver()) return;
     doing(what);
+    began = performance.now();
     programRuns.begin();
     let isGivenUp = false;
     const measured = await attempt<T>(seconds, (attempt) => {
@@ -91,7 +96,8 @@ export async function measureProgram(
     const { fastestCopy } = programRuns;
     // What was given up may still change its arrays.
     if (isGivenUp || "failed" in measured) programRuns = new ProgramRuns(program);
-    sofar = { ...sofar, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
+    const took = { ...sofar.took, [what]: secondsSince(began) };
+    sofar = { ...sofar, took, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
     await save(sofar);
   };
 
@@ -136,3 +142,5 @@ export async function measureProgram(
     );
   }
 }
+
+const secondsSince = (start: number) => (performance.now() - start) / 1000;

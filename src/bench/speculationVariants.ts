@@ -39,7 +39,7 @@ export const variants: Readonly<Record<Variant, VariantOptions>> = {
   "no scheduling": { options: { engine: "published", published: { scheduling: false } }, kinds: ["moved"] },
   unchecked: { options: { engine: unchecked }, kinds: ["resident"] },
   hardened: {
-    options: {},
+    options: { fallback: "never" },
     kinds: ["resident", "moved"],
     harden: (device) => harden(device, { redundancy: "intra+lds", memory: "secded128" }),
   },

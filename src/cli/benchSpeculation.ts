@@ -63,7 +63,11 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .option("--time-limit <seconds>", "begin nothing further after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
-    .option("--variants <names>", "some of what is measured besides C and JavaScript", variantsFrom)
+    .option(
+      "--variants <names>",
+      "some of what is measured besides C and JavaScript; hardened is measured only when named",
+      variantsFrom,
+    )
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
     .action(async (flags: Flags) => {
       const run = await runSpeculation(flags, io);
