@@ -13,7 +13,6 @@
  * what is out of bounds there never reaches padding, another buffer or a wrong check word.
  */
 
-import { builtinFunction } from "../../analysis/effects.ts";
 import { rootIdentifier } from "../../analysis/places.ts";
 import type { Uniformity } from "../../analysis/uniformity.ts";
 import type { Block, CallExpression, Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
@@ -22,15 +21,17 @@ import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../names.ts";
 import type { AccessFunctions } from "./accessFunctions.ts";
-import type { Findings, LoadKind } from "./findings.ts";
+import type { Findings } from "./findings.ts";
 import type { LineRuns } from "./lineRuns.ts";
 import { LoadRun } from "./loadRun.ts";
 import { Replays } from "./replay.ts";
+import { conditionally, type InPlace, type Where, WordExpressions } from "./wordExpressions.ts";
 
 export interface WordBuffersOptions {
   readonly access: AccessFunctions;
   readonly lines: LineRuns;
   readonly findings: Findings;
+  /** What WGSL demands to be uniform. */
   readonly uniform: Uniformity;
   /** Whether a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
@@ -40,30 +41,29 @@ export class WordBuffers {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: WordBuffersOptions;
+  readonly #expressions: WordExpressions;
   readonly #replays: Replays;
-  /** Where loads may run ahead to now. */
-  #run: LoadRun | undefined;
-  /** How loads are made where a statement is looked at as a whole. */
-  #kind: "peeked" | "repaired" | undefined;
 
   constructor(program: Program, names: Names, options: WordBuffersOptions) {
+    const { uniform } = options;
     this.#program = program;
     this.#names = names;
     this.#options = options;
+    this.#expressions = new WordExpressions(program, names, { ...options, uniform: uniform.expressions });
     this.#replays = new Replays(program, {
-      isLoad: (expression) => this.#isLoad(expression),
+      isLoad: (expression) => this.#expressions.isLoad(expression),
       isFixed: (expression) => this.#isFixed(expression),
-      uniform: options.uniform.variables,
+      uniform: uniform.variables,
     });
   }
 
   function(fn: FunctionDeclaration): FunctionDeclaration {
-    return { ...fn, body: this.#block(fn.body) };
+    return { ...fn, body: this.#block(fn.body, "corrected") };
   }
 
-  #block(block: Block): Block {
-    if (this.#kind)
-      return { ...block, statements: block.statements.flatMap((each) => this.#statement(each)) };
+  #block(block: Block, where: InPlace): Block {
+    if (where !== "corrected")
+      return { ...block, statements: block.statements.flatMap((each) => this.#statement(each, where)) };
     const { lines, findings } = this.#options;
     const newRun = () => new LoadRun(this.#program, this.#names, { lines, findings, replays: this.#replays });
     const statements: Statement[] = [];
@@ -77,37 +77,20 @@ export class WordBuffers {
       if (this.#replays.loadsInside(statement)) {
         if (!run.admits(statement)) close();
         if (run.admits(statement)) {
-          const [peeked, repaired] = [this.#whole(statement, "peeked"), this.#whole(statement, "repaired")];
-          run.appendLoading(statement, peeked, repaired);
+          const made = this.#statement(statement, "peeked");
+          run.appendLoading(statement, made, structuredClone(this.#statement(statement, "repaired")));
           continue;
         }
       }
       if (!this.#isIndependent(run, statement)) close();
-      this.#run = this.#hasEffects(statement) ? undefined : run;
-      const made = this.#statement(statement);
+      const made = this.#statement(statement, this.#hasEffects(statement) ? "corrected" : run);
       if (statement.kind === "let" && !this.#hasEffects(statement)) for (const each of made) pure.add(each);
-      this.#run = undefined;
       const changed = this.#changedBy(statement);
       run.append(statement, made, changed);
       if (!changed) close();
     }
     close();
     return { ...block, statements: lines.stored(statements, pure) };
-  }
-
-  /** A statement whose loads are all made in one way, for whoever looks at them behind it. */
-  #whole(statement: Statement, kind: "peeked" | "repaired"): Statement[] {
-    this.#kind = kind;
-    const made = this.#statement(statement);
-    this.#kind = undefined;
-    return kind === "repaired" ? structuredClone(made) : made;
-  }
-
-  /** Whether an expression is a load that can be looked at later. */
-  #isLoad(expression: Expression): boolean {
-    const { access } = this.#options;
-    if (!access.checked(expression) || this.#program.typeOf(expression).kind !== "reference") return false;
-    return !access.isKept(expression);
   }
 
   /** Whether an expression has effects, must be uniform, or is a piece of a line. */
@@ -163,10 +146,10 @@ export class WordBuffers {
     return found;
   }
 
-  #statement(statement: Statement): Statement[] {
+  #statement(statement: Statement, where: Where): Statement[] {
     switch (statement.kind) {
       case "block":
-        return [this.#block(statement)];
+        return [this.#block(statement, conditionally(where))];
       case "assign": {
         const { target, value } = statement;
         if (!target || !this.#options.access.checked(target)) break;
@@ -177,103 +160,40 @@ export class WordBuffers {
         return stores;
       }
       case "if": {
-        const condition = this.#value(statement.condition);
-        const then = this.#nested(statement.then);
-        const otherwise = statement.otherwise && this.#nested(statement.otherwise);
+        const condition = this.#expressions.value(statement.condition, where);
+        const then = this.#nested(statement.then, where);
+        const otherwise = statement.otherwise && this.#nested(statement.otherwise, where);
         return [{ ...statement, condition, then, otherwise } as Statement];
       }
       case "switch": {
-        const selector = this.#value(statement.selector);
+        const selector = this.#expressions.value(statement.selector, where);
         const clauses = statement.clauses.map((clause) => ({
           ...clause,
-          body: this.#nested(clause.body) as Block,
+          body: this.#nested(clause.body, where) as Block,
         }));
         return [{ ...statement, selector, clauses }];
       }
       case "loop":
       case "for":
       case "while":
-        return [this.#nested(statement) as Statement];
+        return [this.#nested(statement, where) as Statement];
     }
-    return [mapChildren(statement, (child) => (isExpression(child) ? this.#value(child) : child))];
+    return [
+      mapChildren(statement, (child) =>
+        isExpression(child) ? this.#expressions.value(child, where) : child,
+      ),
+    ];
   }
 
   /** What is evaluated later or not at all: its loads stay in it. */
-  #nested(node: AnyNode): AnyNode {
-    const run = this.#run;
-    this.#run = undefined;
-    const visit = (each: AnyNode): AnyNode => {
-      if (each.kind === "block") return this.#block(each);
-      if (isExpression(each)) return this.#value(each);
-      return mapChildren(each, (child) => {
-        // Where a loop begins may say how long it is.
-        const kind = this.#kind;
-        if (each.kind === "for" && child === each.initializer) this.#kind = undefined;
-        const made = visit(child);
-        this.#kind = kind;
-        return made;
-      });
-    };
-    const result = visit(node);
-    this.#run = run;
-    return result;
-  }
-
-  #value(expression: Expression, inUniform = false): Expression {
-    const { access, uniform } = this.#options;
-    const isUniform = inUniform || uniform.expressions.has(expression);
-    const checked = access.checked(expression);
-    if (checked) {
-      if (this.#program.typeOf(expression).kind === "reference") return this.#load(expression, isUniform);
-      // What is left of pointers keeps a binding in use.
-      if (expression.kind === "unary" && expression.operator === "&")
-        return quote(expression.span).expression`&${access.words(checked)}`;
-    }
-    if (expression.kind === "call" && builtinFunction(this.#program, expression) === "arrayLength") {
-      const [pointer] = expression.args;
-      if (pointer?.kind === "unary" && access.checked(pointer))
-        return quote(expression.span).expression`${access.length(pointer.operand)}()`;
-    }
-    const isShortCircuit =
-      expression.kind === "binary" && (expression.operator === "&&" || expression.operator === "||");
-    if (isShortCircuit) {
-      const left = this.#value(expression.left, isUniform);
-      const run = this.#run;
-      this.#run = undefined;
-      const right = this.#value(expression.right, isUniform);
-      this.#run = run;
-      return { ...expression, left, right };
-    }
-    return mapChildren(expression, (node) => (isExpression(node) ? this.#value(node, isUniform) : node));
-  }
-
-  #load(expression: Expression, isUniform: boolean): Expression {
-    const { access } = this.#options;
-    const { expression: make } = quote(expression.span);
-    const run = isUniform || access.isKept(expression) ? undefined : this.#run;
-    const call = (kind: LoadKind, args?: readonly Expression[]) => {
-      const { name, indices } = access.load(expression, kind);
-      const own =
-        args ?? indices.map((index) => quote(index.span).expression`u32(${this.#value(index, isUniform)})`);
-      return { name, args: own };
-    };
-    if (!run) {
-      const { name, args } = call(isUniform ? "uniform" : (this.#kind ?? "corrected"));
-      return make`${name}(${args})`;
-    }
-    const peek = call("peeked");
-    const load = call("repaired", peek.args);
-    const name = this.#names.fresh("loaded");
-    const note = this.#options.lines.note(expression, peek.args);
-    if (note) {
-      run.add({ ...note, name, load: make`${load.name}(${structuredClone(peek.args)})` });
-      return make`${name}`;
-    }
-    run.add({
-      name,
-      peek: make`${peek.name}(${peek.args})`,
-      load: make`${load.name}(${structuredClone(peek.args)})`,
+  #nested(node: AnyNode, where: Where): AnyNode {
+    const own = conditionally(where);
+    if (node.kind === "block") return this.#block(node, own);
+    if (isExpression(node)) return this.#expressions.value(node, own);
+    return mapChildren(node, (child) => {
+      // Where a loop begins may say how long it is.
+      const isStart = node.kind === "for" && child === node.initializer;
+      return this.#nested(child, isStart ? "corrected" : own);
     });
-    return make`${name}`;
   }
 }
