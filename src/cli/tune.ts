@@ -70,9 +70,9 @@ function render(kernels: readonly TunedKernel[]): string {
   );
 }
 
-function renderMemory({ tried, unprotected }: MemoryTuning): string {
+function renderMemory({ tried }: MemoryTuning): string {
   return alignColumns(
-    tried.map(({ memory, milliseconds }) => [
+    tried.map(({ memory, milliseconds, unprotected }) => [
       memory,
       `${(milliseconds / unprotected).toFixed(2)}x of ${unprotected.toFixed(1)} ms`,
     ]),

@@ -19,12 +19,14 @@ export interface TuneOptions {
 export interface TunedKernel {
   readonly kernel: string;
   readonly configuration: Configuration;
-  /** Median milliseconds of the passes that dispatch the kernel, in one run of the workload. */
+  /** Median milliseconds of the passes that dispatch the kernel, in one run of the workload, and in the unprotected runs between. */
   readonly protected: number;
   readonly unprotected: number;
-  /** Configurations that protect the kernel, and how long they take. */
-  readonly tried: readonly (Configuration & { readonly milliseconds: number })[];
+  /** Configurations that protect the kernel, the one that costs least first. */
+  readonly tried: readonly Tried[];
 }
+
+type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
 
 /** What to harden a device with. */
 export interface Tuning {
@@ -35,45 +37,41 @@ export interface Tuning {
 
 /**
  * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by measurement. Runs the
- * workload unprotected and, for each place where replicas can stand and that covers what is asked for, in the configurations
- * that promise most of its kernels and never waits for other workgroups; GPU time of compute passes counts. Kernels that share a pass are judged together.
+ * workload, for each place where replicas can stand and that covers what is asked for, in the configurations that promise most of its
+ * kernels and never wait for other workgroups, each in alternation with the unprotected workload, as a GPU's clocks change meanwhile;
+ * GPU time of compute passes counts. Kernels that share a pass are judged together.
  *
  * Rejects when the devices can't write timestamps, and with whatever the workload rejects with.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
   const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
-  const probe = await newDevice();
-  if (!probe.features.has("timestamp-query")) throw new TypeError("tuning needs the feature timestamp-query");
-  const unprotected = await timesOf(workload, probe, runs);
-  const candidates = worthTrying(unprotected.sources, { cover, features: probe.features });
-  probe.destroy();
+  const plain = await newDevice();
+  if (!plain.features.has("timestamp-query")) throw new TypeError("tuning needs the feature timestamp-query");
+  const baseline = new TimedWorkload(workload, plain);
+  await baseline.run();
+  const candidates = worthTrying(baseline.times.sources, { cover, features: plain.features });
 
-  const tried = new Map<string, (Configuration & { milliseconds: number })[]>();
+  const tried = new Map<string, Tried[]>();
   for (const configuration of candidates) {
     progress?.(configuration);
     const native = await newDevice();
     const device = await harden(native, { ...configuration, onFault: "throw" });
-    const times = await timesOf(workload, device, runs);
+    const { times } = await inAlternation(baseline, new TimedWorkload(workload, device), runs);
     const { kernels } = await device.belay.report();
     const isProtected = kernels.every(({ redundancy }) => redundancy !== "none");
     for (const kernel of times.kernels) {
-      const milliseconds = times.medianOf(kernel);
+      const [milliseconds, unprotected] = [times.medianOf(kernel), baseline.times.medianOf(kernel)];
       const own = kernels.find((each) => each.kernel === kernel || each.entryPoint === kernel);
-      if (milliseconds === undefined || !(own ? own.redundancy !== "none" : isProtected)) continue;
-      tried.set(kernel, [...(tried.get(kernel) ?? []), { ...configuration, milliseconds }]);
+      if (!milliseconds || !unprotected || !(own ? own.redundancy !== "none" : isProtected)) continue;
+      tried.set(kernel, [...(tried.get(kernel) ?? []), { ...configuration, milliseconds, unprotected }]);
     }
     native.destroy();
   }
+  plain.destroy();
   const kernels = [...tried].map(([kernel, measured]): TunedKernel => {
-    const sorted = measured.toSorted((a, b) => a.milliseconds - b.milliseconds);
-    const { milliseconds, ...configuration } = sorted[0]!;
-    return {
-      kernel,
-      configuration,
-      protected: milliseconds,
-      unprotected: unprotected.medianOf(kernel) ?? 0,
-      tried: sorted,
-    };
+    const sorted = measured.toSorted((a, b) => costOf(a) - costOf(b));
+    const { milliseconds, unprotected, ...configuration } = sorted[0]!;
+    return { kernel, configuration, protected: milliseconds, unprotected, tried: sorted };
   });
   return {
     policies: Object.fromEntries(kernels.map(({ kernel, configuration }) => [kernel, configuration])),
@@ -99,13 +97,35 @@ function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configu
   return [...promising.values()];
 }
 
-/** The times of a workload's passes; its first run only makes things ready. */
-async function timesOf(workload: Workload, device: GPUDevice, runs: number): Promise<PassTimes> {
-  const times = new PassTimes(device);
-  for (let run = 0; run <= runs; run++) {
-    await workload(device);
-    await times.endRun();
-    if (run === 0) times.restart();
+const costOf = ({ milliseconds, unprotected }: Tried) => milliseconds / unprotected;
+
+/** A workload on a device, with the times of its passes. */
+class TimedWorkload {
+  readonly times: PassTimes;
+  readonly #run: () => Promise<unknown>;
+
+  constructor(workload: Workload, device: GPUDevice) {
+    this.times = new PassTimes(device);
+    this.#run = () => workload(device);
   }
-  return times;
+
+  async run(): Promise<void> {
+    await this.#run();
+    await this.times.endRun();
+  }
+}
+
+/** Runs both in turn; the first run of each only makes things ready. */
+async function inAlternation(
+  baseline: TimedWorkload,
+  other: TimedWorkload,
+  runs: number,
+): Promise<TimedWorkload> {
+  for (let run = 0; run <= runs; run++) {
+    for (const each of [baseline, other]) {
+      await each.run();
+      if (run === 0) each.times.restart();
+    }
+  }
+  return other;
 }

@@ -14,46 +14,64 @@ export interface TuneMemoryOptions {
   readonly redundancy?: Redundancy;
   /** Runs under each code. Default 5. */
   readonly runs?: number;
-  readonly progress?: (doing: SchemeName | "none") => void;
+  readonly progress?: (doing: SchemeName) => void;
 }
 
 export interface MemoryTuning {
   /** For `Policy.memory`. */
   readonly memory: SchemeName;
-  /** Median milliseconds of the workload, from its call until its results are there. */
+  /** Median milliseconds of the workload, from its call until its results are there, and of the unprotected runs between. */
   readonly protected: number;
   readonly unprotected: number;
-  /** Every code, the fastest first. */
-  readonly tried: readonly { readonly memory: SchemeName; readonly milliseconds: number }[];
+  /** Every code, the one that costs least first. */
+  readonly tried: readonly TriedMemory[];
+}
+
+interface TriedMemory {
+  readonly memory: SchemeName;
+  readonly milliseconds: number;
+  readonly unprotected: number;
 }
 
 /**
  * Measures which code for memory costs a workload least: `memory: "auto"`, by measurement. What a kernel's text does not tell counts
- * here: how large buffers are, how often kernels run, what indices they hold, and what transfers cost.
+ * here: how large buffers are, how often kernels run, what indices they hold, and what transfers cost. The workload runs under each code
+ * in alternation with itself unprotected, as a GPU's clocks change meanwhile.
  *
  * Rejects with whatever the workload rejects with.
  */
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
   const { newDevice, candidates = correctingSchemes, redundancy = "none", runs = 5, progress } = options;
-  const measure = async (memory: SchemeName | "none") => {
-    progress?.(memory);
+  const deviceWith = async (memory: SchemeName | "none") => {
     const native = await newDevice();
-    const device = await harden(native, { redundancy, memory, onFault: "throw" });
-    const times: number[] = [];
+    return { native, device: await harden(native, { redundancy, memory, onFault: "throw" }) };
+  };
+  const plain = await deviceWith("none");
+  const tried: TriedMemory[] = [];
+  for (const memory of candidates) {
+    progress?.(memory);
+    const coded = await deviceWith(memory);
+    const times = { plain: [] as number[], coded: [] as number[] };
     // The first run makes things ready.
     for (let run = 0; run <= runs; run++) {
-      const start = performance.now();
-      await workload(device);
-      if (run > 0) times.push(performance.now() - start);
+      const unprotected = await millisecondsOf(workload, plain.device);
+      const milliseconds = await millisecondsOf(workload, coded.device);
+      if (run === 0) continue;
+      times.plain.push(unprotected);
+      times.coded.push(milliseconds);
     }
-    native.destroy();
-    return median(times);
-  };
-  const unprotected = await measure("none");
-  const tried: { memory: SchemeName; milliseconds: number }[] = [];
-  for (const memory of candidates) tried.push({ memory, milliseconds: await measure(memory) });
-  tried.sort((a, b) => a.milliseconds - b.milliseconds);
+    coded.native.destroy();
+    tried.push({ memory, milliseconds: median(times.coded), unprotected: median(times.plain) });
+  }
+  plain.native.destroy();
+  tried.sort((a, b) => a.milliseconds / a.unprotected - b.milliseconds / b.unprotected);
   const [best] = tried;
   if (!best) throw new TypeError("there is no code to try");
-  return { memory: best.memory, protected: best.milliseconds, unprotected, tried };
+  return { memory: best.memory, protected: best.milliseconds, unprotected: best.unprotected, tried };
+}
+
+async function millisecondsOf(workload: Workload, device: GPUDevice): Promise<number> {
+  const start = performance.now();
+  await workload(device);
+  return performance.now() - start;
 }
