@@ -1,8 +1,10 @@
 /** What the default engine does about each kind of loop, always with what the loop in order leaves. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type * as Control from "../../src/loops/kernels/control.ts";
+import { mostEpochs } from "../../src/loops/kernels/control.ts";
 import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
 import type * as Logged from "../../src/loops/kernels/logged.ts";
+import type * as Versioned from "../../src/loops/kernels/versioned.ts";
 import { sequentialLoop } from "../../src/loops/sequential.ts";
 import { CountedPace } from "../../src/speculation/countedPace.ts";
 import { runDefault } from "../../src/speculation/defaultEngine.ts";
@@ -83,6 +85,61 @@ describe("plans", () => {
     );
     expect(statistics.plans).toEqual(["logged", "versioned"]);
     expect(statistics.misspeculated).toBeGreaterThan(0);
+  });
+});
+
+describe("iterations that depend on each other where nobody knows it before", () => {
+  const union = loopFrom(
+    "parents: Uint16Array, taken: Uint8Array, one: Uint16Array, other: Uint16Array",
+    `for (let i = 0; i < one.length; i++) {
+      let a = one[i]!;
+      for (let parent = parents[a]!; parent !== a; parent = parents[a]!) a = parent;
+      let b = other[i]!;
+      for (let parent = parents[b]!; parent !== b; parent = parents[b]!) b = parent;
+      if (a !== b) { parents[Math.max(a, b)] = Math.min(a, b); taken[i] = 1; }
+    }`,
+    "speculate(parents) accesses(64)",
+  );
+  const many = 2000;
+  const nodes = 500;
+  const arrays = () => ({
+    parents: Uint16Array.from({ length: nodes }, (_, node) => node),
+    taken: new Uint8Array(many),
+    one: Uint16Array.from({ length: many }, (_, i) => (i * 7919 + (i >> 3)) % nodes),
+    other: Uint16Array.from({ length: many }, (_, i) => (i * 104729 + (i >> 5) + 1) % nodes),
+  });
+
+  it("are executed on versions, in few rounds", async () => {
+    const device = await devices.newDevice();
+    const loop = { ...union };
+    const first = await expectSequential(loop, { arrays: arrays(), count: many }, { device });
+    expect(first.statistics.plans).toEqual(["logged", "versioned"]);
+    const { statistics } = await expectSequential(loop, { arrays: arrays(), count: many }, { device });
+    expect(statistics).toMatchObject({ plans: ["versioned"], onCpu: 0 });
+    expect(statistics.rounds).toBeLessThan(30);
+  });
+
+  it("begin anew where marks can no longer tell the rounds apart", async () => {
+    const device = await devices.newDevice();
+    const count = 2400;
+    // Eight iterations at a time depend on the last of the eight before.
+    const arrays = {
+      a: numbers(count + 8, (i) => i),
+      p: numbers(count, (i) => i + 8),
+      q: numbers(count, (i) => i | 7),
+    };
+    const loop = { ...update, schedule: { iterationsPerRound: 16 } };
+    const engine: Engine<SpeculateOptions> = (workspace, execution) =>
+      runDefault(workspace, execution, { plan: "versioned" });
+    const { statistics } = await expectSequential(loop, { arrays, count }, { device, engine });
+    expect(statistics.rounds).toBeGreaterThan(mostEpochs);
+  });
+
+  it("are left to the CPU in between", async () => {
+    const device = await devices.newDevice();
+    const given = { ...arrays(), one: arrays().one.map((node, i) => (i % 400 === 399 ? nodes : node)) };
+    const { statistics } = await expectSequential({ ...union }, { arrays: given, count: many }, { device });
+    expect(statistics.onCpu).toBeGreaterThanOrEqual(5);
   });
 });
 
@@ -314,6 +371,7 @@ describe("a rule left out", () => {
   afterEach(() => {
     vi.doUnmock("../../src/loops/kernels/inPlace.ts");
     vi.doUnmock("../../src/loops/kernels/logged.ts");
+    vi.doUnmock("../../src/loops/kernels/versioned.ts");
     vi.doUnmock("../../src/loops/kernels/control.ts");
     vi.resetModules();
   });
@@ -328,6 +386,8 @@ describe("a rule left out", () => {
       "marks[place] != order_mark(slot)",
       "marks[place] == order_mark(slot)",
     ],
+    ["versioned: who stores something else than before", "advance", "{ changed_at(slot); }", "{ }"],
+    ["versioned: what earlier iterations stored", "advance", "writer < slot_before", "writer == NONE - 1u"],
   ] as const)("gives wrong results, %s", async (_, name, find, put) => {
     vi.resetModules();
     const change = <Kernels extends object>(kernels: Kernels): Kernels => {
@@ -352,6 +412,14 @@ describe("a rule left out", () => {
           change(original.loggedKernels(loop)),
       };
     });
+    vi.doMock("../../src/loops/kernels/versioned.ts", async (load) => {
+      const original = await load<typeof Versioned>();
+      return {
+        ...original,
+        versionedKernels: (loop: Parameters<typeof original.versionedKernels>[0]) =>
+          change(original.versionedKernels(loop)),
+      };
+    });
     const changed = await import("./sourceLoops.ts");
     const device = await devices.newDevice();
     const q = order.map((_, i) => order[i - 1] ?? order[i]!);
@@ -361,7 +429,7 @@ describe("a rule left out", () => {
       p: isLast ? order.map((place) => place % 7) : order,
       q: isLast ? numbers(n, () => n - 1) : q,
     };
-    const loop = name === "checkLog" ? dependent : update;
+    const loop = name === "checkLog" || name === "advance" ? dependent : update;
     await expect(changed.expectSequential(loop, { arrays, count: n }, { device })).rejects.toThrow(
       "to deeply equal",
     );

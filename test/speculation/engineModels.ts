@@ -180,6 +180,78 @@ export const reservations: EngineModel = (loop, conditions) => {
   return { state, rounds, reexecutions: executions - count };
 };
 
+/** What {@link versionedWithout} leaves out. */
+export interface BrokenVersions {
+  /** Commits behind a second writer of an element. */
+  readonly hasManyVersions?: boolean;
+  /** Takes for sure what may have seen the version of the first of two writers. */
+  readonly isAlwaysSure?: boolean;
+  /** Commits iterations that still change. */
+  readonly commitsChanges?: boolean;
+}
+
+/**
+ * Executes the iterations of a window again and again, each on what the first writer of an element stored in the round before, if that is an
+ * earlier iteration, and commits those up to the first that stores something else than in that round. Without branches that misspeculate.
+ */
+export function versionedWithout(broken: BrokenVersions): EngineModel {
+  return (loop, conditions) => {
+    const state = initialState(loop);
+    const count = loop.iterations.length;
+    let [first, rounds, executions] = [0, 0, 0];
+    let before = new Map<number, Log>();
+    let sure = count;
+    const isSame = (one: Log, other: Log | undefined) =>
+      one.written === (other?.written ?? 0) &&
+      membersOf(one.written).every((e) => one.values[e] === other!.values[e]);
+    while (first < count) {
+      const last = Math.min(first + conditions.window, count);
+      const firstWriter = new Map<number, Log>();
+      for (const log of before.values()) {
+        for (const e of membersOf(log.written))
+          if (log.iteration < (firstWriter.get(e)?.iteration ?? count)) firstWriter.set(e, log);
+      }
+      const logs = visited(conditions, first, last).map((i) =>
+        execute(loop, i, {
+          load(e) {
+            const writer = firstWriter.get(e);
+            return writer && writer.iteration < i ? writer.values[e]! : state.values[e]!;
+          },
+          state,
+        }),
+      );
+      executions += logs.length;
+      rounds++;
+      let [changed, second] = [count, count];
+      const writers = new Map<number, number>();
+      for (const log of logs) {
+        if (!isSame(log, before.get(log.iteration))) changed = Math.min(changed, log.iteration);
+        for (const e of membersOf(log.written)) {
+          const other = writers.get(e);
+          if (other !== undefined) second = Math.min(second, Math.max(other, log.iteration));
+          writers.set(e, Math.min(other ?? count, log.iteration));
+        }
+      }
+      const end = firstEnd(logs, () => true, count);
+      const limit = Math.min(
+        ...[last, end + 1],
+        broken.commitsChanges ? count : changed + 1,
+        broken.hasManyVersions ? count : second,
+        broken.isAlwaysSure ? count : sure,
+      );
+      before = new Map(logs.map((log) => [log.iteration, log]));
+      for (const log of [...logs].sort((a, b) => a.iteration - b.iteration))
+        if (log.iteration < limit) apply(state, log);
+      sure = second + 1;
+      first = limit;
+      if (limit === end + 1) break;
+    }
+    return { state, rounds, reexecutions: executions - first };
+  };
+}
+
+export const versioned = versionedWithout({});
+
 /**
  * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign stamp is marked, the
  * others commit, and the marked ones run again, in order, on what is there then. Unsound, and kept to show it.

@@ -44,6 +44,15 @@ export function dependentIterations(elements: number): Operation[][] {
   );
 }
 
+/** Iterations with up to one load and one store, that may end the loop between them. */
+export function endingIterations(elements: number): Operation[][] {
+  const single = subsets(elements, 1);
+  const ends: Operation[][] = [[], [{ kind: "endLoopWhenOdd" }]];
+  return single.flatMap((loads) =>
+    ends.flatMap((end) => single.map((stores) => [...loadsOf(loads), ...end, ...storesOf(stores)])),
+  );
+}
+
 /** Iterations with up to one load and one store and a branch of every kind between them. */
 export function branchingIterations(elements: number, count: number): Operation[][] {
   const taken = (when: "always" | "odd", names: Extract<Operation, { kind: "misspeculate" }>["names"]) =>

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { conflictKinds, states } from "../loops/kernels/control.ts";
+import { nextPlan } from "./nextPlan.ts";
+
+const { flow, order, unclear } = conflictKinds;
+const both = { reserve: true, version: true };
+const neither = { reserve: false, version: false };
+const useful = { evaluated: 10, executed: 9 };
+const wasteful = { evaluated: 100, executed: 9 };
+
+describe("the plan after conflicts", () => {
+  const conflicting = (conflicts: number, can = both) =>
+    nextPlan("in place", { state: states.conflicting, conflicts }, useful, can)?.name;
+
+  it("looks for the first one where it is not known, and keeps a log where only the order of stores matters", () => {
+    expect(conflicting(unclear | flow)).toBe("in place");
+    expect(conflicting(order)).toBe("logged");
+  });
+
+  it("reserves elements that iterations hand on, where these are known", () => {
+    expect(conflicting(flow | order)).toBe("by reservation");
+    expect(conflicting(flow | order, neither)).toBe("logged");
+  });
+});
+
+describe("the plan after a log", () => {
+  const logged = (work: typeof useful, can = both) =>
+    nextPlan("logged", { state: states.running, conflicts: 0 }, work, can)?.name;
+
+  it("is another one when it was mostly in vain", () => {
+    expect(logged(useful)).toBeUndefined();
+    expect(logged(wasteful)).toBe("by reservation");
+    expect(logged(wasteful, { reserve: false, version: true })).toBe("versioned");
+    expect(logged(wasteful, neither)).toBeUndefined();
+  });
+
+  it("is none when nothing is left", () => {
+    expect(nextPlan("logged", { state: states.finished, conflicts: 0 }, wasteful, both)).toBeNull();
+  });
+});
+
+it("is the same where another one than the log wastes much", () => {
+  expect(nextPlan("versioned", { state: states.running, conflicts: 0 }, wasteful, both)).toBeNull();
+});
