@@ -63,6 +63,8 @@ export interface Summary {
   readonly shard: Header["shard"];
   readonly adapters: readonly string[];
   readonly cells: readonly CellSummary[];
+  /** The structures asked for that nothing in the programs stands for, so that nothing is known of them. */
+  readonly unstruck: readonly StruckStructure[];
   readonly kernels: readonly KernelSummary[];
   readonly bits: readonly BitSummary[];
   readonly lines: readonly LineSummary[];
@@ -118,11 +120,12 @@ export function summarize(results: Results): Summary {
     }),
     { runs: 0, detections: 0, different: 0 },
   );
+  const unstruck = settings.structures.filter((each) => cells.every(({ structure }) => structure !== each));
   const problems = problemsOf(results, cells, controls);
   return {
     ok: problems.length === 0,
     problems,
-    ...{ settings, shard, cells, controls },
+    ...{ settings, shard, cells, unstruck, controls },
     adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
     kernels: [...groupBy(results.injections, kernelOf).values()].map((of) => {
       const { program, configuration, kernel, structure } = of[0]!;
@@ -167,6 +170,9 @@ function problemsOf(
     ...results.skipped.map(
       ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
     ),
+    ...(results.units.length > 0 && cells.length === 0
+      ? [`no fault was injected: nothing can be struck in ${settings.structures.join(", ")}`]
+      : []),
     ...(missing.length > 0 ? [`${missing.length} programs and configurations are not begun`] : []),
     ...(open > 0 ? [`${open} of ${cells.length} cells are not finished`] : []),
     ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),

@@ -61,11 +61,12 @@ function headlineOf({ ok, cells, problems, settings }: Summary): string {
   return `The claimed coverage held: silent corruption is at most ${proportion(settings.bound)} wherever it is claimed`;
 }
 
-function detailOf({ settings, cells, adapters }: Summary): string {
+function detailOf({ settings, cells, unstruck, adapters }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
-  return `${injections} faults in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.`;
+  const nothing = unstruck.length > 0 ? ` There was nothing to strike in ${unstruck.join(", ")}.` : "";
+  return `${injections} faults in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {

@@ -122,7 +122,7 @@ function render(result: RunResult, io: Io): string {
 
 function describeMemory({ scheme, buffers, corrected, correctedLoads, held }: NonNullable<Report["memory"]>) {
   const count = buffers.length === 1 ? "1 buffer" : `${buffers.length} buffers`;
-  return `${scheme}, ${count} left, ${corrected + correctedLoads} corrections, ${held} bytes for check words`;
+  return `${scheme}, ${count} alive at the end, ${corrected + correctedLoads} corrections, ${held} bytes for check words`;
 }
 
 function verdictOf(result: RunResult, color: ReturnType<typeof colorsFor>): string {
