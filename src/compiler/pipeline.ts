@@ -28,7 +28,7 @@ import type { Program } from "../wgsl/program.ts";
 import type { EntryPointSummary, ProtectResult, Redundancy } from "./contract.ts";
 import { shadowBindings, shadowsOf } from "./interGroupPlan.ts";
 import { exchangesLanes, memorySummary } from "./memoryPlan.ts";
-import { checked, type Prepared } from "./prepare.ts";
+import { checkedVersionsOf, type Prepared } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
 import { invocationCount, lanesOf } from "./workgroupSize.ts";
 
@@ -46,6 +46,7 @@ export function transform(
 ): Transformed {
   const sites = new CheckSites();
   const faultSites = new FaultSites();
+  const checked = checkedVersionsOf(normal);
   let program = normal;
   const step = (module: Module) => {
     program = checked(module);

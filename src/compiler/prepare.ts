@@ -12,7 +12,7 @@ import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
 import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts";
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
+import { versionsOf } from "../wgsl/resolve/index.ts";
 import { interGroupPlan } from "./interGroupPlan.ts";
 import { type KernelPlan, namesOf } from "./kernelPlan.ts";
 import { bracketedMemory, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
@@ -137,6 +137,7 @@ function normalized(
   apart: boolean,
 ): Program {
   const groups = apart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
+  const checked = checkedVersionsOf(unique);
   let program = checked(splitSharedFunctions(unique, names, groups));
   program = checked(desugarLoops(program));
   program = checked(resolvePointers(program, names));
@@ -144,10 +145,18 @@ function normalized(
   return checked(expandSwizzles(program, names));
 }
 
-/** The typed program; a transform that leaves an invalid module has broken its contract. */
-export function checked(module: Module): Program {
-  const program = resolve(module);
-  const [error] = program.diagnostics.filter((d) => d.severity === "error");
-  if (error) throw new Error(`a transform left an invalid module: ${error.message}\n${print(module)}`);
-  return program;
+/**
+ * Types what transforms make of a program, each of what the one before has made. A transform that leaves an invalid module has
+ * broken its contract.
+ */
+export function checkedVersionsOf(program: Program): (module: Module) => Program {
+  const versionOf = versionsOf(program);
+  let latest = program;
+  return (module) => {
+    if (module === latest.module) return latest;
+    latest = versionOf(module);
+    const [error] = latest.diagnostics.filter((d) => d.severity === "error");
+    if (error) throw new Error(`a transform left an invalid module: ${error.message}\n${print(module)}`);
+    return latest;
+  };
 }

@@ -20,6 +20,7 @@ import { hazardousVariables } from "../analysis/hazards.ts";
 import { isShared, placeOf, rootVariable } from "../analysis/places.ts";
 import type {
   Assignment,
+  Block,
   CallStatement,
   Expression,
   FunctionDeclaration,
@@ -33,7 +34,7 @@ import { mapStatements } from "../wgsl/traverse.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 import { keepComputed, useComputed } from "./comparison/nothingCompared.ts";
 import type { Words } from "./comparison/valueWords.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies, withDeclarations } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 
@@ -54,10 +55,10 @@ export interface CompareStoresOptions {
 
 export function compareStores(program: Program, names: Names, options: CompareStoresOptions): Module {
   const transform = new StoreComparison(program, names, options);
-  const module = mapFunctions(program.module, (fn) =>
-    options.functions.has(fn) ? transform.function(fn) : fn,
+  const module = mapBodies(program.module, (body, fn) =>
+    options.functions.has(fn) ? transform.body(body, fn) : body,
   );
-  return { ...module, declarations: [...module.declarations, ...options.comparison.takeDeclarations()] };
+  return withDeclarations(module, options.comparison.takeDeclarations());
 }
 
 /** What leaves the invocation. */
@@ -89,13 +90,13 @@ class StoreComparison {
     this.#loadsInPlace = loads.length > 0;
   }
 
-  function(fn: FunctionDeclaration): FunctionDeclaration {
-    const body = mapStatements(fn.body, (statement) => {
+  body(body: Block, fn: FunctionDeclaration): Block {
+    const compared = mapStatements(body, (statement) => {
       const output = this.#output(statement);
       return output ? this.#compared(statement, output, fn.name) : statement;
     });
     const last = this.#options.entryPoints.has(fn.name) ? this.#last(fn) : [];
-    return { ...fn, body: { ...body, statements: [...body.statements, ...last] } };
+    return last.length === 0 ? compared : { ...compared, statements: [...compared.statements, ...last] };
   }
 
   /** What ends an entry point. */

@@ -15,19 +15,18 @@ import type { Block, Expression, ForStatement, Module, Statement, WhileStatement
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies } from "./mapFunctions.ts";
 
 export function desugarLoops(program: Program): Module {
-  return mapFunctions(program.module, (fn) => ({
-    ...fn,
-    body: mapStatements(fn.body, (statement) => {
+  return mapBodies(program.module, (body) =>
+    mapStatements(body, (statement) => {
       if (statement.kind === "while" && needsRoom(program, statement.condition))
         return desugarWhile(statement);
       if (statement.kind !== "for") return statement;
       const header = [statement.initializer, statement.condition, statement.update];
       return header.some((part) => part && needsRoom(program, part)) ? desugarFor(statement) : statement;
     }),
-  }));
+  );
 }
 
 /** True when `part` of a header needs statements of its own: it operates on shared memory, or points to memory. */

@@ -30,7 +30,7 @@ import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
 import type { Comparison } from "./comparison/comparison.ts";
 import type { Words } from "./comparison/valueWords.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies, withDeclarations } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import type { CheckSites } from "./reportBuffer.ts";
 import { integerOf, SharedResults } from "./sharedResults.ts";
@@ -53,15 +53,10 @@ export function executeAtomicsOnce(
   options: ExecuteAtomicsOnceOptions,
 ): Module {
   const transform = new AtomicExecution(program, names, options);
-  const module = mapFunctions(program.module, (fn) =>
-    options.functions.has(fn)
-      ? { ...fn, body: mapStatements(fn.body, (s) => transform.statement(s, fn.name)) }
-      : fn,
+  const module = mapBodies(program.module, (body, fn) =>
+    options.functions.has(fn) ? mapStatements(body, (s) => transform.statement(s, fn.name)) : body,
   );
-  return {
-    ...module,
-    declarations: [...module.declarations, ...transform.declarations],
-  };
+  return withDeclarations(module, transform.declarations);
 }
 
 class AtomicExecution {

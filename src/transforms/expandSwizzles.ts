@@ -13,7 +13,7 @@ import type { Assignment, Expression, MemberExpression, Module, Statement } from
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
 import { mapStatements } from "../wgsl/traverse.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 
 export function expandSwizzles(program: Program, names: Names): Module {
@@ -31,13 +31,12 @@ export function expandSwizzles(program: Program, names: Names): Module {
       return statements`let ${name} = ${value}; ${vector}.${component} = ${name};`;
     });
   };
-  return mapFunctions(program.module, (fn) => ({
-    ...fn,
-    body: mapStatements(fn.body, (statement) => {
+  return mapBodies(program.module, (body) =>
+    mapStatements(body, (statement) => {
       if (statement.kind !== "assign" || !isSwizzle(statement.target)) return statement;
       return isShared(spaceOf(program, statement.target)) ? expanded(statement, statement.target) : statement;
     }),
-  }));
+  );
 }
 
 /** The vector that a swizzle, or a swizzle of a swizzle, takes components from, and which. */

@@ -30,12 +30,12 @@ import type {
 import type { Program } from "../wgsl/program.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import { Hoister } from "./hoister.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 
 export function normalizeAccesses(program: Program, names: Names): Module {
   const normalizer = new Normalizer(program, names);
-  return mapFunctions(program.module, (fn) => ({ ...fn, body: normalizer.block(fn.body) }));
+  return mapBodies(program.module, (body) => normalizer.block(body));
 }
 
 /** In each method, `before` collects the statements that must run before the one that uses the result. */

@@ -33,7 +33,7 @@ import { mapExpression, mapExpressions, mapStatements } from "../wgsl/traverse.t
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import type { ArrayType, Type } from "../wgsl/types.ts";
 import type { Comparison } from "./comparison/comparison.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapBodies, withDeclarations } from "./mapFunctions.ts";
 import type { Names } from "./names.ts";
 import type { Pairing } from "./pairing.ts";
 import { type CheckSites, recordCause } from "./reportBuffer.ts";
@@ -97,17 +97,14 @@ export function replicateWorkgroupMemory(
     return (variable && copiesOf.get(variable)?.(expression, replica)) ?? expression;
   };
   const replica = names.the("replica");
-  const rewritten = mapFunctions({ ...program.module, declarations }, (fn) => ({
-    ...fn,
-    body: mapExpressions(
-      mapStatements(fn.body, (statement) => uniformLoad(statement, fn.name) ?? statement),
+  if (copiesOf.size === 0) return program.module;
+  const rewritten = mapBodies({ ...program.module, declarations }, (body, fn) =>
+    mapExpressions(
+      mapStatements(body, (statement) => uniformLoad(statement, fn.name) ?? statement),
       (expression) => access(expression, replica),
     ),
-  }));
-  return {
-    ...rewritten,
-    declarations: [...rewritten.declarations, ...options.comparison.takeDeclarations()],
-  };
+  );
+  return withDeclarations(rewritten, options.comparison.takeDeclarations());
 
   /** Loads both copies, which must stay in uniform control flow, and compares them; undefined for other statements. */
   function uniformLoad(statement: Statement, functionName: string): Statement[] | undefined {

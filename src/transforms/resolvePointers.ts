@@ -66,12 +66,16 @@ class PointerResolver {
 
   module(): Module {
     const { module } = this.#program;
-    const kept = module.declarations.flatMap((declaration): Declaration[] => {
+    const { declarations } = module;
+    const kept = declarations.flatMap((declaration): Declaration[] => {
       if (declaration.kind !== "function") return [declaration];
       if (declaration.parameters.some((parameter) => this.#isSharedPointer(parameter))) return [];
-      return [{ ...declaration, body: this.#block(declaration.body, new Map()) }];
+      const body = this.#block(declaration.body, new Map());
+      return [body === declaration.body ? declaration : { ...declaration, body }];
     });
-    return { ...module, declarations: [...kept, ...this.#specialized.values()] };
+    const isUnchanged =
+      kept.length === declarations.length && kept.every((each, i) => each === declarations[i]);
+    return isUnchanged ? module : { ...module, declarations: [...kept, ...this.#specialized.values()] };
   }
 
   #isSharedPointer(declaration: LetStatement | Parameter): boolean {

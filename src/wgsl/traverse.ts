@@ -89,7 +89,12 @@ export function children(node: AnyNode): AnyNode[] {
 /** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
 export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
   if (visit(node) === false) return;
-  for (const child of children(node)) walk(child, visit);
+  for (const name of childFields[node.kind]) {
+    const field = fieldOf(node, name);
+    if (field === null) continue;
+    if (!isList(field)) walk(field, visit);
+    else for (const child of field) if (child !== "default") walk(child, visit);
+  }
 }
 
 const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
@@ -114,16 +119,23 @@ export function mapChildren<T extends AnyNode>(
   node: T,
   replace: (child: AnyNode) => AnyNode | readonly AnyNode[],
 ): T {
-  const changes: Record<string, Field> = {};
+  let changes: Record<string, Field> | undefined;
   for (const name of childFields[node.kind]) {
     const field = fieldOf(node, name);
     if (field === null) continue;
-    const replaced = isList(field)
-      ? field.flatMap((child) => (child === "default" ? child : replace(child)))
-      : single(replace(field));
-    if (!sameField(replaced, field)) changes[name] = replaced;
+    const replaced = isList(field) ? mapList(field, replace) : single(replace(field));
+    if (replaced !== field) changes = { ...changes, [name]: replaced };
   }
-  return Object.keys(changes).length === 0 ? node : { ...node, ...changes };
+  return changes ? { ...node, ...changes } : node;
+}
+
+/** The list itself when nothing changed. */
+function mapList(
+  list: readonly (AnyNode | "default")[],
+  replace: (child: AnyNode) => AnyNode | readonly AnyNode[],
+): readonly (AnyNode | "default")[] {
+  const replaced = list.flatMap((child) => (child === "default" ? child : replace(child)));
+  return replaced.length === list.length && replaced.every((child, i) => child === list[i]) ? list : replaced;
 }
 
 function isList(field: Field): field is readonly (AnyNode | "default")[] {
@@ -133,12 +145,6 @@ function isList(field: Field): field is readonly (AnyNode | "default")[] {
 function single(replacement: AnyNode | readonly AnyNode[]): AnyNode {
   if (!Array.isArray(replacement)) return replacement as AnyNode;
   throw new Error("several nodes cannot stand where the grammar has one");
-}
-
-function sameField(a: Field, b: Field): boolean {
-  if (a === b) return true;
-  if (a === null || b === null || !isList(a) || !isList(b)) return false;
-  return a.length === b.length && a.every((child, i) => child === b[i]);
 }
 
 /** Rewrites an expression from the leaves up, types and callees included; unchanged parts are shared. */

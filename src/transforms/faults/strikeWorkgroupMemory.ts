@@ -15,7 +15,7 @@ import { placeOf } from "../../analysis/places.ts";
 import type { Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { mapStatements } from "../../wgsl/traverse.ts";
-import { mapFunctions } from "../mapFunctions.ts";
+import { mapBodies } from "../mapFunctions.ts";
 import type { Names } from "../names.ts";
 import type { FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
@@ -63,10 +63,8 @@ export function strikeWorkgroupMemory(
   // What an entry point's wrapper stores, which is only zeros, stands in its name's place.
   const isWrappers = (s: Statement, { name, nameSpan }: FunctionDeclaration) =>
     entryPoints.has(name) && s.span.start === nameSpan.start;
-  const module = mapFunctions(program.module, (fn) =>
-    functions.has(fn)
-      ? { ...fn, body: mapStatements(fn.body, (s) => (isWrappers(s, fn) ? s : statement(s, fn.name))) }
-      : fn,
+  const module = mapBodies(program.module, (body, fn) =>
+    functions.has(fn) ? mapStatements(body, (s) => (isWrappers(s, fn) ? s : statement(s, fn.name))) : body,
   );
   return strikes.declareIn(module, sites.all.length);
 }

@@ -37,7 +37,7 @@ export function checkIndex(cx: Context, expression: IndexExpression): Expression
   const view = viewed(baseFacts.type);
   // The elements of an abstract value have no type at run time.
   if (!view && indexStage !== "const" && isAbstract(baseFacts.type)) cx.materialize(base);
-  const composite = view ? view.store : (cx.converted.get(base) ?? baseFacts).type;
+  const composite = view ? view.store : (cx.facts.get(base)?.converted ?? baseFacts).type;
   const parts = partsOf(composite);
   if (!parts) {
     cx.report(resolutionError.notIndexable(describeType(composite), base.span));

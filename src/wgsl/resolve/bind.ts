@@ -18,7 +18,7 @@ import { similarName } from "./suggest.ts";
 
 export interface Bindings {
   readonly targets: ReadonlyMap<Identifier, Target>;
-  /** The module-scope declarations that each module-scope declaration names. */
+  /** The module-scope declarations that each of the declarations names. */
   readonly uses: ReadonlyMap<Declaration, ReadonlySet<Declaration>>;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -26,9 +26,9 @@ export interface Bindings {
 /** Attributes whose arguments are words of their own, not identifiers in scope. */
 const wordAttributes = new Set(["builtin", "interpolate", "diagnostic"]);
 
-/** Applies the scope rules of the specification's section "Declaration and Scope". */
-export function bind(module: Module): Bindings {
-  return new Binder().bindModule(module);
+/** Applies the scope rules of the specification's section "Declaration and Scope" to some `declarations` of a module. */
+export function bind(module: Module, declarations: Iterable<Declaration>): Bindings {
+  return new Binder().bind(module, declarations);
 }
 
 type Named = Exclude<Target, { kind: "builtin" }>;
@@ -42,11 +42,11 @@ class Binder {
   readonly #scopes: Map<string, Named>[] = [this.#moduleScope];
   #used = new Set<Declaration>();
 
-  bindModule(module: Module): Bindings {
+  bind(module: Module, declarations: Iterable<Declaration>): Bindings {
     for (const declaration of module.declarations) {
       if (declaration.kind !== "constAssert") this.#declare(declaration, declaration.nameSpan);
     }
-    for (const declaration of module.declarations) {
+    for (const declaration of declarations) {
       this.#used = new Set();
       this.#uses.set(declaration, this.#used);
       this.#declaration(declaration);

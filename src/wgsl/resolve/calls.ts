@@ -83,9 +83,9 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
     cx.report(resolutionError.argumentCount("bitcast", 1, args.length, call.span));
     return errorFacts;
   }
-  const from = cx.loaded(operand).type;
+  const from = cx.loadedType(operand);
   if (type === errorType || from === errorType) return errorFacts;
-  const source = bitcastOperandType(from, type, cx.loaded(operand).value);
+  const source = bitcastOperandType(from, type, cx.facts.get(operand)?.value);
   const bits = bitsOf(source);
   if (bits === undefined || bits !== bitsOf(type)) {
     cx.report(resolutionError.cannotConvert(describeType(from), describeType(type), call.span));

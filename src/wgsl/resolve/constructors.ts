@@ -25,7 +25,7 @@ export function checkConstructor(cx: Context, call: CallExpression, type: Type):
     cx.report(resolutionError.invalidType(describeType(type), "constructed", callee.span));
     return errorFacts;
   }
-  const types = args.map((arg) => cx.loaded(arg).type);
+  const types = args.map((arg) => cx.loadedType(arg));
   if (args.length > 0 && !types.includes(errorType) && !convertArguments(cx, call, type, types)) {
     return { type, stage: "const", value: undefined };
   }
@@ -113,7 +113,7 @@ function matrixParts(type: MatrixType, types: readonly Type[]): readonly Type[] 
 
 /** Checks a constructor whose element type follows from its arguments: `vec3(1, 2, x)`, `array(a, b)`. */
 export function checkInferredConstructor(cx: Context, call: CallExpression): ExpressionFacts {
-  const types = call.args.map((arg) => cx.loaded(arg).type);
+  const types = call.args.map((arg) => cx.loadedType(arg));
   if (types.includes(errorType)) return errorFacts;
   const type = inferredType(call.callee.name, types);
   if (!type) {

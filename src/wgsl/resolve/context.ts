@@ -4,9 +4,11 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {
   ConstDeclaration,
+  Declaration,
   Expression,
   FunctionDeclaration,
   Identifier,
+  Module,
   StructDeclaration,
 } from "../ast.ts";
 import { convert, type Folded } from "../constants/index.ts";
@@ -15,6 +17,7 @@ import type { EvaluationStage, Target, VariableDeclaration } from "../program.ts
 import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type StructType, type Type, type VoidType, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
+import { Layer } from "./layer.ts";
 
 /** What is known about a value expression. */
 export interface ExpressionFacts {
@@ -22,6 +25,8 @@ export interface ExpressionFacts {
   readonly stage: EvaluationStage;
   /** For a const-expression, unless it is in error, too large or never evaluated. */
   readonly value: Value | undefined;
+  /** What an abstract value becomes, where the context converts it. */
+  readonly converted?: { readonly type: Type; readonly value: Value | undefined };
 }
 
 /** The type of an expression in error; it silences further findings. */
@@ -29,26 +34,46 @@ export const errorType: VoidType = { ...voidType };
 export const errorFacts: ExpressionFacts = { type: errorType, stage: "runtime", value: undefined };
 
 export class Context {
-  readonly targets: ReadonlyMap<Identifier, Target>;
-  readonly diagnostics: Diagnostic[];
-  readonly facts = new Map<Expression, ExpressionFacts>();
-  /** The types that contexts convert expressions to, after the load rule. */
-  readonly converted = new Map<Expression, ExpressionFacts>();
-  readonly denoted = new Map<Identifier, Type>();
-  readonly declared = new Map<VariableDeclaration, Type>();
+  readonly targets: Layer<Identifier, Target>;
+  readonly facts: Layer<Expression, ExpressionFacts>;
+  readonly denoted: Layer<Identifier, Type>;
+  readonly declared: Layer<VariableDeclaration, Type>;
   /** The references that `var`s are, by declaration. */
-  readonly places = new Map<VariableDeclaration, ReferenceType>();
-  readonly constants = new Map<ConstDeclaration, Value>();
-  readonly structs = new Map<StructDeclaration, StructType>();
-  readonly returns = new Map<FunctionDeclaration, Type>();
+  readonly places: Layer<VariableDeclaration, ReferenceType>;
+  readonly constants: Layer<ConstDeclaration, Value | "unknown">;
+  readonly structs: Layer<StructDeclaration, StructType>;
+  readonly returns: Layer<FunctionDeclaration, Type>;
+  /** Which module-scope declarations name one, at least. */
+  readonly users: Layer<Declaration, Set<Declaration>>;
+  /** The declarations of the version of the module that is known. */
+  declarations: ReadonlySet<Declaration>;
+  diagnostics: Diagnostic[] = [];
+  version = 0;
   /** Off in the right operand of a short-circuit operator that is not evaluated. */
   evaluating = true;
   readonly #conversions = new WeakMap<Value, Value>();
   #scalarBudget = maxConstantScalars;
 
-  constructor(targets: ReadonlyMap<Identifier, Target>, diagnostics: readonly Diagnostic[]) {
-    this.targets = targets;
+  /** Knows all that `base` does, which never learns what is found out here. */
+  constructor(base?: Context) {
+    this.targets = new Layer(base?.targets);
+    this.facts = new Layer(base?.facts);
+    this.denoted = new Layer(base?.denoted);
+    this.declared = new Layer(base?.declared);
+    this.places = new Layer(base?.places);
+    this.constants = new Layer(base?.constants);
+    this.structs = new Layer(base?.structs);
+    this.returns = new Layer(base?.returns);
+    this.users = new Layer(base?.users);
+    this.declarations = base?.declarations ?? new Set();
+  }
+
+  /** Begins another version of the module. */
+  begin(module: Module, diagnostics: readonly Diagnostic[]): void {
+    this.version++;
+    this.declarations = new Set(module.declarations);
     this.diagnostics = [...diagnostics];
+    this.#scalarBudget = maxConstantScalars;
   }
 
   report(diagnostic: Diagnostic): void {
@@ -76,25 +101,24 @@ export class Context {
     return true;
   }
 
-  /** The facts after the load rule (specification section "Load Rule"). */
-  loaded(expression: Expression): ExpressionFacts {
-    const facts = this.facts.get(expression) ?? errorFacts;
-    return facts.type.kind === "reference" ? { ...facts, type: facts.type.store } : facts;
+  /** The type of an expression after the load rule (specification section "Load Rule"). */
+  loadedType(expression: Expression): Type {
+    const type = this.facts.get(expression)?.type ?? errorType;
+    return type.kind === "reference" ? type.store : type;
   }
 
   /** Converts an expression's value, after the load rule, to `type`; reports when there is no automatic conversion. */
   convert(expression: Expression, type: Type): void {
-    const facts = this.loaded(expression);
-    if (facts.type === errorType || type === errorType) return;
-    if (!Number.isFinite(conversionRank(facts.type, type))) {
-      this.report(
-        resolutionError.cannotConvert(describeType(facts.type), describeType(type), expression.span),
-      );
+    const from = this.loadedType(expression);
+    if (from === type || from === errorType || type === errorType) return;
+    if (!Number.isFinite(conversionRank(from, type))) {
+      this.report(resolutionError.cannotConvert(describeType(from), describeType(type), expression.span));
       return;
     }
-    const isSame = !isAbstract(facts.type) || sameType(facts.type, type);
-    const value = facts.value && !isSame ? this.#convertValue(expression, facts.value, type) : facts.value;
-    this.converted.set(expression, { ...facts, type, value });
+    if (!isAbstract(from) || sameType(from, type)) return;
+    const facts = this.facts.get(expression) ?? errorFacts;
+    const value = facts.value && this.#convertValue(expression, facts.value, type);
+    this.facts.set(expression, { ...facts, converted: { type, value } });
   }
 
   /** A large constant may be used often: its last conversion is kept. */
@@ -112,15 +136,20 @@ export class Context {
 
   /** Loads and makes concrete a value that nothing else gives a type. */
   materialize(expression: Expression): Type {
-    const { type } = this.loaded(expression);
-    const concrete = concretize(type);
+    const concrete = concretize(this.loadedType(expression));
     this.convert(expression, concrete);
     return concrete;
   }
 
   /** The value of an expression in the type it is converted to. */
   valueOf(expression: Expression): Value | undefined {
-    return (this.converted.get(expression) ?? this.facts.get(expression))?.value;
+    const facts = this.facts.get(expression);
+    return (facts?.converted ?? facts)?.value;
+  }
+
+  constantValue(declaration: ConstDeclaration): Value | undefined {
+    const value = this.constants.get(declaration);
+    return value === "unknown" ? undefined : value;
   }
 
   stageOf(expression: Expression): EvaluationStage {

@@ -20,7 +20,6 @@ type Fold = (values: readonly Value[], type: Type) => Folded | undefined;
 export function checkExpression(cx: Context, expression: Expression): ExpressionFacts {
   const facts = factsOf(cx, expression);
   cx.facts.set(expression, facts);
-  cx.converted.delete(expression);
   return facts;
 }
 
@@ -72,7 +71,7 @@ function identifier(cx: Context, expression: Identifier): ExpressionFacts {
     return errorFacts;
   }
   const type = cx.places.get(target) ?? cx.declared.get(target) ?? errorType;
-  if (target.kind === "const") return { type, stage: "const", value: cx.constants.get(target) };
+  if (target.kind === "const") return { type, stage: "const", value: cx.constantValue(target) };
   return { type, stage: target.kind === "override" ? "override" : "runtime", value: undefined };
 }
 
@@ -96,7 +95,7 @@ function unary(cx: Context, expression: UnaryExpression): ExpressionFacts {
   if (operator === "*") {
     if (type === errorType) return errorFacts;
     if (type.kind !== "pointer") {
-      cx.report(resolutionError.wrongType("a pointer", describeType(cx.loaded(operand).type), operand.span));
+      cx.report(resolutionError.wrongType("a pointer", describeType(cx.loadedType(operand)), operand.span));
       return errorFacts;
     }
     return runtime({ ...type, kind: "reference" });
@@ -139,7 +138,7 @@ export function applyOverload(
   args: readonly Expression[],
   fold: Fold,
 ): ExpressionFacts {
-  const types = args.map((arg) => cx.loaded(arg).type);
+  const types = args.map((arg) => cx.loadedType(arg));
   if (types.includes(errorType)) return errorFacts;
   const stage = latestStage(args.map((arg) => cx.stageOf(arg)));
   const overload = selectOverload(name, types, stage === "const");
@@ -177,7 +176,7 @@ export function evaluated(
 /** Checks an expression that must be a bool. */
 export function checkCondition(cx: Context, expression: Expression): void {
   checkExpression(cx, expression);
-  const { type } = cx.loaded(expression);
+  const type = cx.loadedType(expression);
   if (type === errorType) return;
   if (type === boolType) cx.convert(expression, boolType);
   else cx.report(resolutionError.wrongType("a `bool`", describeType(type), expression.span));

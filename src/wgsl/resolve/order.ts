@@ -10,9 +10,12 @@ export interface DeclarationOrder {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** A depth-first walk with its own stack: chains of declarations may be longer than the call stack. */
+/**
+ * A depth-first walk with its own stack: chains of declarations may be longer than the call stack. What is used and is
+ * none of the `declarations` is left out.
+ */
 export function orderDeclarations(
-  declarations: readonly Declaration[],
+  declarations: Iterable<Declaration>,
   uses: ReadonlyMap<Declaration, ReadonlySet<Declaration>>,
 ): DeclarationOrder {
   const ordered: Declaration[] = [];
@@ -29,6 +32,7 @@ export function orderDeclarations(
     while (path.length > 0) {
       const top = path.at(-1)!;
       const { done, value: used } = top.rest.next();
+      if (!done && !uses.has(used)) continue;
       if (done) {
         state.set(top.declaration, "done");
         ordered.push(top.declaration);

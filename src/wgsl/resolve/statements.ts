@@ -172,7 +172,7 @@ function checkAssignment(cx: Context, statement: Assignment): void {
 
 /** `_ = value` takes any value and, unlike a declaration, leaves an abstract one as it is. */
 function checkPhonyValue(cx: Context, value: Expression): void {
-  const { type } = cx.loaded(value);
+  const type = cx.loadedType(value);
   if (type === errorType) return;
   if (isConstructible(type) || type.kind === "pointer" || isHandle(type)) cx.convert(value, type);
   else cx.report(resolutionError.invalidType(describeType(type), "assigned", value.span));
@@ -211,7 +211,7 @@ function checkSwitch(cx: Context, statement: SwitchStatement, around: Surroundin
   const selectors = [statement.selector, ...cases];
   for (const selector of selectors) checkExpression(cx, selector);
   for (const selector of cases) requireStage(cx, selector, "a case selector", ["const"]);
-  const types = selectors.map((selector) => cx.loaded(selector).type);
+  const types = selectors.map((selector) => cx.loadedType(selector));
   if (!types.includes(errorType)) {
     const type = commonType(types);
     if (type && isInteger(type)) for (const selector of selectors) cx.convert(selector, concretize(type));

@@ -25,14 +25,13 @@ export function checkConst(cx: Context, declaration: ConstDeclaration): void {
   const written = declaration.type ? checkType(cx, declaration.type) : undefined;
   checkExpression(cx, initializer);
   requireStage(cx, declaration.initializer, "the initializer of a `const`", ["const"]);
-  const type = written ?? cx.loaded(initializer).type;
+  const type = written ?? cx.loadedType(initializer);
   if (written) cx.convert(initializer, written);
   if (type !== errorType && !isConstructible(type)) {
     cx.report(resolutionError.invalidType(describeType(type), "the type of a `const`", initializer.span));
   }
   cx.declared.set(declaration, type);
-  const value = cx.valueOf(initializer);
-  if (value) cx.constants.set(declaration, value);
+  cx.constants.set(declaration, cx.valueOf(initializer) ?? "unknown");
 }
 
 export function checkOverride(cx: Context, declaration: OverrideDeclaration): void {
@@ -149,7 +148,7 @@ export function requireStage(
   what: string,
   stages: readonly EvaluationStage[],
 ): boolean {
-  if (cx.loaded(expression).type === errorType || stages.includes(cx.stageOf(expression))) return true;
+  if (cx.loadedType(expression) === errorType || stages.includes(cx.stageOf(expression))) return true;
   const needed = stages.includes("override")
     ? "a const-expression or an override-expression"
     : "a const-expression";
