@@ -1,6 +1,7 @@
 import type { Expression, Loop, Statement } from "../ir.ts";
 import { everyStatement, expressionsOf, mayReport, operandsOf, withOperands } from "../kernels/walk.ts";
-import { type LoopNumbers, specialize } from "./specialize.ts";
+import type { LoopNumbers } from "./prove.ts";
+import { specialize } from "./specialize.ts";
 
 /** Iterations that keep a GPU busy without those of inner loops. */
 const fewest = 2 ** 18;

@@ -4,7 +4,8 @@ import type { BinaryOperator, Expression, Loop, NumberType, Statement } from "..
 import { everyStatement } from "../kernels/walk.ts";
 import { sequentialLoop } from "../sequential.ts";
 import { translate } from "../translate.ts";
-import { type LoopNumbers, specialize } from "./specialize.ts";
+import type { LoopNumbers } from "./prove.ts";
+import { specialize } from "./specialize.ts";
 
 const loopFrom = (parameters: string, text: string): Loop => {
   const source = `export async function test(${parameters}) {

@@ -2,14 +2,8 @@ import type { Loop, LoopArray } from "../ir.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
 import { contribute, contributions } from "./inPlace.ts";
-import {
-  assembleKernel,
-  type Kernel,
-  numberInGrid,
-  placeInGrid,
-  type Resource,
-  workgroupSize,
-} from "./kernel.ts";
+import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./kernel.ts";
+import { logFunctions, logWords, notingFunctions } from "./log.ts";
 import {
   cutAt,
   engineParameters,
@@ -34,9 +28,6 @@ import { pokePlace } from "./pokePlace.ts";
  *
  * That a later iteration stores to what an earlier one loads or stores is harmless. The first iteration of a window is never wrong, so
  * each round commits one at least, and an iteration that was executed on wrong data, wherever that led it, is executed again.
- *
- * Words of the log, in rows of one word for each iteration of the window: how many loads and stores it made; the places that it loaded,
- * those that it stored to, and the bits that it stored. Places are those of `offsetsOf`.
  */
 export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", Kernel> {
   return {
@@ -71,53 +62,6 @@ export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "orde
   };
 }
 
-const layout = `
-fn loads_of(counts: u32) -> u32 { return counts & 0xffffu; }
-fn stores_of(counts: u32) -> u32 { return counts >> 16u; }
-fn log_load(slot: u32, n: u32) -> u32 { return (1u + n) * params.capacity + slot; }
-fn log_store(slot: u32, n: u32) -> u32 { return (1u + params.most_loads + n) * params.capacity + slot; }
-fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most_stores * params.capacity; }
-
-/** Marks the last store: of two marks of one epoch the larger is of the later iteration. */
-fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
-
-const log: Resource = { name: "log_words", access: "write", type: "array<u32>" };
-
-const noting = `
-var<private> slot: u32;
-var<private> own_mark: u32;
-var<private> loads: u32;
-var<private> stores: u32;
-
-/** Which of its stores was to this place, or NONE. */
-fn own_store(place: u32) -> u32 {
-  for (var n = 0u; n < stores; n += 1u) {
-    if (log_words[log_store(slot, n)] == place) { return n; }
-  }
-  return NONE;
-}
-
-fn note_load(place: u32) {
-  if (loads == params.most_loads) { escape(ESCAPE_OVERFLOW); return; }
-  log_words[log_load(slot, loads)] = place;
-  loads += 1u;
-}
-
-fn note_store(place: u32, bits: u32) {
-  var own = own_store(place);
-  if (own == NONE) {
-    if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
-    own = stores;
-    stores += 1u;
-    log_words[log_store(slot, own)] = place;
-    if (place < params.marked) {
-      let before = atomicMax(&marks[place], own_mark);
-      if (before != own_mark && slot_of(before, control.epoch) != NONE) { report_conflict(CONFLICT_ORDER); }
-    }
-  }
-  log_words[log_value(slot, own)] = bits;
-}`.trim();
-
 function computeKernel(loop: Loop): Kernel {
   const loadAt = (place: string, value: string, isTracked: boolean) => `  let place = ${place};
   let own = own_store(place);
@@ -151,12 +95,12 @@ ${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
     resources: [
       { name: "control", access: "write", type: "Control" },
       { name: "marks", access: "write", type: "array<atomic<u32>>" },
-      log,
+      logWords,
       ...contributions(loop),
     ],
     functions: [
-      layout,
-      noting,
+      logFunctions,
+      notingFunctions,
       ...(loop.carried.length > 0
         ? [
             `/** The carried variables whose loads are logged. */\nvar<private> carried_loads: array<u32, ${Math.ceil(loop.carried.length / 32)}>;`,
@@ -196,10 +140,10 @@ function eachOf(
     resources: [
       { name: "control", access: reporting || loop.carried.length > 0 ? "write" : "read", type: "Control" },
       { name: "marks", access, type: parts.marks },
-      { ...log, access: "read" },
+      { ...logWords, access: "read" },
     ],
     functions: [
-      layout,
+      logFunctions,
       ...(reporting ? [cutAt] : []),
       ...(parts.functions ?? []),
       `@compute @workgroup_size(${workgroupSize})

@@ -13,10 +13,12 @@ import {
   toBoolean,
   toFloat,
 } from "./conversions.ts";
-import { afterwards, element, expression, held, inOrder, loadOf, type Place, spanOf } from "./expressions.ts";
+import { element, loadOf, type Place, spanOf } from "./elements.ts";
+import { expression } from "./expressions.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";
+import { afterwards, held, inOrder } from "./operands.ts";
 import { reduce } from "./reductions.ts";
 import { refuse } from "./refusal.ts";
 import { hostConstant, type Interval, negated, type Value } from "./values.ts";

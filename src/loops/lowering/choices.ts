@@ -3,8 +3,9 @@ import type { ConditionalExpression, LogicalExpression, Node, Expression as Sour
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Statement } from "../ir.ts";
 import { as, asInteger, rangeOfInteger, toBoolean, toFloat } from "./conversions.ts";
-import { expression, held } from "./expressions.ts";
+import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
+import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { hostBoolean, hostNumber, hull, integer, isBooleanValue, isFraction, type Value } from "./values.ts";
 

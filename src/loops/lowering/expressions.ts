@@ -1,38 +1,17 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, Span } from "../ir.ts";
 import { binary, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
 import { conditional, logical } from "./choices.ts";
-import { indexOf } from "./indices.ts";
-import type { AccessedArray, Lowering } from "./lowering.ts";
+import { describe } from "./describe.ts";
+import { arrayOf, element, loadOf } from "./elements.ts";
+import type { Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
+import { inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { effects } from "./statements.ts";
-import {
-  between,
-  hostConstant,
-  hostNumber,
-  type IntegerValue,
-  type Interval,
-  int32,
-  integer,
-  open,
-  uint32,
-  type Value,
-} from "./values.ts";
-
-/** Elements of these arrays, as numbers. */
-const rangeOfElement: Readonly<Record<string, Interval>> = {
-  i8: between(-128, 127),
-  u8: between(0, 255),
-  u8c: between(0, 255),
-  i16: between(-32768, 32767),
-  u16: between(0, 65535),
-  i32: int32,
-  u32: uint32,
-};
+import { between, hostConstant, hostNumber, type Value } from "./values.ts";
 
 /** Translates an expression. What has effects, or must be evaluated first, is emitted as statements before. */
 export function expression(lowering: Lowering, node: Source): Value {
@@ -83,55 +62,6 @@ function translate(lowering: Lowering, node: Source): Value {
   }
 }
 
-/** Translates operands from left to right; what a later one might change is held before. */
-export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
-  const values: Value[] = [];
-  for (const node of nodes) {
-    const value = afterwards(
-      lowering,
-      () => expression(lowering, node),
-      () => {
-        for (const [at, earlier] of values.entries()) values[at] = held(lowering, earlier);
-      },
-    );
-    values.push(value);
-  }
-  return values;
-}
-
-/** Translates what is evaluated later; when it has effects, `holdEarlier` comes before them. */
-export function afterwards<Result>(
-  lowering: Lowering,
-  translateLater: () => Result,
-  holdEarlier: () => void,
-): Result {
-  let result!: Result;
-  const statements = lowering.collect(() => {
-    result = translateLater();
-  });
-  if (statements.some(({ kind }) => kind !== "declare")) holdEarlier();
-  lowering.block.push(...statements);
-  return result;
-}
-
-/** The value, kept in a local. */
-export function held(lowering: Lowering, value: Value): Value {
-  if (value.kind === "host") return value;
-  if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
-  const { ir } = value;
-  if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
-  const [left, right] = [lowering.hold(ir.left), lowering.hold(ir.right)];
-  const [a, b] = value.operands;
-  return {
-    ...value,
-    ir: { ...ir, left, right },
-    operands: [
-      { ...a, ir: left },
-      { ...b, ir: right },
-    ],
-  };
-}
-
 /** The value of a name. */
 function named(lowering: Lowering, name: string, node: Node): Value {
   if (name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
@@ -177,88 +107,4 @@ function member(lowering: Lowering, node: MemberExpression): Value {
     }
   }
   return loadOf(element(lowering, node));
-}
-
-/** An element of an array. */
-export interface Place {
-  readonly array: AccessedArray;
-  readonly ir: Expression;
-  readonly index: IntegerValue | null;
-  readonly span: Span;
-}
-
-export function loadOf({ array, ir, index, span }: Place): Value {
-  array.accesses.push({ kind: "load", span, index });
-  const type = array.element === "f32" || array.element === "u32" ? array.element : "i32";
-  const load: Expression = { kind: "load", type, array: array.name, index: ir, span };
-  return array.element === "f32"
-    ? { kind: "float", ir: load }
-    : integer(load, rangeOfElement[array.element] ?? open);
-}
-
-/** The place that `array[index]` names. */
-export function element(lowering: Lowering, node: MemberExpression): Place {
-  if (!node.computed) {
-    return refuse(
-      loopError.unsupported(
-        "a property of an object",
-        node,
-        "read it into a constant before the loop; of arrays, the loop can use elements and `length`",
-      ),
-    );
-  }
-  const array = arrayOf(lowering, node.object);
-  const { ir, known } = indexOf(lowering, array, node.property);
-  return { array, ir, index: known, span: spanOf(node) };
-}
-
-function arrayOf(lowering: Lowering, node: Source): AccessedArray {
-  if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression")
-    return arrayOf(lowering, node.expression);
-  if (node.type !== "Identifier") {
-    return refuse(
-      loopError.unsupported(
-        "an array that is not a variable",
-        node,
-        "keep it in a constant before the loop: `const data = object.data`",
-      ),
-    );
-  }
-  const meaning = meaningOf(lowering, node.name, node);
-  if (meaning.kind === "array") return meaning.array;
-  return refuse(loopError.unknownType(node.name, node, arrayHelp(node.name)));
-}
-
-const arrayHelp = (name: string) =>
-  `only typed arrays have elements that a GPU can hold: declare it as \`${name}: Float32Array\``;
-
-export const spanOf = ({ start, end }: Node) => ({ start, end });
-
-const names: Readonly<Record<string, string>> = {
-  ArrowFunctionExpression: "a function",
-  FunctionExpression: "a function",
-  ClassExpression: "a class",
-  ObjectExpression: "an object",
-  ArrayExpression: "an array that the loop makes",
-  AwaitExpression: "`await`",
-  YieldExpression: "`yield`",
-  NewExpression: "an object that the loop makes",
-  TemplateLiteral: "a string",
-  TaggedTemplateExpression: "a string",
-  ThisExpression: "`this`",
-  Super: "`super`",
-  ChainExpression: "an optional access",
-  ImportExpression: "an import",
-  MetaProperty: "`import.meta`",
-};
-
-/** What an expression is, for people. */
-function describe(node: Source): string {
-  if (node.type === "Literal") {
-    if (node.value === null) return "`null`";
-    return { string: "a string", bigint: "a bigint", object: "a regular expression" }[
-      typeof node.value as "string"
-    ];
-  }
-  return names[node.type] ?? "this expression";
 }

@@ -12,10 +12,10 @@ import {
   toBits,
   toFloat,
 } from "./conversions.ts";
-import { held, inOrder } from "./expressions.ts";
 import { hostCall } from "./hostValues.ts";
 import { maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
+import { held, inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
 import {

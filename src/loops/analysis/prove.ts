@@ -1,0 +1,98 @@
+import type { Expression } from "../ir.ts";
+import { allOf, asType, combined, hull, type Range, rangeOf, rangeOfBinary } from "./ranges.ts";
+
+/** What is known of a loop when it starts. */
+export interface LoopNumbers {
+  readonly inputs: Readonly<Record<string, number>>;
+  readonly lengths: Readonly<Record<string, number>>;
+  /** The index of the first iteration, and what it changes by. */
+  readonly first: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+/** What is known at a place in the body. */
+export interface Known {
+  readonly numbers: LoopNumbers;
+  /** What the elements of each array may be. */
+  readonly elements: ReadonlyMap<string, Range | null>;
+  /** Where locals are; those that are missing may have any value. */
+  readonly locals: ReadonlyMap<string, Range | null>;
+}
+
+/** The expression with what is proven about it, and its range; null for what is no integer. */
+export function prove(expression: Expression, known: Known): [Expression, Range | null] {
+  const { type } = expression;
+  switch (expression.kind) {
+    case "literal": {
+      const value = Number(expression.value);
+      return [expression, allOf(type) && rangeOf(value, value)];
+    }
+    case "index": {
+      const { first, step, count } = known.numbers;
+      const last = first + (count - 1) * step;
+      return [expression, rangeOf(Math.min(first, last), Math.max(first, last))];
+    }
+    case "local": {
+      const range = known.locals.get(expression.name);
+      return [expression, range === undefined ? allOf(type) : asType(type, range)];
+    }
+    case "input": {
+      const value = known.numbers.inputs[expression.name]!;
+      return [expression, allOf(type) && rangeOf(value, value)];
+    }
+    case "carried":
+      return [expression, allOf(type)];
+    case "length": {
+      const length = known.numbers.lengths[expression.array]!;
+      return [expression, rangeOf(length, length)];
+    }
+    case "load": {
+      const [index, range] = prove(expression.index, known);
+      const loaded = asType(type, known.elements.get(expression.array) ?? null);
+      return [{ ...expression, index, ...insideOf(expression.array, range, known) }, loaded];
+    }
+    case "unary": {
+      const [operand, range] = prove(expression.operand, known);
+      const value = { ...expression, operand };
+      if (!range || expression.operator === "!") return [value, allOf(type)];
+      const negated = rangeOf(-range.high, -range.low);
+      return [
+        value,
+        asType(type, expression.operator === "-" ? negated : rangeOf(negated.low - 1, negated.high - 1)),
+      ];
+    }
+    case "binary": {
+      const [left, a] = prove(expression.left, known);
+      const [right, b] = prove(expression.right, known);
+      const range = allOf(type) && a && b && rangeOfBinary(expression, a, b);
+      const isSmall = expression.operator === "*" && range;
+      return [{ ...expression, left, right, ...(isSmall ? { small: true } : {}) }, asType(type, range)];
+    }
+    case "conditional": {
+      const [[test], [yes, a], [no, b]] = [expression.test, expression.yes, expression.no].map((part) =>
+        prove(part, known),
+      ) as [[Expression, Range | null], [Expression, Range | null], [Expression, Range | null]];
+      return [{ ...expression, test, yes, no }, hull(a, b)];
+    }
+    case "call": {
+      const parts = expression.args.map((arg) => prove(arg, known));
+      const ranges = parts.map(([, range]) => range);
+      const name = { imul: "*", min: "min", max: "max" }[expression.callee as string];
+      const isKnown = name && ranges.length > 0 && allOf(type) && ranges.every((range) => range !== null);
+      const range = isKnown
+        ? (ranges as Range[]).reduce((one, other) => combined(name as "*", one, other))
+        : null;
+      return [{ ...expression, args: parts.map(([arg]) => arg) }, asType(type, range)];
+    }
+    case "convert": {
+      const [operand, range] = prove(expression.operand, known);
+      return [{ ...expression, operand }, asType(type, range)];
+    }
+  }
+}
+
+/** Says of an access that it stays inside its array, where that follows from the range of its index. */
+export function insideOf(array: string, index: Range | null, { numbers }: Known): { inside?: true } {
+  return index && index.low >= 0 && index.high < numbers.lengths[array]! ? { inside: true } : {};
+}

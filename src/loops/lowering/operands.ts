@@ -1,0 +1,53 @@
+import type { Expression as Source } from "oxc-parser";
+import { expression } from "./expressions.ts";
+import type { Lowering } from "./lowering.ts";
+import type { Value } from "./values.ts";
+
+/** Translates operands from left to right; what a later one might change is held before. */
+export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
+  const values: Value[] = [];
+  for (const node of nodes) {
+    const value = afterwards(
+      lowering,
+      () => expression(lowering, node),
+      () => {
+        for (const [at, earlier] of values.entries()) values[at] = held(lowering, earlier);
+      },
+    );
+    values.push(value);
+  }
+  return values;
+}
+
+/** Translates what is evaluated later; when it has effects, `holdEarlier` comes before them. */
+export function afterwards<Result>(
+  lowering: Lowering,
+  translateLater: () => Result,
+  holdEarlier: () => void,
+): Result {
+  let result!: Result;
+  const statements = lowering.collect(() => {
+    result = translateLater();
+  });
+  if (statements.some(({ kind }) => kind !== "declare")) holdEarlier();
+  lowering.block.push(...statements);
+  return result;
+}
+
+/** The value, kept in a local. */
+export function held(lowering: Lowering, value: Value): Value {
+  if (value.kind === "host") return value;
+  if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
+  const { ir } = value;
+  if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
+  const [left, right] = [lowering.hold(ir.left), lowering.hold(ir.right)];
+  const [a, b] = value.operands;
+  return {
+    ...value,
+    ir: { ...ir, left, right },
+    operands: [
+      { ...a, ir: left },
+      { ...b, ir: right },
+    ],
+  };
+}
