@@ -4,7 +4,7 @@
  */
 
 import { addressSpaceOf } from "../analysis/places.ts";
-import type { LaneAccess } from "../analysis/subgroup/laneEvaluator.ts";
+import type { LaneAccess } from "../analysis/subgroup/laneMemory.ts";
 import { laneCount } from "../analysis/subgroup/laneValues.ts";
 import type { SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
 import type { GlobalVariable } from "../wgsl/ast.ts";

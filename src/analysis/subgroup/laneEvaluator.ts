@@ -5,47 +5,16 @@ import type {
   CallExpression,
   Expression,
   FunctionDeclaration,
-  GlobalVariable,
 } from "../../wgsl/ast.ts";
-import { alignOf, sizeOf } from "../../wgsl/layout.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 import { builtinFunction } from "../effects.ts";
 import { placeOf, rootIdentifier, rootVariable } from "../places.ts";
 import { builtinOf } from "./laneBuiltins.ts";
-import {
-  allLanes,
-  binary,
-  builtin,
-  component,
-  eachLane,
-  guess,
-  type LaneValue,
-  laneCount,
-  ofConstant,
-  unknown,
-} from "./laneValues.ts";
+import { type LaneAccess, LaneMemory } from "./laneMemory.ts";
+import { allLanes, binary, builtin, component, type LaneValue, ofConstant, unknown } from "./laneValues.ts";
 import { operationsOf } from "./operations.ts";
-
-/** An access in the text to storage, uniform or workgroup memory. */
-export interface LaneAccess {
-  readonly variable: GlobalVariable;
-  readonly kind: "load" | "store" | "atomic";
-  /** Bytes that a lane accesses, and where they begin in the variable for each lane that takes part, the first time. */
-  readonly width: number;
-  readonly addresses: readonly number[];
-  /** How often an invocation does it. */
-  times: number;
-  /** Accesses that go together have the same: 0 outside of loops, another number in each trip of a loop. */
-  readonly trip: number;
-}
-
-/** A uniform that nothing is known of, such as a length or a stride: large, and aligned. */
-const someUniform = 2 ** 24;
-/** Wider values are accessed in parts, and so are those that may begin anywhere. */
-const widestAccess = 16;
-/** Numbers that memory might hold are below. */
-const someNumber = 2 ** 20;
+import { isInteger, isSigned, wordsOf } from "./wordTypes.ts";
 
 export interface EvaluatorOptions {
   readonly program: Program;
@@ -55,13 +24,11 @@ export interface EvaluatorOptions {
   readonly call: (fn: FunctionDeclaration, args: readonly LaneValue[]) => LaneValue;
 }
 
-/** Evaluates, and counts what that takes. Who uses it says which lanes take part, and in which trip of a loop. */
+/** Evaluates, and counts what that takes. */
 export class LaneEvaluator {
   integerOperations = 0;
   floatOperations = 0;
-  readonly accesses: LaneAccess[] = [];
-  active: readonly boolean[] = new Array(laneCount).fill(true);
-  trip = 0;
+  readonly memory = new LaneMemory();
   readonly #program: Program;
   readonly #builtin: EvaluatorOptions["builtin"];
   readonly #call: EvaluatorOptions["call"];
@@ -75,12 +42,13 @@ export class LaneEvaluator {
 
   /** Returns what is to be called after a loop, and told whether all that came in between stands for `times` as much. */
   repeatedly(times: number): (isRepeated: boolean) => void {
-    const [first, integers, floats] = [this.accesses.length, this.integerOperations, this.floatOperations];
+    const [integers, floats] = [this.integerOperations, this.floatOperations];
+    const first = this.memory.accesses.length;
     return (isRepeated) => {
       if (!isRepeated) return;
       this.integerOperations += (times - 1) * (this.integerOperations - integers);
       this.floatOperations += (times - 1) * (this.floatOperations - floats);
-      for (const access of this.accesses.slice(first)) access.times *= times;
+      for (const access of this.memory.accesses.slice(first)) access.times *= times;
     };
   }
 
@@ -189,7 +157,7 @@ export class LaneEvaluator {
       for (const each of others) this.value(each);
       return pointer?.kind === "unary" ? this.#access(pointer.operand, "atomic") : unknown;
     }
-    if (name === "arrayLength") return [guess(allLanes(someUniform))];
+    if (name === "arrayLength") return this.memory.length;
     const args = call.args.map((each) => this.value(each));
     if (target?.kind === "function") return this.#call(target, args);
     const type = this.#typeOf(call);
@@ -205,35 +173,7 @@ export class LaneEvaluator {
   #access(expression: Expression, kind: LaneAccess["kind"]): LaneValue {
     const place = placeOf(this.#program, expression);
     if (!place) return unknown;
-    let addresses = allLanes(0);
-    for (const step of place.steps) {
-      const [offsets] = step.kind === "member" ? [allLanes(step.offset)] : this.value(step.index);
-      const known = offsets ?? eachLane((lane) => hash(lane + laneCount * this.accesses.length));
-      const stride = step.kind === "member" ? 1 : step.stride;
-      const before = addresses;
-      addresses = eachLane((lane) => before[lane]! + Math.imul(known[lane]!, stride));
-    }
-    const { variable, type, space } = place;
-    const width = type.kind === "array" && typeof type.count !== "number" ? 0 : sizeOf(type);
-    const taken = [...addresses].filter((_, lane) => this.active[lane]);
-    const widest = Math.min(widestAccess, alignOf(type));
-    for (let part = 0; part < width; part += widest) {
-      this.accesses.push({
-        ...{ variable, kind, times: 1, trip: this.trip },
-        width: Math.min(widest, width - part),
-        addresses: taken.map((address) => address + part),
-      });
-    }
-    if (kind === "store" || !isInteger(type)) return unknown;
-    const words = type.kind === "vector" ? type.size : 1;
-    return Array.from({ length: words }, (_, word) =>
-      guess(
-        eachLane((lane) => {
-          const address = addresses[lane]! + 4 * word;
-          return space === "uniform" ? someUniform + (address << 14) : hash(address);
-        }),
-      ),
-    );
+    return this.memory.access(place, kind, (step) => (step.kind === "index" ? this.value(step.index) : []));
   }
 
   #isMemory(expression: Expression): boolean {
@@ -265,27 +205,4 @@ function converted(type: Type, args: readonly LaneValue[]): LaneValue {
   const parts = args.flat();
   const size = wordsOf(type);
   return parts.length === 1 ? Array.from({ length: size }, () => parts[0]!) : parts.slice(0, size);
-}
-
-function isInteger(type: Type): boolean {
-  if (type.kind === "array") return isInteger(type.element);
-  const scalar = type.kind === "vector" || type.kind === "atomic" ? type.element : type;
-  return scalar.kind === "scalar" && !/^(f16|f32|abstract-float)$/.test(scalar.name);
-}
-
-function isSigned(type: Type): boolean {
-  const scalar = type.kind === "vector" ? type.element : type;
-  return scalar.kind === "scalar" && (scalar.name === "i32" || scalar.name === "abstract-int");
-}
-
-function wordsOf(type: Type): number {
-  if (type.kind === "vector") return type.size;
-  if (type.kind === "array") return typeof type.count === "number" ? type.count * wordsOf(type.element) : 0;
-  return type.kind === "matrix" ? type.columns * type.rows : 1;
-}
-
-/** A number that depends on another in no simple way. */
-function hash(value: number): number {
-  const mixed = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d);
-  return (mixed ^ (mixed >>> 12)) & (someNumber - 1);
 }

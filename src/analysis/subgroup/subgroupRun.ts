@@ -3,7 +3,8 @@ import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } f
 import type { Program } from "../../wgsl/program.ts";
 import { assumedTrips, tripsOf } from "../loopTrips.ts";
 import { builtinOf, builtinValue } from "./laneBuiltins.ts";
-import { type LaneAccess, LaneEvaluator } from "./laneEvaluator.ts";
+import { LaneEvaluator } from "./laneEvaluator.ts";
+import type { LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { isGuess, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 
 export interface SubgroupRun {
@@ -65,6 +66,7 @@ class Run {
   readonly #isCold: (fn: FunctionDeclaration) => boolean;
   readonly #builtin: (name: string) => LaneValue;
   readonly #lanes: LaneEvaluator;
+  readonly #memory: LaneMemory;
   #depth = 0;
   #trips = 0;
   #returned: LaneValue = unknown;
@@ -85,6 +87,7 @@ class Run {
       builtin: this.#builtin,
       call: (fn, args) => (isCold(fn) ? unknown : this.#call(fn, args)),
     });
+    this.#memory = this.#lanes.memory;
   }
 
   result(): SubgroupRun {
@@ -93,7 +96,8 @@ class Run {
       this.#kernel,
       parameters.map(({ attributes }) => this.#builtin(builtinOf(attributes))),
     );
-    return this.#lanes;
+    const { integerOperations, floatOperations, memory } = this.#lanes;
+    return { integerOperations, floatOperations, accesses: memory.accesses };
   }
 
   #call(fn: FunctionDeclaration, args: readonly LaneValue[]): LaneValue {
@@ -177,10 +181,10 @@ class Run {
     const divides = value?.some((each) => each !== value[0]);
     const isKnown = value && (divides || !isGuess(value));
     const where = (isTaken: boolean, side: () => void) => {
-      const active = this.#lanes.active;
-      if (isKnown) this.#lanes.active = active.map((each, lane) => each && (value[lane] !== 0) === isTaken);
-      if (this.#lanes.active.includes(true)) side();
-      this.#lanes.active = active;
+      const active = this.#memory.active;
+      if (isKnown) this.#memory.active = active.map((each, lane) => each && (value[lane] !== 0) === isTaken);
+      if (this.#memory.active.includes(true)) side();
+      this.#memory.active = active;
     };
     const isCold = then.statements.some((each) => {
       const target = each.kind === "callStatement" && this.#program.targetOf(each.call.callee);
@@ -192,21 +196,21 @@ class Run {
 
   /** Runs a loop while a lane goes on; where that takes too many trips, some stand for all. Its first trip is always run where memory decides. */
   #repeat(trips: number, condition: Expression | null, body: () => void): void {
-    const lanes = this.#lanes;
-    const [outer, active] = [lanes.trip, lanes.active];
+    const [lanes, memory] = [this.#lanes, this.#memory];
+    const [outer, active] = [memory.trip, memory.active];
     const runs = Math.min(trips, [mostTrips, mostInnerTrips][this.#depth++] ?? 1);
     const end = lanes.repeatedly(trips / runs);
     let run = 0;
-    for (; run < runs && lanes.active.includes(true); run++) {
-      lanes.trip = ++this.#trips;
+    for (; run < runs && memory.active.includes(true); run++) {
+      memory.trip = ++this.#trips;
       const [goesOn] = condition ? lanes.value(condition) : [];
       const isOver = goesOn?.every((each) => each === 0) ?? false;
       if (isOver && (run > 0 || !isGuess(goesOn!))) break;
-      if (goesOn && !isOver) lanes.active = lanes.active.map((each, lane) => each && goesOn[lane] !== 0);
+      if (goesOn && !isOver) memory.active = memory.active.map((each, lane) => each && goesOn[lane] !== 0);
       body();
     }
     end(run === runs);
     this.#depth--;
-    [lanes.trip, lanes.active] = [outer, active];
+    [memory.trip, memory.active] = [outer, active];
   }
 }

@@ -1,0 +1,21 @@
+/** What types say of the words of their values. */
+import type { Type } from "../../wgsl/types.ts";
+
+/** Whether a value is made of integers or truth values. */
+export function isInteger(type: Type): boolean {
+  if (type.kind === "array") return isInteger(type.element);
+  const scalar = type.kind === "vector" || type.kind === "atomic" ? type.element : type;
+  return scalar.kind === "scalar" && !/^(f16|f32|abstract-float)$/.test(scalar.name);
+}
+
+export function isSigned(type: Type): boolean {
+  const scalar = type.kind === "vector" ? type.element : type;
+  return scalar.kind === "scalar" && (scalar.name === "i32" || scalar.name === "abstract-int");
+}
+
+/** How many words operations on a value take. */
+export function wordsOf(type: Type): number {
+  if (type.kind === "vector") return type.size;
+  if (type.kind === "array") return typeof type.count === "number" ? type.count * wordsOf(type.element) : 0;
+  return type.kind === "matrix" ? type.columns * type.rows : 1;
+}
