@@ -29,6 +29,8 @@ export interface Host {
   readonly dimension?: 0 | 1 | 2;
   /** Says which one in the report instead of the pipeline. */
   readonly byReport?: boolean;
+  /** Runs the grid twice as it is, where whoever comes last would store. */
+  readonly inTurn?: boolean;
   /** For each dispatch, one after the other, how many workgroups it leaves out at the end of that dimension. Default: one, none. */
   readonly missing?: readonly number[];
   /** How often twins look for each other, if not as often as the kernel says. */
@@ -75,10 +77,11 @@ export async function runKernel(
 ): Promise<KernelOutput> {
   const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
   const { dimension = 0, byReport = false, patience } = host;
+  const inTurn = host.inTurn === true && interGroup?.mostWorkgroups !== undefined;
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
   const isRepeated = interGroup?.grid === "repeated";
   /** What each dispatch of a grid is. */
-  const doublings = isRepeated ? [1, 0] : [byReport ? 3 : dimension];
+  const doublings = isRepeated ? [1, 0] : inTurn ? [3, 3] : [byReport ? 3 : dimension];
   const makePipeline = (doubling: number) => {
     const constants = {
       ...input.constants,
@@ -118,7 +121,8 @@ export async function runKernel(
   }));
 
   const encoder = device.createCommandEncoder();
-  const pass = encoder.beginComputePass();
+  let pass = encoder.beginComputePass();
+  const turns = inTurn && upload(Uint32Array.of(5, 4));
   const bound = [...buffers, ...shadows, ...others, ...(report && usesReport ? [report] : [])];
   const use = (pipeline: GPUComputePipeline) => {
     pass.setPipeline(pipeline);
@@ -132,8 +136,13 @@ export async function runKernel(
   };
   for (const missing of host.missing ?? [0]) {
     const grid: [number, number, number] = [...input.workgroups];
-    if (interGroup && !isRepeated) grid[dimension] *= 2;
+    if (interGroup && !isRepeated && !inTurn) grid[dimension] *= 2;
     for (const [turn, pipeline] of pipelines.entries()) {
+      if (turns && report) {
+        pass.end();
+        encoder.copyBufferToBuffer(turns, 4 * turn, report.buffer, 4 * reportWords.grid, 4);
+        pass = encoder.beginComputePass();
+      }
       use(pipeline);
       if (interGroup && turn === pipelines.length - 1) grid[dimension] -= missing;
       pass.dispatchWorkgroups(...grid);

@@ -71,7 +71,7 @@ export function buffersInPlace(
  */
 export function storageAccesses(
   program: Program,
-  functions: Iterable<FunctionDeclaration>,
+  functions: Iterable<{ readonly body: AnyNode }>,
   which: "all" | "plain" = "all",
 ): Map<GlobalVariable, AccessMode> {
   const accesses = new Map<GlobalVariable, AccessMode>();

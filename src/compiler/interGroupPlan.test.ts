@@ -76,21 +76,43 @@ describe("a buffer has a copy", () => {
   });
 });
 
-describe("the grid is dispatched twice", () => {
+describe("whoever comes last stores", () => {
   it.each([
-    ["where a buffer is changed in place", "a[id.x] += 1u;", "repeated"],
-    ["in steps of a loop that share nothing", "for (var n = i; n < 9u; n++) { b[n] = a[n]; }", "doubled"],
-    ["where a loop loads what it may have stored", "for (var n = i; n < 9u; n++) { a[n] += 1u; }", "doubled"],
-    ["where a function loads behind a store", "a[i] = 1u; add(&a[i], 1u);", "doubled"],
-    ["where twins wait for a result", "a[i] += atomicAdd(&count[0], 1u);", "doubled"],
-    ["where only one buffer is loaded behind its stores", "a[i] += 1u; b[i] += 1u; b[0] += 1u;", "doubled"],
-  ])("%s: it is %s", (_, body, grid) => {
-    expect(one(body)).toMatchObject({ grid });
+    ["where a buffer is changed in place", "a[id.x] += 1u;", 2 ** 19],
+    [
+      "a pair of workgroups, where these have barriers",
+      "tile[i] = a[i]; workgroupBarrier(); a[i] = tile[63u - i];",
+      2 ** 20,
+    ],
+    [
+      "where a loop loads what it may have stored: no",
+      "for (var n = i; n < 9u; n++) { a[n] += 1u; }",
+      undefined,
+    ],
+    ["where a function loads behind a store: no", "a[i] = 1u; add(&a[i], 1u);", undefined],
+    ["where twins wait for a result: no", "a[i] += atomicAdd(&count[0], 1u);", undefined],
+    [
+      "where only one buffer is loaded behind its stores: no",
+      "a[i] += 1u; b[i] += 1u; b[0] += 1u;",
+      undefined,
+    ],
+  ])("%s", (_, body, mostWorkgroups) => {
+    expect(one(body)).toMatchObject({ grid: "doubled" });
+    expect(one(body)?.mostWorkgroups).toBe(mostWorkgroups);
+  });
+});
+
+describe("the grid is dispatched twice", () => {
+  it("where all is loaded before it is stored, but no one place is between", () => {
+    expect(one("b[i] = 1u; a[i] += 1u;")).toMatchObject({ grid: "repeated", shadows: [] });
+    expect(one("for (var n = i; n < 9u; n++) { b[n] = a[n]; }")).toMatchObject({ grid: "doubled" });
   });
 
   it("but not where two pipelines may round in two ways", () => {
     const floats = (body: string) =>
-      interGroups(`@group(0) @binding(0) var<storage, read_write> x: array<f32>; ${kernel(body)}`)[0]?.grid;
+      interGroups(
+        `${declarations} @group(1) @binding(0) var<storage, read_write> x: array<f32>; ${kernel(`b[i] = 1u; ${body}`)}`,
+      )[0]?.grid;
     expect(floats("x[i] = x[i] - x[i + 1u];")).toBe("repeated");
     expect(floats("x[i] = max(x[i], 1.0);")).toBe("repeated");
     expect(floats("x[i] = x[i] * x[i + 1u] + 1.0;")).toBe("doubled");

@@ -1,4 +1,5 @@
 /** What an Inter-Group kernel needs of its host and of its twin: known from its code in access normal form. */
+import { arrivalIn } from "../analysis/arrival.ts";
 import { type BindingPoint, bindingPointOf, bindingPointsOf, buffersInPlace } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
@@ -6,14 +7,16 @@ import { loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
+import { arrivalWorkgroupBytes, wordsOfWorkgroup } from "../transforms/arriveBeforeStores.ts";
 import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
-import type { Check, InterGroup, KernelLimits } from "./contract.ts";
+import type { InterGroup } from "./contract.ts";
 import {
+  type ArrivalPlan,
   type KernelPlan,
   loadsOfStoredTextures,
   type MemoryOperation,
@@ -21,12 +24,14 @@ import {
   operationsOn,
   variablesExecutedOnce,
 } from "./kernelPlan.ts";
+import type { Settings } from "./settings.ts";
 import { bytesOfVariables } from "./workgroupMemory.ts";
+import { invocationCount } from "./workgroupSize.ts";
 
 export function interGroupPlan(
   program: Program,
   kernel: FunctionDeclaration,
-  { check, limits }: { readonly check: Check | "none"; readonly limits: KernelLimits },
+  { check, limits, memory }: Pick<Settings, "check" | "limits" | "memory">,
 ): KernelPlan {
   const functions = reachableFrom(program, [kernel]);
   const inPlace = buffersInPlace(program, functions);
@@ -36,22 +41,41 @@ export function interGroupPlan(
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing: once all of them have run, the first ones find what they found.
-  const loadsFirst = loadsAfterStores(program, kernel).length === 0;
-  const repeated = !blocking && inPlace.size > 0 && loadsFirst && !mayRoundDifferently(program, functions);
-  const shadowed = repeated ? new Set<GlobalVariable>() : inPlace;
+  const loadsFirst = !blocking && inPlace.size > 0 && loadsAfterStores(program, kernel).length === 0;
+  // Lanes that check memory together may load what their neighbours have stored.
+  const arrival = loadsFirst && memory.coded.length === 0 ? arrivalPlan(program, kernel, inPlace) : undefined;
+  const repeated = loadsFirst && !arrival && !mayRoundDifferently(program, functions);
+  const shadowed = repeated || arrival ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
     once: namesOf(once),
     blocking,
     repeated,
+    ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(program, functions, memoryOperations).map(({ span, why }) =>
         leftAlone("BELAY214", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, buffers.length, shadowed.size, limits.maxStorageBuffersPerShaderStage),
-      ...tooMuchMemory(program, kernel, { blocking, repeated }, limits.maxComputeWorkgroupStorageSize),
+      ...tooMuchMemory(
+        program,
+        kernel,
+        { blocking, repeated, arrival },
+        limits.maxComputeWorkgroupStorageSize,
+      ),
     ],
   };
+}
+
+/** How replicas arrive, where that is known and workgroups have a size. */
+function arrivalPlan(
+  program: Program,
+  kernel: FunctionDeclaration,
+  inPlace: ReadonlySet<GlobalVariable>,
+): ArrivalPlan | undefined {
+  const [at, invocations] = [arrivalIn(program, kernel), invocationCount(program, kernel)];
+  if (!at || invocations === undefined) return undefined;
+  return { at, inPlace: namesOf(inPlace), words: wordsOfWorkgroup(at, invocations) };
 }
 
 /**
@@ -157,11 +181,17 @@ function tooManyBuffers(
 function tooMuchMemory(
   program: Program,
   kernel: FunctionDeclaration,
-  { blocking, repeated }: Pick<KernelPlan, "blocking" | "repeated">,
+  {
+    blocking,
+    repeated,
+    arrival,
+  }: Pick<KernelPlan, "blocking" | "repeated"> & { arrival: ArrivalPlan | undefined },
   most: number,
 ): Diagnostic[] {
   const own = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
-  const added = repeated ? 0 : wrapperBytes(program, kernel, blocking);
+  const added =
+    (repeated ? 0 : wrapperBytes(program, kernel, blocking)) +
+    (arrival?.at.together ? arrivalWorkgroupBytes : 0);
   if (own === undefined || added === 0 || own + added <= most) return [];
   const why = `it would need ${own + added} bytes of workgroup memory, and the device allows ${most}`;
   const help = blocking ? "use the check signature" : undefined;

@@ -1,4 +1,5 @@
 /** What is decided for a kernel by itself, and the facts that it depends on, from its code in access normal form. */
+import type { Arrival } from "../analysis/arrival.ts";
 import { storageAccesses } from "../analysis/bindings.ts";
 import {
   builtinFunction,
@@ -22,8 +23,19 @@ export interface KernelPlan {
   readonly blocking: boolean;
   /** Whether all second replicas run before the first ones (`InterGroup.grid`). */
   readonly repeated: boolean;
+  /** Set where whoever comes last of two replicas stores. */
+  readonly arrival?: ArrivalPlan;
   /** Why the kernel must be left alone. */
   readonly obstacles: readonly Diagnostic[];
+}
+
+export interface ArrivalPlan {
+  /** Where a replica arrives. */
+  readonly at: Arrival;
+  /** Names of the variables of the buffers that it changes in place. */
+  readonly inPlace: ReadonlySet<string>;
+  /** Words of arrivals for each workgroup. */
+  readonly words: number;
 }
 
 /**

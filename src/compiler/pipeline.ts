@@ -1,6 +1,7 @@
 /** The transforms of a protection, in their order. */
 import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { schemes } from "../codes/scheme.ts";
+import { schemeOf } from "../codes/scheme.ts";
+import { arrivalWords, arriveBeforeStores } from "../transforms/arriveBeforeStores.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -60,33 +61,57 @@ export function transform(
   const repeated = new Set([...plans].flatMap(([name, plan]) => (plan.repeated ? [name] : [])));
   const mail = mailWords(kernels(blocking).map((kernel) => invocationCount(program, kernel)));
   const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
-  const bytes = 4 * (reportWords.total + cells) + mailboxBytes(mail);
+  const arriving = new Map([...plans].flatMap(([name, { arrival }]) => (arrival ? [[name, arrival]] : [])));
+  const arrivals = arriving.size > 0 ? arrivalWords : 0;
+  const bytes = 4 * (reportWords.total + cells + arrivals) + mailboxBytes(mail);
   const isProfile = inject === "profile";
   const layout: ReportLayout = { ...report, bytes, cells, ...(isProfile && { counts: bytes }) };
 
-  // The report, and faults in the source.
-  step(declareReport(program, names, { ...layout, mail }));
-  const trigger = isProfile
-    ? countingTrigger(names)
-    : armedTrigger(names, { redundancy, pairing, subgroups });
-  const strikes = new Strikes(names, trigger);
-  const struck = { sites: faultSites, strikes, entryPoints };
-  if (inject && subgroups) step(enableSubgroups(program));
-  if (inject) step(injectFaults(program, names, { ...struck, functions: functions() }));
-
-  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
   const replicas = redundancy === "none" ? 1 : 2;
   const exchanges = replicas === 2 && channel === "subgroup";
   const intra = redundancy.startsWith("intra");
-  if (exchanges || (intra && pairing === "half-subgroup")) step(enableSubgroups(program));
   const comparison = new Comparison(names, {
     channel: redundancy === "inter" ? "mailbox" : channel,
     pairing,
     lanes,
     ...(cells > 0 && { cells: { count: cells, subgroups: exchanges } }),
   });
+
+  // The report, where replicas arrive, and faults in the source.
+  step(declareReport(program, names, { ...layout, mail, arrivals, pairs: redundancy === "inter" }));
+  const trigger = isProfile
+    ? countingTrigger(names)
+    : armedTrigger(names, { redundancy, pairing, subgroups });
+  const strikes = new Strikes(names, trigger);
+  const struck = { sites: faultSites, strikes, entryPoints };
+  const source = new Set([...functions()].map(({ name }) => name));
+  if (exchanges || (intra && pairing === "half-subgroup") || (inject && subgroups))
+    step(enableSubgroups(program));
+  if (arriving.size > 0)
+    step(
+      arriveBeforeStores(program, names, {
+        comparison,
+        isCompared: check !== "none",
+        subgroups: exchanges,
+        kernels: [...arriving].map(([name, { at, inPlace, words }]) => ({
+          ...{ arrival: at, inPlace, words },
+          functions: functions(new Set([name])),
+        })),
+      }),
+    );
+  if (inject) {
+    const struckFunctions = new Set([...functions()].filter(({ name }) => source.has(name)));
+    step(injectFaults(program, names, { ...struck, functions: struckFunctions }));
+  }
+
+  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
   if (redundancy === "inter")
-    step(replicateWorkgroups(program, names, { entryPoints, blocking, repeated, mail }));
+    step(
+      replicateWorkgroups(program, names, {
+        ...{ entryPoints, blocking, repeated, mail },
+        arriving: new Set(arriving.keys()),
+      }),
+    );
   else if (pairing === "passes") step(repeatInvocations(program, names, { entryPoints, comparison }));
   else step(replicateInvocations(program, names, { replicas, pairing, entryPoints, subgroups: exchanges }));
   if (replicas === 2) {
@@ -175,7 +200,7 @@ export function transform(
                     [
                       name,
                       {
-                        ...{ name, index, scheme: schemes[scheme] },
+                        ...{ name, index, scheme: schemeOf(scheme) },
                         ...(pieceBytes && { pieceBytes }),
                       },
                     ] as const,
@@ -192,6 +217,7 @@ export function transform(
       plan && {
         grid: plan.repeated ? ("repeated" as const) : ("doubled" as const),
         doubling: doublingOf(names),
+        ...(plan.arrival && { mostWorkgroups: Math.floor(arrivalWords / plan.arrival.words) }),
         shadows: shadowsOf(normal, plan, shadows),
         blocking: plan.blocking,
         ...(plan.blocking && { patience: patienceOf(names) }),

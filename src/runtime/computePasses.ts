@@ -15,12 +15,14 @@ import type { Pipelines } from "./pipelines.ts";
 import type { BufferRange } from "./resources.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 import { copyOffsets, type Step } from "./steps.ts";
+import { Turns } from "./turns.ts";
 
 /** What passes need to prepare dispatches. */
 interface PassParts {
   readonly bindGroups: BindGroups;
   readonly shadows: ShadowBuffers;
   readonly indirect: IndirectDispatch;
+  readonly turns: Turns;
   readonly memory: Memory | undefined;
   /** Where faults may strike in single dispatches. */
   readonly counter: DispatchCounter | undefined;
@@ -42,7 +44,8 @@ export class ComputePasses {
     memory: Memory | undefined,
   ) {
     const limit = device.limits.maxComputeWorkgroupsPerDimension;
-    this.#parts = { bindGroups, shadows, indirect: new IndirectDispatch(device), counter, memory, limit };
+    const indirect = new IndirectDispatch(device);
+    this.#parts = { bindGroups, shadows, indirect, turns: new Turns(device), counter, memory, limit };
     this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
@@ -125,12 +128,15 @@ class ComputePass {
 
   dispatch(grid: readonly unknown[]): void {
     const kernel = this.#kernelToDouble();
-    const doubled = kernel && doubleGrid(kernel.name, grid, this.#parts.limit);
+    const { limit } = this.#parts;
+    const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
+    const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
     const prepared = this.#prepare(doubled?.doubling ?? 0);
     if (prepared) this.#verify(prepared);
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
     const workgroups = (doubled?.grid ?? grid) as [number, number, number];
-    this.#run(prepared, () => this.#commands.dispatchWorkgroups(...workgroups));
+    const isInTurn = doubled?.doubling === namedByReport;
+    this.#run(prepared, isInTurn, () => this.#commands.dispatchWorkgroups(...workgroups));
     if (prepared) this.#noteWrites(prepared);
   }
 
@@ -138,8 +144,9 @@ class ComputePass {
     const { indirect } = this.#parts;
     const kernel = this.#kernelToDouble();
     // A kernel that writes its own arguments is for the device to refuse.
-    const isDoubled = kernel && indirect.accepts(buffer, offset) && !this.#writes(buffer);
-    const prepared = this.#prepare(isDoubled ? namedByReport : 0);
+    const isInTurn = kernel?.interGroup?.mostWorkgroups !== undefined;
+    const isDoubled = kernel && !isInTurn && indirect.accepts(buffer, offset) && !this.#writes(buffer);
+    const prepared = this.#prepare(isDoubled || isInTurn ? namedByReport : 0);
     let [from, at] = [buffer, offset];
     this.#parts.memory?.verifyIn(this.#site, { buffer, offset, size: BYTES_OF_ARGUMENTS });
     if (prepared) this.#verify(prepared);
@@ -147,7 +154,7 @@ class ComputePass {
       this.#bringShadowsUpToDate(prepared);
       [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
     }
-    this.#run(prepared, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
+    this.#run(prepared, isInTurn, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
     this.#record.read.add(buffer);
     if (prepared) this.#noteWrites(prepared);
   }
@@ -222,18 +229,17 @@ class ComputePass {
     if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
   }
 
-  /** Dispatches; where replicas run in turn, the second ones first. */
-  #run(prepared: Prepared | undefined, dispatch: () => void): void {
+  /** Dispatches; where replicas run in turn, the second ones first: by pipelines of their own, or by one (`isInTurn`). */
+  #run(prepared: Prepared | undefined, isInTurn: boolean, dispatch: () => void): void {
     const kernel = this.#runs?.kernel;
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
-    if (!prepared) {
+    const run = ({ variant, bound }: Runnable) => {
+      this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
       dispatch();
-      return;
-    }
-    for (const each of prepared.earlier ? [prepared.earlier, prepared] : [prepared]) {
-      this.#commands.use(each.variant.pipeline, this.#groups, each.bound?.groups);
-      dispatch();
-    }
+    };
+    if (!prepared) dispatch();
+    else if (isInTurn && kernel) this.#parts.turns.each(this.#commands, kernel.slot, () => run(prepared));
+    else for (const each of prepared.earlier ? [prepared.earlier, prepared] : [prepared]) run(each);
   }
 
   /** Whether the kernel may write a buffer. */

@@ -7,8 +7,12 @@ export type Doubling = 0 | 1 | 2 | 3;
 /** Of a grid that is dispatched twice: what runs first. */
 export const secondReplicas = 1;
 
-/** The dimension that the report names, because the host does not know the grid. */
+/** The report says what a dispatch is, because the host does not know the grid, or runs it twice by one pipeline. */
 export const namedByReport = 3;
+
+/** What the report says then, other than a dimension: which replica runs, on the grid as it is. */
+export const firstInTurn = 4;
+export const secondInTurn = 5;
 
 /** Every dimension of a grid has more than half the workgroups that the device allows, so none can be doubled. */
 export class GridSizeError extends RangeError {
@@ -21,21 +25,33 @@ export class GridSizeError extends RangeError {
   }
 }
 
+/** What is asked of a kernel. */
+export interface DoublingOptions {
+  /** Its name. */
+  readonly kernel: string;
+  /** The device's limit on workgroups per dimension. */
+  readonly limit: number;
+  /** As in `InterGroup`: a grid that has more, or no room, is not doubled. */
+  readonly mostWorkgroups: number | undefined;
+}
+
 /**
- * Twice a grid, in the first dimension that has room under the device's limit in workgroups. Undefined for a grid of
- * which the device is going to run nothing, be it empty or refused. Throws a `GridSizeError` when no dimension has room.
+ * Twice a grid, in the first dimension that has room under the device's limit. Undefined for a grid of which the device is
+ * going to run nothing, be it empty or refused. Where no dimension has room, it is the grid itself, to be run in turn, if the
+ * kernel can do that (`mostWorkgroups`); else throws a `GridSizeError`.
  *
  * `asked`: the arguments of `dispatchWorkgroups`, converted as WebGPU does.
  */
 export function doubleGrid(
-  kernel: string,
   asked: readonly unknown[],
-  limit: number,
+  { kernel, limit, mostWorkgroups }: DoublingOptions,
 ): { readonly grid: Grid; readonly doubling: Doubling } | undefined {
   const [x, y = 1, z = 1] = asked.map((size) => (size === undefined ? size : Math.trunc(Number(size))));
   const grid = [x ?? Number.NaN, y, z] as const;
   if (!grid.every((size) => size > 0 && size <= limit)) return undefined;
   const doubling = grid.findIndex((size) => 2 * size <= limit);
+  if (mostWorkgroups !== undefined && (doubling < 0 || grid[0] * y * z > mostWorkgroups))
+    return { grid, doubling: namedByReport };
   if (doubling < 0) throw new GridSizeError(kernel, grid, limit);
   return {
     grid: grid.map((size, dimension) => (dimension === doubling ? 2 * size : size)) as unknown as Grid,

@@ -19,12 +19,16 @@ import { type ReportLayout, reportWords } from "./reportBuffer.ts";
 export interface DeclareReportOptions extends ReportLayout {
   /** Words of mail behind the cells (see mailbox.ts). */
   readonly mail?: number;
+  /** Words of arrivals behind that (see arriveBeforeStores.ts). */
+  readonly arrivals?: number;
+  /** Whether replicas are workgroups, so that an invocation knows the number of its own. */
+  readonly pairs?: boolean;
 }
 
 export function declareReport(
   program: Program,
   names: Names,
-  { group, binding, cells, counts, mail = 0 }: DeclareReportOptions,
+  { group, binding, cells, counts, mail = 0, arrivals = 0, pairs = false }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
   const headerPadding = 4 * (reportWords.records - reportWords.fuel);
@@ -69,12 +73,14 @@ export function declareReport(
       memory_records: array<array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>, 3>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}
       ${mail > 0 ? mailboxMembers(mail) : ""}
+      ${arrivals > 0 ? `arrivals: array<atomic<u32>, ${arrivals}>,` : ""}
       ${counts !== undefined ? "counts: array<atomic<u32>>," : ""}
     }
     @group(${String(group)}) @binding(${String(binding)}) var<storage, read_write> ${n("report")}: ${n("Report")};
     var<private> ${n("replica")}: u32;
     var<private> ${n("local")}: u32;
     var<private> ${n("workgroup")}: vec3<u32>;
+    ${pairs ? `var<private> ${n("pair")}: u32;` : ""}
     fn ${n("record")}(site: u32, cause: u32, address: u32, value: vec4<u32>) {
       let at = atomicAdd(&${n("report")}.detections, 1u);
       if (at < ${String(reportWords.recordCapacity)}u) {

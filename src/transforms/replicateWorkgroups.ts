@@ -14,10 +14,11 @@
  * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts). Where the host dispatches
  * the grid twice (`repeated`), all workgroups of a dispatch are one replica, and ids stay as they are.
  *
- * Where the host decides on the device (`doubling` 3), the dimension is read from the report. What is read from memory is
+ * Where the host decides on the device (`doubling` 3), the dimension is read from the report, or that the grid is dispatched twice
+ * as it is, and which replica runs (4 and 5). What is read from memory is
  * uniform to no validator; where the kernel needs uniform ids, it takes the way of `workgroupUniformLoad`.
  *
- * Requires: declareReport.   Ensures: valid module; `replica`, `pair`, `local` and `workgroup` are set.
+ * Requires: declareReport with `pair`.   Ensures: valid module; `replica`, `pair`, `local` and `workgroup` are set.
  * Rejects:  nothing.   Order: before the comparing transforms.
  * Source:   Wadden et al. 2014, section 7 (Inter-Group).
  */
@@ -25,6 +26,7 @@ import { uniformVariables } from "../analysis/uniformity.ts";
 import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
+import { inTurnOf } from "./arriveBeforeStores.ts";
 import { invocationsOf, wrapEntryPoint } from "./entryPointWrapper.ts";
 import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 import type { Names } from "./names.ts";
@@ -34,6 +36,8 @@ export interface ReplicateWorkgroupsOptions {
   readonly entryPoints: ReadonlySet<string>;
   readonly blocking?: ReadonlySet<string>;
   readonly repeated?: ReadonlySet<string>;
+  /** Those in which whoever comes last stores, unless the host has them run in turn (arriveBeforeStores.ts). */
+  readonly arriving?: ReadonlySet<string>;
   /** Words of mail (see mailbox.ts). */
   readonly mail?: number;
 }
@@ -52,7 +56,13 @@ const needsUniformIds = (fn: FunctionDeclaration, uniform: ReadonlySet<Target>) 
 export function replicateWorkgroups(
   program: Program,
   names: Names,
-  { entryPoints, blocking = new Set(), repeated = new Set(), mail = 0 }: ReplicateWorkgroupsOptions,
+  {
+    entryPoints,
+    blocking = new Set(),
+    repeated = new Set(),
+    arriving = new Set(),
+    mail = 0,
+  }: ReplicateWorkgroupsOptions,
 ): Module {
   const uniform = uniformVariables(program);
   let readsDimension = false;
@@ -61,15 +71,20 @@ export function replicateWorkgroups(
     if (repeated.has(declaration.name)) return wrapRepeated(program, names, declaration);
     const isUniform = needsUniformIds(declaration, uniform);
     readsDimension ||= isUniform;
-    return wrap(program, names, declaration, isUniform, blocking.has(declaration.name));
+    const { name } = declaration;
+    return wrap(program, names, declaration, {
+      isUniform,
+      isBlocking: blocking.has(name),
+      isArriving: arriving.has(name),
+    });
   });
   const { declarations } = quote();
   return {
     ...program.module,
     declarations: [
       ...wrapped,
-      ...declarations`override ${doublingOf(names)}: u32 = 0u; var<private> ${names.the("pair")}: u32;`,
-      ...(repeated.size < entryPoints.size ? declarations`${twins(names)}` : []),
+      ...declarations`override ${doublingOf(names)}: u32 = 0u;`,
+      ...(repeated.size < entryPoints.size ? declarations`${twins(names, arriving.size > 0)}` : []),
       ...(readsDimension ? declarations`var<workgroup> ${names.the("dimension")}: u32;` : []),
       ...(blocking.size > 0 ? declarations`${ticketed(names)} ${mailboxDeclarations(names, mail)}` : []),
     ],
@@ -86,8 +101,7 @@ function wrap(
   program: Program,
   names: Names,
   fn: FunctionDeclaration,
-  isUniform: boolean,
-  isBlocking: boolean,
+  { isUniform, isBlocking, isArriving }: Record<"isUniform" | "isBlocking" | "isArriving", boolean>,
 ): FunctionDeclaration[] {
   const n = (thing: string) => names.the(thing);
   const { statements } = quote(fn.nameSpan);
@@ -111,7 +125,8 @@ function wrap(
     ...twin,
     ...statements`
       ${n("replica")} = ${n("twin")}.replica;
-      ${numbered(names, id, groups)}`,
+      ${numbered(names, id, groups)}
+      ${isArriving ? `${inTurnOf(names)} = ${n("doubled")} > 3u;` : ""}`,
   ];
   const enter = statements`${n("enter_place")}(${n("ticket")}.y, ${invocationsOf(program, fn)});`;
   const leave = statements`${n("leave_place")}();`;
@@ -154,9 +169,10 @@ const ticketed = (names: Names): string => `
   }`;
 
 /** Which replica of which workgroup stands at `id` of a grid whose dimension `doubled` is. */
-const twins = (names: Names): string => `
+const twins = (names: Names, inTurn: boolean): string => `
   struct ${names.the("Twin")} { replica: u32, id: vec3<u32>, groups: vec3<u32> }
   fn ${names.the("twin_of")}(id: vec3<u32>, groups: vec3<u32>, doubled: u32) -> ${names.the("Twin")} {
+    ${inTurn ? `if (doubled > 3u) { return ${names.the("Twin")}(doubled - 4u, id, groups); }` : ""}
     if (doubled == 1u) {
       let at = id.x + groups.x * id.y;
       let pair = at >> 1u;

@@ -26,9 +26,10 @@ import type {
 import { printExpression, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
-import { type AnyNode, isExpression, mapChildren, mapExpression } from "../wgsl/traverse.ts";
+import { mapExpression } from "../wgsl/traverse.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import type { Type } from "../wgsl/types.ts";
+import { mapAccesses } from "./mapAccesses.ts";
 import { mapFunctions } from "./mapFunctions.ts";
 import { mapIndices } from "./mapIndices.ts";
 import type { Names } from "./names.ts";
@@ -70,7 +71,12 @@ class Shadowing {
 
   function(fn: FunctionDeclaration, shadowed: ReadonlySet<string>): FunctionDeclaration {
     this.#shadowed = shadowed;
-    return { ...fn, body: mapChildren(fn.body, (node) => this.#node(node)) };
+    const body = mapAccesses(this.#program, fn.body, {
+      selects: ({ name }) => shadowed.has(name),
+      load: (place, original) => this.#load(place, original),
+      store: (stored, target) => this.#storedApart(stored, target),
+    });
+    return { ...fn, body };
   }
 
   /** The copies, and the functions that load. */
@@ -87,16 +93,6 @@ class Shadowing {
     return [...copies, ...[...this.#loads.values()].flatMap(({ wgsl }) => declarations`${wgsl}`)];
   }
 
-  #node(node: AnyNode): AnyNode | Statement[] {
-    if (isExpression(node)) return this.#value(node);
-    if (node.kind === "assign" && node.target) {
-      const stored = { ...node, target: this.#place(node.target), value: this.#value(node.value) };
-      return this.#hasShadow(node.target) ? this.#storedApart(stored, node.target) : stored;
-    }
-    if (node.kind === "increment") return { ...node, target: this.#place(node.target) };
-    return mapChildren(node, (child) => this.#node(child));
-  }
-
   /** Each replica stores to its own copy. The operands are stable, so both stores may have them. */
   #storedApart(stored: Assignment, target: Expression): Statement[] {
     const copy = structuredClone({ ...stored, target: this.#inShadow(target) });
@@ -104,35 +100,15 @@ class Shadowing {
       .statements`if (${this.#names.the("replica")} == 0u) { ${stored} } else { ${copy} }`;
   }
 
-  /** The value with every load from its replica's copy. */
-  #value(expression: Expression): Expression {
-    // What an address is taken of is not loaded.
-    if (expression.kind === "unary" && expression.operator === "&")
-      return { ...expression, operand: this.#place(expression.operand) };
-    const isPlace = this.#hasShadow(expression) && this.#program.typeOf(expression).kind === "reference";
-    return isPlace
-      ? this.#load(expression)
-      : (mapChildren(expression, (node) => this.#node(node)) as Expression);
-  }
-
-  /** The same place, its indices loaded from their replica's copy. */
-  #place(expression: Expression): Expression {
-    if (expression.kind === "index")
-      return { ...expression, base: this.#place(expression.base), index: this.#value(expression.index) };
-    if (expression.kind === "memberAccess") return { ...expression, base: this.#place(expression.base) };
-    if (expression.kind === "unary") return { ...expression, operand: this.#place(expression.operand) };
-    return expression;
-  }
-
-  #load(place: Expression): Expression {
+  #load(place: Expression, original: Expression): Expression {
     const indices: Expression[] = [];
     const open = mapIndices(place, (index) => {
       const name = `${this.#names.the("index")}_${indices.push(index)}`;
       return quote().expression`${name}`;
     });
-    const load = this.#loadFunction(open, this.#program.valueTypeOf(place), indices.length);
+    const load = this.#loadFunction(open, this.#program.valueTypeOf(original), indices.length);
     // A negative index and its u32 conversion are out of bounds alike.
-    const args = indices.map((index) => quote(index.span).expression`u32(${this.#value(index)})`);
+    const args = indices.map((index) => quote(index.span).expression`u32(${index})`);
     return quote(place.span).expression`${load}(${args})`;
   }
 

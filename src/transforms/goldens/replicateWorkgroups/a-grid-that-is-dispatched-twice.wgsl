@@ -10,5 +10,3 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) belay_in_num_w
 }
 
 override belay_doubling: u32 = 0u;
-
-var<private> belay_pair: u32;

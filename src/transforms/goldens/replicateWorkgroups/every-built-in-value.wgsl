@@ -18,8 +18,6 @@ fn main(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) belay_in
 
 override belay_doubling: u32 = 0u;
 
-var<private> belay_pair: u32;
-
 struct belay_Twin {
   replica: u32,
   id: vec3<u32>,

@@ -17,8 +17,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(num_wo
 
 override belay_doubling: u32 = 0u;
 
-var<private> belay_pair: u32;
-
 struct belay_Twin {
   replica: u32,
   id: vec3<u32>,

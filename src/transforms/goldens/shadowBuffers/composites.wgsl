@@ -25,7 +25,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   } else {
     belay_shadow_parts[i].at.x = belay_value_6;
   }
-  let belay_value_4: u32 = belay_load_6(u32(i), u32(belay_load_7()));
+  let belay_value_4: u32 = belay_load_7(u32(i), u32(belay_load_6()));
   if (belay_replica == 0u) {
     parts[i].list[i] = belay_value_4;
   } else {
@@ -70,16 +70,16 @@ fn belay_load_5(belay_index_1: u32, belay_index_2: u32) -> f32 {
   return belay_shadow_parts[belay_index_1].m[belay_index_2][1];
 }
 
-fn belay_load_6(belay_index_1: u32, belay_index_2: u32) -> u32 {
-  if (belay_replica == 0u) {
-    return parts[belay_index_1].list[belay_index_2];
-  }
-  return belay_shadow_parts[belay_index_1].list[belay_index_2];
-}
-
-fn belay_load_7() -> u32 {
+fn belay_load_6() -> u32 {
   if (belay_replica == 0u) {
     return parts[0].list[1];
   }
   return belay_shadow_parts[0].list[1];
+}
+
+fn belay_load_7(belay_index_1: u32, belay_index_2: u32) -> u32 {
+  if (belay_replica == 0u) {
+    return parts[belay_index_1].list[belay_index_2];
+  }
+  return belay_shadow_parts[belay_index_1].list[belay_index_2];
 }
