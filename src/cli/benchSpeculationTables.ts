@@ -61,34 +61,30 @@ export function transfersTable(programs: readonly SpeculationProgram[]): TableSe
 /** Figure 10. */
 export function misspeculationTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const shown = ["default", "published", "no scheduling"] as const;
+  const cell = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): Cell => ({
+    text: counted ? `${percent(counted.misspeculation)} (${counted.rounds})` : "",
+  });
   return tableSection(
     {
       title: "Misspeculation (figure 10)",
-      lead: "Executions in vain for each iteration, and rounds. The default engine counts iterations that a round looked at and left to a later one; its first call knows nothing of the data.",
+      lead: "Executions in vain for each iteration, and rounds in parentheses. The default engine counts iterations that a round looked at and left to a later one; its first call knows nothing of the data. What the source of a loop tells of its dependences is beside it.",
     },
     columnsOf(
       ["Loop"],
-      [
-        ...["default, first call", "rounds"],
-        ...shown.flatMap((variant) => [variant, "rounds"]),
-        ...["threads", "on the CPU (default)"],
-      ],
+      ["default, first call", ...shown, "threads", "on the CPU (default)"],
       ["Documented dependences"],
     ),
     programs.map((program) => {
       const { variants, threads } = program;
-      const counts = (counted: Pick<Measured, "misspeculation" | "rounds"> | undefined): Cell[] => [
-        { text: counted ? percent(counted.misspeculation) : "" },
-        { text: counted ? String(counted.rounds) : "" },
-      ];
-      const all = [variants.default, ...shown.map((variant) => variants[variant])];
-      const [first, ...others] = all.map((each) => (isMeasured(each) ? each : undefined));
+      const [first, ...others] = [variants.default, ...shown.map((variant) => variants[variant])].map(
+        (each) => (isMeasured(each) ? each : undefined),
+      );
       return [
         { text: titleOf(program) },
-        ...counts(first?.first),
-        ...others.flatMap(counts),
+        cell(first?.first),
+        ...others.map(cell),
         { text: threads && "misspeculation" in threads ? percent(threads.misspeculation) : "" },
-        { text: isMeasured(variants.default) ? percent(variants.default.onCpu) : "" },
+        { text: first ? percent(first.onCpu) : "" },
         { text: documented[program.name] ?? "" },
       ];
     }),

@@ -6,7 +6,7 @@ import type { Bar, BarsSection } from "./report.ts";
 const barHeight = 16;
 const groupGap = 12;
 /** About what a letter of a group's name takes. */
-const letterWidth = 7;
+const letterWidth = 8;
 
 export interface Drawing {
   readonly markup: string;
