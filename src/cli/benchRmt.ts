@@ -10,7 +10,7 @@ import { openGpu } from "../runtime/adapter.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
 import { describeRmt } from "./benchRmtReport.ts";
-import { summaryTable } from "./benchRmtTables.ts";
+import { problemsOf, summaryTable } from "./benchRmtTables.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
@@ -72,7 +72,14 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
     )
     .action(async (flags: Flags) => {
       const run = flags.merge ? await mergedRun(flags.merge) : await runRmt(flags, io);
-      finish(await publishRun({ name, describe: describeRmt, summary: summaryTable }, run, flags, io));
+      finish(
+        await publishRun(
+          { name, describe: describeRmt, summary: summaryTable, problems: problemsOf },
+          run,
+          flags,
+          io,
+        ),
+      );
     });
   return addOutputOptions(command);
 }

@@ -3,7 +3,7 @@ import type { Overhead } from "../bench/overhead.ts";
 import { renderPage } from "../report/page.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { describeRmt } from "./benchRmtReport.ts";
-import { summaryTable } from "./benchRmtTables.ts";
+import { problemsOf, summaryTable } from "./benchRmtTables.ts";
 
 const times = (median: number) => ({ median, lower: median, upper: median });
 const configuration = {
@@ -102,6 +102,20 @@ it("shows every figure of the paper, and every problem", () => {
     headline: "1 of 1 programs failed, or were not measured in full",
   });
   expect(renderPage(report)).toContain("<svg");
+});
+
+it("tells a terminal what is wrong, and calls a wait that ran out no failure", () => {
+  expect(problemsOf(run)).toEqual([
+    "sum: overhead, inter store: the device is lost",
+    "sum: intra+lds store subgroup: other bits than unprotected",
+  ]);
+  const [program] = run.programs;
+  const waited = { ...program!, overheads: [{ ...overhead, unverified: 1 }], faultFree: [], failures: [] };
+  expect(problemsOf({ ...run, programs: [waited] })).toEqual([
+    "sum: intra+lds store subgroup: 1 waits for a twin that ran out",
+  ]);
+  const [row] = summaryTable({ ...run, programs: [waited] }).rows;
+  expect(row![1]).toEqual({ text: "right, but unverified", ok: false });
 });
 
 it("says where no power can be read", () => {

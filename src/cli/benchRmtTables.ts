@@ -58,6 +58,8 @@ function resultOf(program: ProgramResult): Cell {
   if (isSound(program)) return { text: "right", ok: true };
   if (program.left.includes(notBegun)) return { text: "not measured" };
   if (isSound({ ...program, left: [] })) return { text: "right, but incomplete" };
+  const overheads = program.overheads.map((each) => ({ ...each, unverified: 0 }));
+  if (isSound({ ...program, overheads })) return { text: "right, but unverified", ok: false };
   return { text: program.verdict.ok ? "FAILED" : "WRONG", ok: false };
 }
 
@@ -177,19 +179,26 @@ export function configurationsTable({ programs }: RmtRun): TableSection[] {
 }
 
 /** What was wrong, could not be measured, or stayed unprotected. */
-export function problemsTable({ programs }: RmtRun): Section[] {
-  const rows = programs.flatMap(({ name, verdict, overheads, faultFree, failures, left }) => {
+export function problemsTable(run: RmtRun): Section[] {
+  return tableSection(
+    { title: "Problems, and kernels left unprotected" },
+    columnsOf(["Program", "What"], []),
+    problemRows(run),
+  );
+}
+
+/** What is wrong, without what is only left unprotected. */
+export const problemsOf = (run: RmtRun): string[] =>
+  problemRows(run).flatMap(([program, what]) => (what.ok === false ? [`${program.text}: ${what.text}`] : []));
+
+function problemRows({ programs }: RmtRun): [program: Cell, what: Cell][] {
+  return programs.flatMap(({ name, verdict, overheads, faultFree, failures, left }) => {
     const wrong = verdict.ok || left.includes(notBegun) ? [] : [verdict.message];
     const undone = left.map((step) => `not measured: ${step}`);
     const bad = [...wrong, ...failures, ...undone].map((text): Cell => ({ text, ok: false }));
     const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);
-    return [...bad, ...found].map((cell): Cell[] => [{ text: name }, cell]);
+    return [...bad, ...found].map((cell): [Cell, Cell] => [{ text: name }, cell]);
   });
-  return tableSection(
-    { title: "Problems, and kernels left unprotected" },
-    columnsOf(["Program", "What"], []),
-    rows,
-  );
 }
 
 function problemOf(each: ProgramResult["overheads"][number] | FaultFree): Cell | undefined {

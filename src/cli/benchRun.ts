@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
 import { CommandFailure, exitStatus, messageOf } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { colorsFor, type Io } from "./io.ts";
 import { writeAtomically } from "./output.ts";
 import { renderReport } from "./table.ts";
 
@@ -26,6 +26,8 @@ export interface Benchmark<Run> {
   readonly describe: (run: Run) => Report;
   /** The table that stands for the whole in a terminal. */
   readonly summary: (run: Run) => TableSection;
+  /** What is wrong, a line each. */
+  readonly problems?: (run: Run) => readonly string[];
 }
 
 /** Writes the result, or what there is of it so far. */
@@ -46,7 +48,7 @@ export async function readRun<Run>(path: string): Promise<Run | undefined> {
 
 /** Writes the result and the page, prints one of them, and gives the exit status. */
 export async function publishRun<Run extends { readonly ok: boolean }>(
-  { name, describe, summary }: Benchmark<Run>,
+  { name, describe, summary, problems }: Benchmark<Run>,
   run: Run,
   flags: OutputFlags,
   io: Io,
@@ -55,8 +57,13 @@ export async function publishRun<Run extends { readonly ok: boolean }>(
   const page = join(flags.out, `${name}.html`);
   await saveRun(name, run, flags);
   await writeAtomically(page, renderPage(report));
-  const text = () => `${renderReport(report.verdict, summary(run), io)}\n\nReport: ${resolve(page)}\n`;
-  io.stdout.write(flags.json === true ? toJson(run) : text());
+  const color = colorsFor(io.stdout);
+  const text = () => [
+    renderReport(report.verdict, summary(run), io),
+    ...(problems?.(run) ?? []).map((problem) => color.red(`- ${problem}`)),
+    `\nReport: ${resolve(page)}\n`,
+  ];
+  io.stdout.write(flags.json === true ? toJson(run) : text().join("\n"));
   return run.ok ? exitStatus.ok : exitStatus.failed;
 }
 
