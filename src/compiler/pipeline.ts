@@ -1,6 +1,6 @@
 /** The transforms of a protection, in their order. */
 import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { schemeOf } from "../codes/scheme.ts";
+import { schemes } from "../codes/scheme.ts";
 import { arrivalWords, arriveBeforeStores } from "../transforms/arriveBeforeStores.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
@@ -200,7 +200,7 @@ export function transform(
                     [
                       name,
                       {
-                        ...{ name, index, scheme: schemeOf(scheme) },
+                        ...{ name, index, scheme: schemes[scheme] },
                         ...(pieceBytes && { pieceBytes }),
                       },
                     ] as const,
