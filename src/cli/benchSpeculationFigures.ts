@@ -9,7 +9,7 @@ import {
   phaseTable,
   transfersTable,
 } from "./benchSpeculationTables.ts";
-import { isMeasured, isTimed, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
+import { digits, isMeasured, isTimed, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
 import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 /** Every figure for which something was measured, in the paper's order. */
@@ -116,7 +116,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
         ...shown.map((variant) => {
           const measured = program.variants[variant];
           const each = isMeasured(measured) ? measured.workingBytes / program.iterations : undefined;
-          return { text: each?.toPrecision(3) ?? "" };
+          return { text: each === undefined ? "" : digits(each) };
         }),
       ]),
     ),
@@ -127,5 +127,5 @@ const bar = (group: string, series: string, value: number, unit = "×"): Bar => 
   group,
   series,
   value,
-  label: `${value.toPrecision(3)}${unit}`,
+  label: `${digits(value)}${unit}`,
 });

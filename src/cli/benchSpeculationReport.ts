@@ -1,11 +1,10 @@
 import { geometricMean } from "simple-statistics";
-import type { TimedRuns } from "../bench/attempt.ts";
 import { isRight } from "../bench/speculation.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Cell, Report, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { figures } from "./benchSpeculationFigures.ts";
-import { isTimed, milliseconds, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
+import { digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
 import { caveatOf, machineFacts } from "./machine.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
@@ -27,7 +26,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
     sections: [
       {
         ...summaryTable(run),
-        lead: "Wall-clock time of a whole call, and how many times faster it is than the loop in order; with the number of runs where there were fewer.",
+        lead: "Wall-clock time of a whole call, of fewer runs where it says so. In parentheses: how many times faster the default engine is than JavaScript.",
       },
       ...figures(run),
       ...problemsSection([...programs, ...growth]),
@@ -79,44 +78,41 @@ export function summaryTable({
   threads,
   runs,
 }: Pick<SpeculationRun, "programs" | "threads" | "runs">): TableSection {
-  const fewer = (measured: TimedRuns) => (measured.runs < runs ? [`of ${measured.runs}`] : []);
+  const time = (measured: Timed, more: readonly string[] = []) => ({
+    text: isTimed(measured)
+      ? [digits(measured.median), ...more, ...(measured.runs < runs ? [`of ${measured.runs}`] : [])].join(" ")
+      : "",
+  });
   return {
     kind: "table",
     title: "Loops",
     columns: columnsOf(
       ["Loop", "Result"],
       [
-        ...["Iterations", "C", "JavaScript", `${threads} threads`],
-        ...["default", "resident", "published", "resident", "unchecked"],
+        ...["Iterations", "C, ms", "JavaScript, ms", `${threads} threads, ms`],
+        ...["default, ms", "resident, ms", "published, ms", "resident, ms", "unchecked, ms"],
       ],
     ),
     rows: programs.map((program) => {
       const { javascript, variants } = program;
-      const faster = (measured: Timed) => ({
-        text: isTimed(measured)
-          ? [milliseconds(measured.median), ...over(javascript, measured), ...fewer(measured)].join(" ")
-          : "",
-      });
       return [
         { text: titleOf(program) },
         { text: verdictOn(program), ok: isRight(program) },
         { text: program.iterations.toLocaleString("en") },
-        faster(program.c),
-        {
-          text: isTimed(javascript) ? [milliseconds(javascript.median), ...fewer(javascript)].join(" ") : "",
-        },
-        faster(program.threads),
-        ...(["default", "published"] as const).flatMap((variant) =>
-          (["moved", "resident"] as const).map((kind) => faster(timesOf(variants[variant], kind))),
-        ),
-        faster(timesOf(variants.unchecked, "resident")),
+        ...[program.c, javascript, program.threads].map((measured) => time(measured)),
+        ...(["moved", "resident"] as const).map((kind) => {
+          const measured = timesOf(variants.default, kind);
+          return time(measured, over(javascript, measured));
+        }),
+        ...(["moved", "resident"] as const).map((kind) => time(timesOf(variants.published, kind))),
+        time(timesOf(variants.unchecked, "resident")),
       ];
     }),
   };
 }
 
-const over = (before: Timed, after: { readonly median: number }) =>
-  isTimed(before) ? [`(${ratio(before.median / after.median)})`] : [];
+const over = (before: Timed, after: Timed) =>
+  isTimed(before) && isTimed(after) ? [`(${ratio(before.median / after.median)})`] : [];
 
 function problemsSection(programs: readonly SpeculationProgram[]): TableSection[] {
   return tableSection(

@@ -4,6 +4,7 @@ import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Measured } from "../bench/speculationVariant.ts";
 import type { Cell, TableSection } from "../report/report.ts";
 import {
+  digits,
   isMeasured,
   isTimed,
   milliseconds,
@@ -27,7 +28,7 @@ const documented: Readonly<Record<string, string>> = {
 
 /** What one core of the host has to copy, both ways, is the least that a call takes whose arrays are moved. */
 export function transfersTable(programs: readonly SpeculationProgram[]): TableSection[] {
-  const megabytes = (bytes: number) => ({ text: (bytes / 1e6).toPrecision(3) });
+  const megabytes = (bytes: number) => ({ text: digits(bytes / 1e6) });
   const rows = programs.flatMap(({ c, fastestCopy, ...program }): Cell[][] => {
     const { default: measured } = program.variants;
     if (!isMeasured(measured) || !measured.moved || !measured.bytes || !fastestCopy) return [];
@@ -40,7 +41,7 @@ export function transfersTable(programs: readonly SpeculationProgram[]): TableSe
         { text: titleOf(program) },
         megabytes(uploaded),
         megabytes(downloaded),
-        { text: (fastestCopy / 1e6).toPrecision(3) },
+        { text: digits(fastestCopy / 1e6) },
         { text: milliseconds(least) },
         { text: milliseconds(measured.moved.median) },
         faster(measured.moved.median),

@@ -14,6 +14,8 @@ export function timesOf(measured: Measured | Failed | undefined, kind: "moved" |
 
 export const titleOf = ({ name, size }: SpeculationProgram) => (size === "small" ? name : `${name}, ${size}`);
 
-export const milliseconds = (value: number) => `${value.toPrecision(3)} ms`;
-export const ratio = (value: number) => `${value.toPrecision(3)}×`;
-export const percent = (value: number) => `${(100 * value).toPrecision(3)} %`;
+/** Three digits, or all that are in front of the point. */
+export const digits = (value: number) => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+export const milliseconds = (value: number) => `${digits(value)} ms`;
+export const ratio = (value: number) => `${digits(value)}×`;
+export const percent = (value: number) => `${digits(100 * value)} %`;
