@@ -105,6 +105,11 @@ export class Choice {
     return isDone() ? this.#finish(reached, history.onGpu(this.#count, fixed)) : reached;
   }
 
+  /** Whether the device was asked, of a CPU that is as fast as it gets. */
+  get isSure(): boolean {
+    return this.#costs !== unasked && this.#history.isKnownOnCpu && this.#history.worked > warm;
+  }
+
   /** The CPU has executed everything, and the GPU would have taken so long if it had had the arrays that are to stay there. */
   #finish(reached: Reached, onGpu: number): Reached {
     this.#history.addRegret("cpu", this.#spent - onGpu);

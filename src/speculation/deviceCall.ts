@@ -5,6 +5,7 @@ import { CountedPace } from "./countedPace.ts";
 import { runDefault } from "./defaultEngine.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Engine, EngineOutcome, Execution } from "./execution.ts";
+import { becomeHabit } from "./habit.ts";
 import { isSmall } from "./isSmall.ts";
 import type { Pace } from "./pace.ts";
 import { runPublished } from "./published.ts";
@@ -50,7 +51,11 @@ export class DeviceCall {
     if (arrays.areOnHost) this.#keep(0);
     try {
       const { cpu, gpu, ...begun } = await this.#begin();
-      if (begun.next === this.#call.count || begun.ended) return this.#result(onCpuAlone(begun), cpu);
+      if (begun.next === this.#call.count || begun.ended) {
+        if (this.#choice?.isSure)
+          becomeHabit(this.#workspace, this.#call, cpu, performance.now() - this.#start);
+        return this.#result(onCpuAlone(begun), cpu);
+      }
       return this.#result(await this.#onDevice(begun.next), gpu);
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;
@@ -78,6 +83,7 @@ export class DeviceCall {
     const size = { cpu: "the loop is small", gpu: "the loop is large" };
     if (!isSmall(loop, count, arrays.lengths, arrays.keptBytes)) return { next: 0, ended: false, ...size };
     await arrays.toHost();
+    becomeHabit(this.#workspace, this.#call, size.cpu, Infinity);
     return { ...this.#onHostToKeep(0, count), ...size };
   }
 

@@ -23,6 +23,11 @@ export function removeCopy(array: Copied): void {
   copied.get(array.host.buffer)?.delete(array);
 }
 
+/** Whether some view of the array's memory has a copy. */
+export function hasCopies({ buffer }: LoopData): boolean {
+  return (copied.get(buffer)?.size ?? 0) > 0;
+}
+
 /** Whether some byte belongs to both arrays. */
 export function overlap(one: LoopData, other: LoopData): boolean {
   return (

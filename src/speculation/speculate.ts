@@ -4,6 +4,7 @@ import { DeviceCall } from "./deviceCall.ts";
 import { rescue } from "./downloads.ts";
 import { whyNot } from "./eligibility.ts";
 import type { Engine } from "./execution.ts";
+import { byHabit, joined, restOf } from "./habit.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
 import type { PublishedOptions } from "./published.ts";
 import { Resident, residentOf } from "./resident.ts";
@@ -115,6 +116,12 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
 
 async function execute(given: SpeculateCall, options: SpeculateOptions): Promise<Speculated> {
   const device = options.device ?? usedDevice;
+  const { engine = "default", fallback = "measured" } = options;
+  if (device && engine === "default" && fallback === "measured") {
+    const begun = byHabit(Workspace.of(device), given);
+    if (begun?.next === given.count || begun?.ended) return begun;
+    if (begun) return joined(begun, await speculate(restOf(given, begun), options));
+  }
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
   const call = { ...given, arrays: Object.fromEntries(arrays) };
   const hosts = Object.fromEntries(

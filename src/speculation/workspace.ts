@@ -33,6 +33,7 @@ export class Workspace {
   readonly #allocations: Promise<GPUError | null>[] = [];
   #stamp = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #working = 0;
   #slowestCompilation = 0;
   #isLost = false;
 
@@ -81,9 +82,15 @@ export class Workspace {
 
   /** Runs `work` after all work that came before has ended, well or not. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#last.then(work);
+    this.#working++;
+    const result = this.#last.then(work).finally(() => this.#working--);
     this.#last = result.catch(() => {});
     return result;
+  }
+
+  /** Whether all work has ended. */
+  get isIdle(): boolean {
+    return this.#working === 0;
   }
 
   /** The working buffer of a name, at least as large as asked. It is made anew, and zero, when it has to grow. */
