@@ -35,10 +35,7 @@ export function reachableFrom(
       continue;
     }
     entered.add(fn);
-    walk(fn.body, (node) => {
-      const target = node.kind === "call" ? program.targetOf(node.callee) : undefined;
-      if (target?.kind === "function" && !entered.has(target)) open.push(target);
-    });
+    for (const callee of usesOf(program, fn).callees) if (!entered.has(callee)) open.push(callee);
   }
   return reached;
 }
@@ -46,12 +43,38 @@ export function reachableFrom(
 /** The module-scope variables that the bodies of `functions` name. */
 export function variablesOf(program: Program, functions: Iterable<FunctionDeclaration>): Set<GlobalVariable> {
   const variables = new Set<GlobalVariable>();
-  for (const fn of functions) {
-    walk(fn, (node) => {
-      if (node.kind !== "identifier") return;
-      const target = program.targetOf(node);
-      if (target?.kind === "globalVariable") variables.add(target);
-    });
-  }
+  for (const fn of functions) for (const variable of usesOf(program, fn).variables) variables.add(variable);
   return variables;
+}
+
+/** What a function names of its module. */
+interface Uses {
+  /** In the order in which they are called last. */
+  readonly callees: ReadonlySet<FunctionDeclaration>;
+  readonly variables: ReadonlySet<GlobalVariable>;
+}
+
+/** Many analyses ask, each for all that a kernel reaches. */
+const known = new WeakMap<Program, Map<FunctionDeclaration, Uses>>();
+
+function usesOf(program: Program, fn: FunctionDeclaration): Uses {
+  const ofProgram = known.get(program) ?? new Map<FunctionDeclaration, Uses>();
+  known.set(program, ofProgram);
+  const uses = ofProgram.get(fn) ?? findUses(program, fn);
+  ofProgram.set(fn, uses);
+  return uses;
+}
+
+function findUses(program: Program, fn: FunctionDeclaration): Uses {
+  const callees = new Set<FunctionDeclaration>();
+  const variables = new Set<GlobalVariable>();
+  walk(fn, (node) => {
+    if (node.kind !== "identifier") return;
+    const target = program.targetOf(node);
+    if (target?.kind === "globalVariable") variables.add(target);
+    if (target?.kind !== "function") return;
+    callees.delete(target);
+    callees.add(target);
+  });
+  return { callees, variables };
 }

@@ -22,6 +22,8 @@ export function divergence(program: Program): IsDivergent {
   for (let before = -1; before < analysis.size; ) {
     before = analysis.size;
     for (const fn of functions) analysis.visit(fn.body, { fn, loop: fn, diverges: false });
+    // Parameters depend on callers, and results on callees.
+    functions.reverse();
   }
   return (expression) => analysis.isDivergent(expression);
 }

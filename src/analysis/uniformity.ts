@@ -22,14 +22,22 @@ export interface Uniformity {
 
 /** Source: WGSL specification, section "Uniformity". A module that turns a diagnostic off is not held to its rule. */
 export function uniformity(program: Program): Uniformity {
+  const known = results.get(program);
+  if (known) return known;
   const analysis = new Analysis(program);
   const functions = functionsOf(program);
   for (let before = -1; before < analysis.size; ) {
     before = analysis.size;
     for (const fn of functions) analysis.visit(fn, fn, fn);
+    // Arguments depend on what functions do with parameters, and results on what callers do with them.
+    functions.reverse();
   }
+  results.set(program, analysis);
   return analysis;
 }
+
+/** Each kernel of a program asks anew. */
+const results = new WeakMap<Program, Uniformity>();
 
 /** The variables of `uniformity`. */
 export const uniformVariables = (program: Program): ReadonlySet<Target> => uniformity(program).variables;
@@ -41,6 +49,8 @@ interface Reach {
   /** The loops and functions that it may leave. */
   readonly left: ReadonlySet<AnyNode>;
 }
+
+const nothing: ReadonlySet<AnyNode> = new Set();
 
 /** Facts that only grow; they hold once a visit of all functions adds none. */
 class Analysis implements Uniformity {
@@ -64,13 +74,16 @@ class Analysis implements Uniformity {
     return this.variables.size + this.#results.size + this.anchored.size;
   }
 
+  /** From the end on, as what a value goes into comes behind it. */
   visit(node: AnyNode, fn: FunctionDeclaration, loop: AnyNode): Reach {
     const inner = isLoop(node) ? node : loop;
-    const parts = children(node).map((child) => this.visit(child, fn, inner));
-    const left = new Set(parts.flatMap((part) => [...part.left]));
-    if (node.kind === "return") left.add(fn);
-    if (node.kind === "break" || node.kind === "continue") left.add(loop);
-    const anchored = this.#isAnchor(node, fn) || parts.some((part) => part.anchored);
+    let left = node.kind === "return" ? new Set([fn]) : isJump(node) ? new Set([loop]) : nothing;
+    let anchored = this.#isAnchor(node, fn);
+    for (const child of children(node).reverse()) {
+      const part = this.visit(child, fn, inner);
+      if (part.left.size > 0) left = new Set([...left, ...part.left]);
+      anchored ||= part.anchored;
+    }
     if (anchored) this.anchored.add(node);
     if (anchored || [...left].some((target) => this.anchored.has(target))) {
       for (const condition of conditionsOf(node)) this.#demand(condition);
@@ -144,6 +157,8 @@ const collective = /Barrier$|^workgroupUniformLoad$|^subgroup|^quad/;
 function isLoop({ kind }: AnyNode): boolean {
   return kind === "loop" || kind === "for" || kind === "while";
 }
+
+const isJump = ({ kind }: AnyNode) => kind === "break" || kind === "continue";
 
 function conditionsOf(node: AnyNode): readonly (Expression | null)[] {
   switch (node.kind) {

@@ -1,6 +1,6 @@
 import type { Declaration, Expression, OverrideDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
+import { versionsOf } from "../wgsl/resolve/index.ts";
 import { walk } from "../wgsl/traverse.ts";
 
 /**
@@ -18,7 +18,8 @@ export function withConstants(program: Program, constants: Readonly<Record<strin
       value === undefined ? declaration.initializer! : literal(value, program, declaration, span);
     return { kind: "const", span, name, nameSpan, type, initializer };
   });
-  const sized = resolve({ ...program.module, declarations });
+  if (declarations.every((declaration, i) => declaration === program.module.declarations[i])) return program;
+  const sized = versionsOf(program)({ ...program.module, declarations });
   // Values that no pipeline can have, such as an array's size of 0, decide nothing: the device refuses them.
   return sized.diagnostics.length > 0 ? program : sized;
 }

@@ -9,7 +9,7 @@ import { uniqueNames } from "../transforms/uniqueNames.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
-import { resolve } from "../wgsl/resolve/index.ts";
+import { resolve, versionsOf } from "../wgsl/resolve/index.ts";
 import { rankConfigurations } from "./choice.ts";
 import { refuseUnknown } from "./choices.ts";
 import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
@@ -94,7 +94,8 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   }
   let prepared: Prepared;
   try {
-    prepared = prepare(resolve(unique.module), names, settings, new Set(eligible.map(({ name }) => name)));
+    const named = unique.module === source.module ? source : versionsOf(source)(unique.module);
+    prepared = prepare(named, names, settings, new Set(eligible.map(({ name }) => name)));
   } catch (error) {
     if (!(error instanceof SpecializationLimit)) throw error;
     return unchanged([tooManyShapes(error.span, error.message)]);

@@ -13,11 +13,11 @@ import type {
   Statement,
 } from "../ast.ts";
 import type { Target } from "../program.ts";
+import type { Layer } from "./layer.ts";
 import { predeclared, predeclaredNames, unsupportedNames } from "./predeclared.ts";
 import { similarName } from "./suggest.ts";
 
 export interface Bindings {
-  readonly targets: ReadonlyMap<Identifier, Target>;
   /** The module-scope declarations that each of the declarations names. */
   readonly uses: ReadonlyMap<Declaration, ReadonlySet<Declaration>>;
   readonly diagnostics: readonly Diagnostic[];
@@ -26,21 +26,33 @@ export interface Bindings {
 /** Attributes whose arguments are words of their own, not identifiers in scope. */
 const wordAttributes = new Set(["builtin", "interpolate", "diagnostic"]);
 
-/** Applies the scope rules of the specification's section "Declaration and Scope" to some `declarations` of a module. */
-export function bind(module: Module, declarations: Iterable<Declaration>): Bindings {
-  return new Binder().bind(module, declarations);
+/**
+ * Applies the scope rules of the specification's section "Declaration and Scope" to some `declarations` of a module, and
+ * enters what their identifiers mean into `targets`.
+ */
+export function bind(
+  module: Module,
+  declarations: Iterable<Declaration>,
+  targets: Layer<Identifier, Target>,
+): Bindings {
+  return new Binder(targets).bind(module, declarations);
 }
 
 type Named = Exclude<Target, { kind: "builtin" }>;
 
 class Binder {
-  readonly #targets = new Map<Identifier, Target>();
+  readonly #targets: Layer<Identifier, Target>;
+  readonly #declared = new Set<Target>();
   readonly #uses = new Map<Declaration, Set<Declaration>>();
   readonly #diagnostics: Diagnostic[] = [];
   readonly #moduleScope = new Map<string, Named>();
   /** Innermost last. */
   readonly #scopes: Map<string, Named>[] = [this.#moduleScope];
   #used = new Set<Declaration>();
+
+  constructor(targets: Layer<Identifier, Target>) {
+    this.#targets = targets;
+  }
 
   bind(module: Module, declarations: Iterable<Declaration>): Bindings {
     for (const declaration of module.declarations) {
@@ -51,10 +63,11 @@ class Binder {
       this.#uses.set(declaration, this.#used);
       this.#declaration(declaration);
     }
-    return { targets: this.#targets, uses: this.#uses, diagnostics: this.#diagnostics };
+    return { uses: this.#uses, diagnostics: this.#diagnostics };
   }
 
   #declare(declaration: Named, span: Span): void {
+    this.#declared.add(declaration);
     const scope = this.#scopes.at(-1)!;
     if (scope.has(declaration.name))
       this.#diagnostics.push(resolutionError.redeclared(declaration.name, span));
@@ -238,9 +251,9 @@ class Binder {
     if (target) {
       // A transform may use a node twice only where it means the same: what is known of a node is kept by node.
       const known = this.#targets.get(identifier);
-      if (known && known !== target)
+      if (known && known !== target && this.#declared.has(known))
         throw new Error(`one node stands for two things named ${identifier.name}`);
-      this.#targets.set(identifier, target);
+      if (known !== target) this.#targets.set(identifier, target);
       if (this.#moduleScope.get(identifier.name) === target) this.#used.add(target as Declaration);
     } else {
       this.#diagnostics.push(this.#unknown(identifier));

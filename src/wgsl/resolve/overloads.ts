@@ -32,6 +32,32 @@ export interface Overload {
  * Abstract parameter types are possible only when every argument is a const-expression.
  */
 export function selectOverload(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
+  let selected = (allConst ? selectedForConstants : selectedForOthers).after(name);
+  for (const arg of args) selected = selected.after(arg);
+  selected.overload ??= select(name, args, allConst) ?? "none";
+  return selected.overload === "none" ? undefined : selected.overload;
+}
+
+/** What was selected for a name and types, one after another: programs use few overloads, often. */
+class Selected {
+  overload?: Overload | "none";
+  readonly #names = new Map<string, Selected>();
+  readonly #types = new WeakMap<Type, Selected>();
+
+  after(next: string | Type): Selected {
+    const known = typeof next === "string" ? this.#names.get(next) : this.#types.get(next);
+    if (known) return known;
+    const selected = new Selected();
+    if (typeof next === "string") this.#names.set(next, selected);
+    else this.#types.set(next, selected);
+    return selected;
+  }
+}
+
+const selectedForConstants = new Selected();
+const selectedForOthers = new Selected();
+
+function select(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
   let best: Overload | undefined;
   let bestRanks: readonly number[] = [];
   let ambiguous = false;

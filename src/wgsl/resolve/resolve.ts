@@ -34,10 +34,9 @@ const contexts = new WeakMap<Program, Context>();
 
 function resolveVersion(cx: Context, module: Module): Program {
   const changed = changedIn(module, cx);
-  const bindings = bind(module, changed);
+  const bindings = bind(module, changed, cx.targets);
   const order = orderDeclarations(changed, bindings.uses);
   cx.begin(module, [...bindings.diagnostics, ...order.diagnostics]);
-  for (const [identifier, target] of bindings.targets) cx.targets.set(identifier, target);
   for (const [user, uses] of bindings.uses)
     for (const used of uses) {
       const users = cx.users.get(used);
