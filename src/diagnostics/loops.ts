@@ -1,30 +1,7 @@
 /** What keeps a loop from being speculated (BELAY500 to BELAY599), one small factory for each diagnostic. */
-import type { Diagnostic, Span } from "./diagnostic.ts";
+import type { Span } from "./diagnostic.ts";
+import { type Explanation, error, warning } from "./finding.ts";
 import { quoted } from "./syntax.ts";
-
-interface Explanation {
-  readonly notes?: readonly string[];
-  readonly help?: string | undefined;
-}
-
-function error(
-  code: string,
-  message: string,
-  span: Span,
-  { notes = [], help }: Explanation = {},
-): Diagnostic {
-  return {
-    code,
-    severity: "error",
-    message,
-    span: only(span),
-    notes,
-    ...(help === undefined ? {} : { help }),
-  };
-}
-
-/** Callers may give a node of a tree, which has more than its place. */
-const only = ({ start, end }: Span): Span => ({ start, end });
 
 /** A loop that stays as it is, and what about it is the reason. */
 const refused = (code: string, reason: string, span: Span, explanation?: Explanation) =>
@@ -133,22 +110,13 @@ export const loopError = {
     }),
 };
 
-const warning = (code: string, message: string, span: Span, help: string): Diagnostic => ({
-  code,
-  severity: "warning",
-  message,
-  span: only(span),
-  notes: [],
-  help,
-});
-
 export const loopWarning = {
   unnamedArray: (name: string, span: Span) =>
     warning(
       "BELAY530",
       `${quoted(name)} is checked for dependences although the directive does not name it`,
       span,
-      `write \`speculate(${name})\`, or use an index that no two iterations share`,
+      { help: `write \`speculate(${name})\`, or use an index that no two iterations share` },
     ),
 
   carried: (name: string, span: Span) =>
@@ -156,7 +124,7 @@ export const loopWarning = {
       "BELAY531",
       `${quoted(name)} goes from each iteration to the next, so iterations wait for each other`,
       span,
-      `if it only sums up, declare it: \`reduction(+:${name})\``,
+      { help: `if it only sums up, declare it: \`reduction(+:${name})\`` },
     ),
 
   ambiguousScalar: (code: string, span: Span) =>
@@ -164,6 +132,6 @@ export const loopWarning = {
       "BELAY532",
       `${quoted(code)} is compared as an integer and computed with as an f32: the loop runs on the GPU only when it is an integer`,
       span,
-      `write \`Math.fround(${code})\` where it is computed with, if it is none`,
+      { help: `write \`Math.fround(${code})\` where it is computed with, if it is none` },
     ),
 };

@@ -1,20 +1,7 @@
 /** Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each. Types come as text. */
-import type { Diagnostic, Span } from "./diagnostic.ts";
+import type { Span } from "./diagnostic.ts";
+import { error } from "./finding.ts";
 import { quoted } from "./syntax.ts";
-
-interface Explanation {
-  readonly notes?: readonly string[];
-  readonly help?: string | undefined;
-}
-
-function error(
-  code: string,
-  message: string,
-  span: Span,
-  { notes = [], help }: Explanation = {},
-): Diagnostic {
-  return { code, severity: "error", message, span, notes, ...(help === undefined ? {} : { help }) };
-}
 
 const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
 /** Types are shown whole: their ends tell them apart. */

@@ -1,9 +1,6 @@
 /** Every diagnostic of the lexer and the parser (BELAY001 to BELAY099), one small factory each. */
-import type { Diagnostic, Span } from "./diagnostic.ts";
-
-function error(code: string, message: string, span: Span, help?: string): Diagnostic {
-  return { code, severity: "error", message, span, notes: [], ...(help === undefined ? {} : { help }) };
-}
+import type { Span } from "./diagnostic.ts";
+import { error } from "./finding.ts";
 
 /** A piece of source as it appears in a message: quoted, short, and printable. */
 export function quoted(text: string): string {
@@ -20,17 +17,16 @@ export const syntaxError = {
     error("BELAY001", `${quoted(text)} is no part of the language`, span),
 
   malformedNumber: (text: string, span: Span) =>
-    error(
-      "BELAY002",
-      `${quoted(text)} is not a number`,
-      span,
-      /^0[0-9]/.test(text)
+    error("BELAY002", `${quoted(text)} is not a number`, span, {
+      help: /^0[0-9]/.test(text)
         ? "an integer has no leading zeros"
         : "the suffixes of a number are `i`, `u`, `f` and `h`",
-    ),
+    }),
 
   unterminatedComment: (span: Span) =>
-    error("BELAY003", "this comment never ends", span, "block comments nest: each `/*` needs its own `*/`"),
+    error("BELAY003", "this comment never ends", span, {
+      help: "block comments nest: each `/*` needs its own `*/`",
+    }),
 
   reservedWord: (text: string, span: Span) => error("BELAY004", `${quoted(text)} is a reserved word`, span),
 
@@ -45,36 +41,32 @@ export const syntaxError = {
       "BELAY006",
       left === right ? `\`${left}\` cannot be chained` : `\`${left}\` and \`${right}\` cannot be mixed`,
       span,
-      "use parentheses to say which comes first",
+      { help: "use parentheses to say which comes first" },
     ),
 
   tooDeep: (what: string, limit: number, span: Span) =>
     error("BELAY007", `${what} nest deeper than ${limit} levels`, span),
 
   notAssignable: (span: Span) =>
-    error(
-      "BELAY008",
-      "this expression cannot be assigned to",
-      span,
-      "a target is a variable, `*pointer`, or an element or member of one",
-    ),
+    error("BELAY008", "this expression cannot be assigned to", span, {
+      help: "a target is a variable, `*pointer`, or an element or member of one",
+    }),
 
   misplaced: (what: string, where: string, span: Span) =>
     error("BELAY009", `${what} stands only ${where}`, span),
 
   unknownExtension: (name: string, directive: string, known: Iterable<string>, span: Span) =>
-    error(
-      "BELAY010",
-      `${quoted(name)} is not known to \`${directive}\``,
-      span,
-      `known names: ${[...known].filter((each) => !each.startsWith("chromium_")).join(", ")}`,
-    ),
+    error("BELAY010", `${quoted(name)} is not known to \`${directive}\``, span, {
+      help: `known names: ${[...known].filter((each) => !each.startsWith("chromium_")).join(", ")}`,
+    }),
 
   unknownDirective: (name: string, span: Span) =>
     error("BELAY011", `${quoted(name)} starts neither a directive nor a declaration`, span),
 
   unknownSeverity: (name: string, span: Span) =>
-    error("BELAY012", `${quoted(name)} is not a severity`, span, "severities: error, warning, info, off"),
+    error("BELAY012", `${quoted(name)} is not a severity`, span, {
+      help: "severities: error, warning, info, off",
+    }),
 
   unknownAttribute: (name: string, span: Span) =>
     error("BELAY013", `there is no attribute ${quoted(`@${name}`)}`, span),

@@ -1,5 +1,6 @@
 import type { RankedConfiguration, Redundancy } from "../compiler/contract.ts";
-import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { nowhere, warning } from "../diagnostics/finding.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
 /** A diagnostic with its place spelled out. */
@@ -41,40 +42,35 @@ export function locate(source: string, diagnostics: readonly Diagnostic[]): Loca
   }));
 }
 
+const gap = (code: string, message: string, help?: string) => warning(code, message, nowhere, { help });
+
 /** Reasons, besides the compiler's own, why a kernel is left alone. */
 export const leftAlone = {
-  unknownModule: () => warning("BELAY321", "the kernel's shader module was not made by the hardened device"),
-  unknownLayout: () =>
-    warning("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
-  unknownEntryPoint: () => warning("BELAY323", "the pipeline names no entry point the compiler knows"),
+  unknownModule: () => gap("BELAY321", "the kernel's shader module was not made by the hardened device"),
+  unknownLayout: () => gap("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
+  unknownEntryPoint: () => gap("BELAY323", "the pipeline names no entry point the compiler knows"),
   layoutIsFull: (needed: number, free: number) =>
-    warning(
+    gap(
       "BELAY324",
       `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
       "request a device with a higher maxStorageBuffersPerShaderStage",
     ),
   noRoomForChecks: () =>
-    warning(
+    gap(
       "BELAY336",
       "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
       "request a device with a higher maxStorageBuffersPerShaderStage",
     ),
   boundWithoutChecks: () =>
-    warning(
+    gap(
       "BELAY337",
       "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
       "the report's memory.unprotected says why it has none",
     ),
   refusedByDriver: (message: string) =>
-    warning("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+    gap("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
   compilerFailed: (message: string) =>
-    warning("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
-  nothingToCompare: () => warning("BELAY329", "the kernel writes nothing that its replicas could compare"),
-  notRequested: () => warning("BELAY326", 'the policy\'s redundancy is "none"'),
+    gap("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
+  nothingToCompare: () => gap("BELAY329", "the kernel writes nothing that its replicas could compare"),
+  notRequested: () => gap("BELAY326", 'the policy\'s redundancy is "none"'),
 };
-
-const nowhere: Span = { start: 0, end: 0 };
-
-function warning(code: string, message: string, help?: string): Diagnostic {
-  return { code, severity: "warning", message, span: nowhere, notes: [], ...(help && { help }) };
-}
