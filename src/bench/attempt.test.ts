@@ -11,8 +11,10 @@ describe("a measurement", () => {
   it("takes fewer runs when they take long", async () => {
     const slow = () => new Promise<number>((resolve) => setTimeout(() => resolve(30), 30));
     expect(await attempt(0.44, (attempt) => attempt.times(100, slow))).toMatchObject({ median: 30, runs: 4 });
-    const none = await attempt(0.44, (attempt) => attempt.times(100, slow, 0));
-    expect(none).toMatchObject({ runs: fewestRuns });
+    const few = await attempt(0.44, (attempt) => attempt.times(100, slow, 0.25));
+    expect(few).toMatchObject({ runs: fewestRuns });
+    const one = await attempt(0.44, (attempt) => attempt.times(100, slow, 0.01));
+    expect(one).toMatchObject({ runs: 1 });
   });
 
   it("is given up when its time is over, and told so", async () => {

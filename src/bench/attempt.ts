@@ -10,7 +10,7 @@ export interface TimedRuns extends Times {
   readonly runs: number;
 }
 
-/** Runs that count even where one of them takes very long: fewer have no median to speak of. */
+/** Runs that count even where one of them takes long: fewer have no median to speak of. */
 export const fewestRuns = 3;
 
 /** A measurement under way, which ends when its time is over. */
@@ -27,17 +27,21 @@ export class Attempt {
     this.patience = milliseconds / 4;
   }
 
-  /** One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they take longer than this part of {@link patience}. */
+  /**
+   * One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they take longer than this part of
+   * {@link patience}; and one where it takes four times as long.
+   */
   async times(runs: number, run: () => Promise<number>, part = 1): Promise<TimedRuns> {
     const milliseconds: number[] = [];
     // The run in advance may be verified, which takes long.
     await run();
     this.signal.throwIfAborted();
     const began = performance.now();
-    while (
-      milliseconds.length < runs &&
-      (milliseconds.length < fewestRuns || performance.now() - began < part * this.patience)
-    ) {
+    const goesOn = () => {
+      const patience = part * this.patience * (milliseconds.length < fewestRuns ? 4 : 1);
+      return milliseconds.length === 0 || performance.now() - began < patience;
+    };
+    while (milliseconds.length < runs && goesOn()) {
       milliseconds.push(await run());
       this.signal.throwIfAborted();
     }

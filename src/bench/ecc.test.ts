@@ -44,6 +44,17 @@ describe("the whole", () => {
     expect(transfers.map(({ scheme }) => scheme)).toEqual(["none", "secded128"]);
   });
 
+  it("takes a code from the text, and by measurement where that leaves a question", async () => {
+    const words = { name: "words", create: () => copy.create({ elements: 64, bytesPerElement: 4 }) };
+    const wide = { name: "wide", create: () => copy.create({ elements: 64 }) };
+    const schemes = ["secded128", "secded32"] as const;
+    const { programs } = await measureEcc(options({ programs: [words, wide], schemes }));
+    const [inQuestion, clear] = programs.map(({ automatic }) => automatic!);
+    expect(inQuestion!.tried).toHaveLength(2);
+    expect(inQuestion!.tried).toContain(inQuestion!.measured);
+    expect(clear).toEqual({ fromText: "secded128", tried: ["secded128"], measured: "secded128" });
+  });
+
   it("tells of a program that fails, and goes on", async () => {
     const broken = {
       name: "broken",

@@ -9,6 +9,7 @@ import { harden } from "../runtime/harden.ts";
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
 import { countDifferent } from "./countDifferent.ts";
+import { type AutomaticMemory, chooseMemory } from "./eccAutomatic.ts";
 import { type FlipOutcome, flipAtRest, isContained } from "./eccFlips.ts";
 import { type HostRates, measureHostRates } from "./eccHost.ts";
 import { type MemoryOverhead, measureMemoryOverhead } from "./eccOverhead.ts";
@@ -49,6 +50,8 @@ export interface EccProgram {
   /** What one run has to do at least. */
   readonly work: Program["work"];
   readonly overheads: readonly MemoryOverhead[];
+  /** Where there are codes that correct to choose between. */
+  readonly automatic?: AutomaticMemory | undefined;
   readonly faultFree: readonly FaultFreeRuns[];
   readonly flips: readonly FlipOutcome[];
   /** What could not be measured, and why. */
@@ -145,6 +148,7 @@ async function measureProgram(
   const overheads: MemoryOverhead[] = [];
   const quiet: FaultFreeRuns[] = [];
   const struck: FlipOutcome[] = [];
+  let automatic: AutomaticMemory | undefined;
   let verdict: Verdict = { ok: false, message: "the unprotected program failed" };
   let work = { bytes: 0, flops: 0 };
   await attempt("unprotected", async () => {
@@ -176,8 +180,13 @@ async function measureProgram(
         if (outcome) struck.push(outcome);
       }
     }
+    const candidates = chosen.filter((scheme) => schemes[scheme].corrects);
+    if (candidates.length < 2) return;
+    automatic = await attempt("auto", () =>
+      chooseMemory(program, { newDevice, candidates, rates: ceilings, redundancy }),
+    );
   });
-  return { name, verdict, work, overheads, faultFree: quiet, flips: struck, failures };
+  return { name, verdict, work, overheads, automatic, faultFree: quiet, flips: struck, failures };
 }
 
 /** Runs a program without an injected error. */
