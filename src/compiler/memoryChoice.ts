@@ -78,14 +78,21 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
 const tie = 1.02;
 
 /** The code with the lowest predicted cost; of those within two percent of it, the one that takes least memory. */
-export function preferred<Option extends Pick<RankedScheme, "scheme" | "predicted">>(
-  options: readonly Option[],
-): Option | undefined {
+function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
   const least = Math.min(...options.map(({ predicted }) => predicted));
-  const granule = ({ scheme }: Option) => schemes[scheme].granuleBytes;
+  const granule = ({ scheme }: RankedScheme) => schemes[scheme].granuleBytes;
   return options
     .filter(({ predicted }) => predicted <= tie * least)
     .toSorted((a, b) => granule(b) - granule(a))[0];
+}
+
+/** Predictions are seldom as far apart from each other as that, compared with what is measured. */
+const doubt = 1.2;
+
+/** The codes of which the text does not tell which costs least: those that a measurement has to decide between. */
+export function inQuestion(ranked: readonly RankedScheme[]): SchemeName[] {
+  const least = Math.min(...ranked.map(({ predicted }) => predicted));
+  return ranked.filter(({ predicted }) => predicted <= doubt * least).map(({ scheme }) => scheme);
 }
 
 const kernelsOf = (program: Program) => functionsOf(program).filter((fn) => stageOf(fn) === "compute");

@@ -38,3 +38,23 @@ it("rejects without a code to try, and with what the workload rejects with", asy
   };
   await expect(tuneMemory(broken, { newDevice })).rejects.toThrow("broken");
 });
+
+it("tries the codes that the text of the kernels leaves in question", async () => {
+  const copyOf = (type: string) => /* wgsl */ `
+    @group(0) @binding(0) var<storage, read> source: array<${type}>;
+    @group(0) @binding(1) var<storage, read_write> copied: array<${type}>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { copied[id.x] = source[id.x]; }`;
+  const compiles =
+    (code: string): Workload =>
+    async (device) => {
+      device.createShaderModule({ code });
+      return {};
+    };
+  const tried = async (type: string) => {
+    const options = { newDevice, runs: 1, time: async () => 1 };
+    const tuning = await tuneMemory(compiles(copyOf(type)), options);
+    return tuning.tried.map(({ memory }) => memory);
+  };
+  expect(await tried("vec4f")).toEqual(["secded128"]);
+  expect(await tried("vec2f")).toEqual(["secded128", "secded64"]);
+});
