@@ -3,7 +3,7 @@ import { testDevices } from "../../test/testDevices.ts";
 import { tuneMemory } from "./tuneMemory.ts";
 import type { Workload } from "./workload.ts";
 
-const { newDevice } = testDevices();
+const { newDevice } = testDevices({ full: true });
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
