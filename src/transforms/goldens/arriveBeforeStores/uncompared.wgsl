@@ -1,0 +1,29 @@
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= arrayLength(&a)) {
+    return;
+  }
+  let v = belay_loaded_1(a[at[id.x]]) + belay_loaded_1(a[0]);
+  belay_arrive(2u);
+  a[id.x] = v;
+}
+
+var<private> belay_loaded: u32;
+var<private> belay_in_turn: bool;
+
+fn belay_arrive(words: u32) {
+  if (belay_in_turn) {
+    return;
+  }
+  let word = words * belay_pair + belay_local / 32u;
+  let bit = (1u << (belay_local % 32u)) | (belay_loaded & (belay_pair / 1048576u));
+  var before: u32;
+  before = atomicXor(&belay_report.arrivals[word], bit);
+  belay_replica = u32((before & bit) == 0u);
+}
+
+fn belay_loaded_1(value: vec2<f32>) -> vec2<f32> {
+  let words = bitcast<vec2<u32>>(value);
+  belay_loaded ^= words.x ^ words.y;
+  return value;
+}
