@@ -1,5 +1,6 @@
 /** On whatever adapter there is: that each step measures the program it claims to, not how long it takes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as fastWalshTransform from "../../workloads/fastWalshTransform.ts";
 import { protect } from "../compiler/protect.ts";
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
 import { requestFullDevice } from "../runtime/adapterDevice.ts";
@@ -120,6 +121,21 @@ describe("a step of the components", () => {
       }
     },
   );
+
+  it("lets the first replica store alone where whoever comes last would", async () => {
+    const transform = fastWalshTransform.create({ length: 256 });
+    const device = hardenWith(
+      (wgsl, given) => {
+        const result = protect(wgsl, { ...given, check: "none" });
+        return { ...result, code: withIdleReplicas(result.code) };
+      },
+      await newDevice(),
+      { redundancy: "inter", onFault: "report" },
+    );
+    using step = new TimedProgram(transform, device);
+    await step.run();
+    expect(transform.verify(await step.read())).toMatchObject({ ok: true });
+  });
 
   it("is measured", async () => {
     using unprotected = new TimedProgram(program(), await newDevice());
