@@ -161,7 +161,13 @@ export class LaneEvaluator {
     const args = call.args.map((each) => this.value(each));
     if (target?.kind === "function") return this.#call(target, args);
     const type = this.#typeOf(call);
-    if (name === undefined || name === "bitcast") return converted(type, args);
+    if (name === undefined || name === "bitcast")
+      return converted(
+        type,
+        args.map((lanes, i) =>
+          lanes.length > 0 ? lanes : this.memory.numbers(wordsOf(this.#typeOf(call.args[i]!))),
+        ),
+      );
     if (name.endsWith("Barrier")) return unknown;
     this.#count(type, operationsOf.builtin(name));
     // What all lanes are asked for is nearly always so.
@@ -201,7 +207,7 @@ export class LaneEvaluator {
 
 /** A value of a type from its parts. */
 function converted(type: Type, args: readonly LaneValue[]): LaneValue {
-  if (!isInteger(type) || args.some(({ length }) => length === 0)) return unknown;
+  if (!isInteger(type)) return unknown;
   const parts = args.flat();
   const size = wordsOf(type);
   return parts.length === 1 ? Array.from({ length: size }, () => parts[0]!) : parts.slice(0, size);

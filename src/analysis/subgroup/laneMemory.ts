@@ -3,7 +3,7 @@ import type { GlobalVariable } from "../../wgsl/ast.ts";
 import { alignOf, sizeOf } from "../../wgsl/layout.ts";
 import type { Type } from "../../wgsl/types.ts";
 import type { Place } from "../places.ts";
-import { allLanes, eachLane, guess, type LaneValue, laneCount, unknown } from "./laneValues.ts";
+import { allLanes, eachLane, guess, type Lanes, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 import { isInteger } from "./wordTypes.ts";
 
 /** An access in the text to storage, uniform or workgroup memory. */
@@ -37,6 +37,15 @@ export class LaneMemory {
     return [guess(allLanes(someUniform))];
   }
 
+  /** Integers that are made of what nothing is known of. */
+  numbers(words: number): LaneValue {
+    return Array.from({ length: words }, (_, word) => guess(this.#scattered(word)));
+  }
+
+  #scattered(word = 0): Lanes {
+    return eachLane((lane) => hash(lane + laneCount * (this.accesses.length + word)));
+  }
+
   /** Notes an access, with the values of the indices of its place; gives what might be there. */
   access(
     place: Place,
@@ -47,7 +56,7 @@ export class LaneMemory {
     let addresses = allLanes(0);
     for (const step of steps) {
       const [offsets] = step.kind === "member" ? [allLanes(step.offset)] : index(step);
-      const known = offsets ?? eachLane((lane) => hash(lane + laneCount * this.accesses.length));
+      const known = offsets ?? this.#scattered();
       const stride = step.kind === "member" ? 1 : step.stride;
       const before = addresses;
       addresses = eachLane((lane) => before[lane]! + Math.imul(known[lane]!, stride));

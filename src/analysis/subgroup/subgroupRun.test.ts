@@ -46,6 +46,11 @@ describe("the addresses of lanes", () => {
     expect(addresses(body)).toEqual([["output", "store", [40, 32, 8 * 99, 48]]]);
   });
 
+  it("are known beside what is made of floats", () => {
+    const [, store] = addresses("let pair = vec2u(bitcast<u32>(input[i].x), i); output[pair.y] = 0;");
+    expect(store).toEqual(["output", "store", [0, 4, 8, 12]]);
+  });
+
   it("are not changed by what limits an index, whatever that is", () => {
     expect(
       addresses("output[min(i, shape.width - 1u)] = input[clamp(i, 0u, arrayLength(&input))].x;"),
