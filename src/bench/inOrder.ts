@@ -8,7 +8,7 @@ import { summarize } from "./timing.ts";
 /** Milliseconds before each run in JavaScript: without them, a short loop takes less than half as long. */
 const pause = 10;
 /** What a baseline takes of the time for runs. */
-const part = 1 / 4;
+const part = 1 / 8;
 
 /** What a version in C took, in seconds for each run, and what the last one left. */
 export interface CompiledRuns {

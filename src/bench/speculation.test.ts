@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { measureSpeculation } from "./speculation.ts";
 import type { MeasuredProgram, SpeculationProgram } from "./speculationProgram.ts";
+import type { Measured } from "./speculationVariant.ts";
 
 const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
   name,
   size: "small",
   create: () => ({ iterations: 1, inputs: () => [], verify: () => ({ ok: true, message: "" }) }),
-  run,
+  inOrder: { run, compiled: () => ({ seconds: [1], left: [] }) },
   load: async () => run,
-  compiled: () => ({ seconds: [1], left: [] }),
 });
 
 describe("measurements of loops", () => {
@@ -22,6 +22,32 @@ describe("measurements of loops", () => {
     });
     expect(programs[0]).toMatchObject({ threads: { right: true }, variants: {} });
     expect(ok).toBe(true);
+  });
+
+  it("do not begin again for what there is no need to measure", async () => {
+    let created = 0;
+    const loop = program("short", async () => {});
+    const create = () => {
+      created++;
+      return loop.create();
+    };
+    const options = {
+      newDevice: () => new Promise<never>(() => {}),
+      programs: [{ ...loop, create }],
+      growth: [],
+      ...{ runs: 1, threads: 1, seconds: 5, variants: ["default", "no reuse"] as const, progress: () => {} },
+    };
+    const times = { median: 1, lower: 1, upper: 1, runs: 1 };
+    const known = {
+      ...{ name: "short", size: "small", iterations: 1 },
+      javascript: times,
+      c: times,
+      took: {},
+    };
+    const logged = { right: true, plans: ["logged"] } as unknown as Measured;
+    const earlier = { programs: [{ ...known, variants: { default: logged } }], growth: [] };
+    expect((await measureSpeculation({ ...options, earlier })).programs).toEqual(earlier.programs);
+    expect(created).toBe(0);
   });
 
   it("go on with what was measured before, and begin nothing when their time is over", async () => {

@@ -12,14 +12,17 @@ export interface MeasuredProgram {
   readonly name: string;
   readonly size: string;
   readonly create: () => LoopProgram;
+  /** Missing where only growth on the GPU is to be seen. */
+  readonly inOrder?: InOrder;
+  readonly load: () => Promise<SpeculatedFunction>;
+}
+
+/** A program in order, which threads are held against as well. */
+export interface InOrder {
   /** Every loop in order. */
   readonly run: (...parameters: readonly Argument[]) => Promise<void>;
-  readonly load: () => Promise<SpeculatedFunction>;
-  /**
-   * Runs the version in C so often, or fewer times where they take longer than so many seconds; throws when there is none. Missing where only
-   * growth is to be seen: neither C nor threads are measured then.
-   */
-  readonly compiled?: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
+  /** Runs the version in C so often, or fewer times where they take longer than so many seconds; throws when there is none. */
+  readonly compiled: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
 }
 
 /** What was measured of a program. What was not to be measured is missing, and what there was no time for. */
@@ -57,16 +60,18 @@ export interface ProgramOptions {
 
 /** Measures what is asked for and not there yet, and saves after each step. */
 export async function measureProgram(
-  { name, size, create, run, load, compiled }: MeasuredProgram,
+  { name, size, create, inOrder, load }: MeasuredProgram,
   options: ProgramOptions,
 ): Promise<void> {
   const { before, newDevice, runs, threads, seconds, warmUp, progress, save, isOver } = options;
   const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
-  const missing = options.variants.filter((variant) => isMissing(before?.variants[variant]));
+  const missing = options.variants.filter(
+    (variant) => isMissing(before?.variants[variant]) && !isNeedless(variant, before),
+  );
   const misses = {
-    javascript: isMissing(before?.javascript),
-    c: compiled && before?.c === undefined,
-    threads: compiled && options.withThreads && isMissing(before?.threads),
+    javascript: inOrder && isMissing(before?.javascript),
+    c: inOrder && before?.c === undefined,
+    threads: inOrder && options.withThreads && isMissing(before?.threads),
   };
   if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
 
@@ -101,23 +106,24 @@ export async function measureProgram(
     await save(sofar);
   };
 
-  if (compiled && misses.c) {
+  if (inOrder && misses.c) {
     await measure<TimedRuns>(
       "C",
-      async (attempt, programRuns) => inC(compiled, programRuns, runs, attempt),
+      async (attempt, programRuns) => inC(inOrder.compiled, programRuns, runs, attempt),
       (c) => ({ c }),
     );
   }
-  if (misses.javascript) {
+  if (inOrder && misses.javascript) {
     await measure<TimedRuns>(
       "JavaScript",
-      (attempt, programRuns) => inJavaScript(run, programRuns, runs, attempt),
+      (attempt, programRuns) => inJavaScript(inOrder.run, programRuns, runs, attempt),
       (javascript) => ({ javascript }),
     );
   }
   const loaded = load();
   loaded.catch(() => {});
   for (const variant of missing) {
+    if (isNeedless(variant, sofar)) continue;
     await measure<Measured>(
       variant,
       async (attempt, programRuns) => {
@@ -141,6 +147,12 @@ export async function measureProgram(
       (threads) => ({ threads }),
     );
   }
+}
+
+/** Without reuse, the default engine is another one only where it had proven something. */
+function isNeedless(variant: Variant, known: SpeculationProgram | undefined): boolean {
+  const measured = known?.variants.default;
+  return variant === "no reuse" && !!measured && "plans" in measured && !measured.plans.includes("proven");
 }
 
 const secondsSince = (start: number) => (performance.now() - start) / 1000;

@@ -143,14 +143,16 @@ function programOf(
   return {
     name,
     size,
-    run,
     create,
     load: async () => {
       if (!path) throw new Error("the sources of the loops are only in the repository");
       return loadSpeculated(path, name);
     },
-    compiled: (parameters, runs, seconds) =>
-      runCompiled(compileLoop(name, directory), parameters, runs, seconds),
+    inOrder: {
+      run,
+      compiled: (parameters, runs, seconds) =>
+        runCompiled(compileLoop(name, directory), parameters, runs, seconds),
+    },
   };
 }
 
@@ -159,7 +161,7 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
   const entry = loops.find(({ name }) => name === "gatherScatter")!;
   const create = () =>
     gatherScatter.create({ length: 2 ** bits, rate: 0.001 }) as ReturnType<LoopEntry["small"]>;
-  const { compiled: _, ...program } = programOf(entry, `2^${bits}`, create, directory);
+  const { inOrder: _, ...program } = programOf(entry, `2^${bits}`, create, directory);
   return program;
 }
 

@@ -84,25 +84,20 @@ function besideSection(programs: readonly SpeculationProgram[], threads: number)
 
 function growthSections(growth: readonly SpeculationProgram[]): Section[] {
   const shown = ["default", "published", "unchecked"] as const satisfies readonly Variant[];
-  const series = ["JavaScript", ...shown];
-  const bars = growth.flatMap((program) => {
-    const nanoseconds = (times: number) => (1e6 * times) / program.iterations;
-    return [
-      ...(isTimed(program.javascript)
-        ? [bar(program.size, "JavaScript", nanoseconds(program.javascript.median), " ns")]
-        : []),
-      ...shown.flatMap((variant) => {
-        const times = timesOf(program.variants[variant], "resident");
-        return isTimed(times) ? [bar(program.size, variant, nanoseconds(times.median), " ns")] : [];
-      }),
-    ];
-  });
+  const bars = growth.flatMap((program) =>
+    shown.flatMap((variant) => {
+      const times = timesOf(program.variants[variant], "resident");
+      return isTimed(times)
+        ? [bar(program.size, variant, (1e6 * times.median) / program.iterations, " ns")]
+        : [];
+    }),
+  );
   return [
     ...barsSection({
       title: "Cost of an iteration, as the loop grows",
       lead: "Gathers and scatters, of which one in a thousand reads what the one before it wrote; resident arrays.",
       axis: "nanoseconds for each iteration",
-      series,
+      series: shown,
       bars,
     }),
     ...tableSection(
@@ -115,8 +110,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
         { text: program.size },
         ...shown.map((variant) => {
           const measured = program.variants[variant];
-          const each = isMeasured(measured) ? measured.workingBytes / program.iterations : undefined;
-          return { text: each === undefined ? "" : digits(each) };
+          return { text: isMeasured(measured) ? digits(measured.workingBytes / program.iterations) : "" };
         }),
       ]),
     ),
