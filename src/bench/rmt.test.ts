@@ -123,7 +123,7 @@ describe("a step of the components", () => {
   );
 
   it("lets the first replica store alone where whoever comes last would", async () => {
-    const transform = fastWalshTransform.create({ length: 256 });
+    const transform: Program = fastWalshTransform.create({ length: 256 });
     const device = hardenWith(
       (wgsl, given) => {
         const result = protect(wgsl, { ...given, check: "none" });
