@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { campaignConfigurations } from "./configurations.ts";
 import type { Outcome } from "./outcome.ts";
-import { isInside, numbersBelow, progressOf } from "./plan.ts";
+import { claims, isInside, numbersBelow, progressOf } from "./plan.ts";
 
 const goal = { margin: 0.02, bound: 0.02, minimum: 1, confidence: 0.95 };
 const whole = { index: 0, count: 1 };
@@ -90,4 +90,18 @@ it("the sphere of replication is the published one", () => {
     structures.map((structure) => (isInside(configuration, structure) ? "x" : ".")).join(""),
   );
   expect(table).toEqual([".........", "xxx......", "xx.......", "xxxxxxx.."]);
+});
+
+it("lanes that stay broken are claimed where they strike one replica only", () => {
+  const claimed = (pairing: "adjacent" | "passes", model: "stuck-lane" | "single-bit") => {
+    const [, configuration] = campaignConfigurations({
+      flavors: ["intra+lds"],
+      checks: ["signature"],
+      pairing,
+    });
+    return claims(configuration!, { structure: "ALU", model });
+  };
+  expect(claimed("adjacent", "stuck-lane")).toBe(true);
+  expect(claimed("passes", "single-bit")).toBe(true);
+  expect(claimed("passes", "stuck-lane")).toBe(false);
 });

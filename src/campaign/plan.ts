@@ -60,6 +60,17 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
   return coveredBy({ redundancy, pairing }).has(structure as never);
 }
 
+/**
+ * Whether a configuration claims to detect such faults. What is claimed is transient faults; replicas that run one after the other
+ * swap lanes, so that a lane that stays broken strikes both of them, in two invocations whose errors may cancel out, as in a sum.
+ */
+export const claims = (
+  configuration: CampaignConfiguration,
+  { structure, model }: Pick<InjectionRecord, "structure" | "model">,
+): boolean =>
+  isInside(configuration, structure) &&
+  !(model === "stuck-lane" && configuration.policy.pairing === "passes");
+
 /** How far a cell has come. */
 export interface Progress {
   /** Injections that each stratum gets, as far as is known yet. */

@@ -2,6 +2,7 @@ import type { CampaignConfiguration } from "./configurations.ts";
 import type { StruckStructure } from "./faultModel.ts";
 import { type Outcome, outcomes } from "./outcome.ts";
 import {
+  claims,
   isInside,
   numbersBelow,
   type Progress,
@@ -100,7 +101,12 @@ export class Results {
         const progress =
           known?.basis === basis
             ? known.progress
-            : progressOf(injections, { strata: strata.length, inside, goal: settings, shard });
+            : progressOf(decidedBy(configuration, injections, inside), {
+                strata: strata.length,
+                inside,
+                goal: settings,
+                shard,
+              });
         this.#progress.set(name, { basis, progress });
         return [{ configuration, structure, inside, strata, injections, progress }];
       });
@@ -115,6 +121,18 @@ export class Results {
     }
     return { done: this.injections.length, planned };
   }
+}
+
+/** Inside the sphere, what is not claimed decides nothing, as what strikes nothing. */
+function decidedBy(
+  configuration: CampaignConfiguration,
+  injections: readonly InjectionRecord[],
+  inside: boolean,
+): readonly Pick<InjectionRecord, "number" | "outcome">[] {
+  if (!inside) return injections;
+  return injections.map((injection) =>
+    claims(configuration, injection) ? injection : { ...injection, outcome: "notInjected" },
+  );
 }
 
 const cellName = ({ configuration, structure }: Pick<InjectionRecord, "configuration" | "structure">) =>

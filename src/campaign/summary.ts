@@ -3,7 +3,7 @@ import type { Redundancy } from "../compiler/contract.ts";
 import type { FaultModel, StruckStructure } from "./faultModel.ts";
 import { struckBits } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress } from "./plan.ts";
+import { claims, type Progress } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
 import { type Counts, countOutcomes, effective, type Results } from "./results.ts";
 import { type Rate, wilson } from "./statistics.ts";
@@ -24,7 +24,9 @@ export interface CellSummary extends Tally {
   readonly structure: StruckStructure;
   readonly inside: boolean;
   readonly state: Progress["state"];
-  /** Whether the interval shows what the configuration claims; undefined outside the sphere of replication. */
+  /** Of the faults that the configuration claims to detect; undefined outside the sphere of replication. */
+  readonly claimed?: Tally;
+  /** Whether their interval shows that. */
   readonly holds?: boolean;
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
   /** The id of an injection to look at: a silent one, else one that was detected, else any. */
@@ -100,12 +102,15 @@ export function summarize(results: Results): Summary {
   const { confidence, bound } = settings;
   const cells = results.cells().map((cell): CellSummary => {
     const { configuration, structure, inside, injections, progress } = cell;
-    const all = tally(injections, confidence);
+    const claimed = tally(
+      injections.filter((injection) => claims(configuration, injection)),
+      confidence,
+    );
     return {
       ...{ configuration: configuration.name, flavor: configuration.policy.redundancy },
       ...{ structure, inside, state: progress.state },
-      ...all,
-      ...(inside && { holds: all.sdc.high <= bound }),
+      ...tally(injections, confidence),
+      ...(inside && { claimed, holds: claimed.sdc.high <= bound }),
       example: exampleOf(injections),
       models: Object.fromEntries(
         [...groupBy(injections, ({ model }) => model)].map(([model, of]) => [model, tally(of, confidence)]),
@@ -177,13 +182,12 @@ function problemsOf(
     ...(open > 0 ? [`${open} of ${cells.length} cells are not finished`] : []),
     ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),
     ...(different > 0 ? [`${different} runs without a fault gave other results`] : []),
-    ...cells
-      .filter(({ state, holds }) => state !== "open" && holds === false)
-      .map(
-        ({ configuration, structure, sdc }) =>
-          `${configuration} covers ${structure} less than claimed: ${sdc.events} of ${sdc.trials} faults are silent ` +
-          `(at most ${percent(sdc.high)}, allowed ${percent(settings.bound)})`,
-      ),
+    ...cells.flatMap(({ configuration, structure, state, claimed, holds }) =>
+      state === "open" || !claimed || holds
+        ? []
+        : `${configuration} covers ${structure} less than claimed: ${claimed.sdc.events} of ${claimed.sdc.trials} faults are ` +
+          `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,
+    ),
   ];
 }
 

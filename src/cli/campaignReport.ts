@@ -10,6 +10,7 @@ import {
   costsTable,
   coverageTable,
   gapsSection,
+  isPart,
   kernelsTable,
   modelsTable,
   outcomesTable,
@@ -102,9 +103,11 @@ function renderText(summary: Summary, io: Io): string {
   const color = colorsFor(io.stdout);
   const { columns, rows } = outcomesTable(summary);
   const marked = rows.map(([configuration, structure, ...rest], i): Cell[] => {
-    const { holds } = summary.cells[i]!;
+    const cell = summary.cells[i]!;
+    const { holds } = cell;
     if (holds === undefined) return [configuration!, structure!, ...rest];
-    return [configuration!, { text: `${structure!.text} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];
+    const mark = `${holds ? "✓" : "✗"}${isPart(cell) ? " but stuck lanes" : ""}`;
+    return [configuration!, { text: `${structure!.text} ${mark}`, ok: holds }, ...rest];
   });
   const problems = summary.problems.length > 1 ? summary.problems.map((text) => color.red(`- ${text}`)) : [];
   const verdict = { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) };

@@ -17,8 +17,9 @@ export function coverageTable({ cells, settings }: Summary): TableSection {
   const cellOf = (configuration: string, structure: string): Cell => {
     const cell = cells.find((each) => each.configuration === configuration && each.structure === structure);
     if (!cell) return { text: "" };
-    const text = cell.inside
-      ? `${cell.sdc.events} of ${cell.sdc.trials}, ${atMost(cell.sdc)}`
+    const { claimed } = cell;
+    const text = claimed
+      ? `${claimed.sdc.events} of ${claimed.sdc.trials}, ${atMost(claimed.sdc)}${isPart(cell) ? ", stuck lanes aside" : ""}`
       : percents(cell.sdc);
     const unbroken = text.replaceAll(" %", "\u00a0%");
     return { text: unbroken, ...(cell.holds !== undefined && { ok: cell.holds }) };
@@ -34,6 +35,10 @@ export function coverageTable({ cells, settings }: Summary): TableSection {
     ]),
   };
 }
+
+/** Whether the configuration claims a part of the faults in the structure. */
+export const isPart = ({ claimed, injections }: CellSummary): boolean =>
+  claimed !== undefined && claimed.injections < injections;
 
 /** Where a flavor was measured in several ways, such as with both checks. */
 export function comparisonSection(summary: Summary): Section[] {
