@@ -77,11 +77,11 @@ export async function runKernel(
 ): Promise<KernelOutput> {
   const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
   const { dimension = 0, byReport = false, patience } = host;
-  const inTurn = host.inTurn === true && interGroup?.mostWorkgroups !== undefined;
+  const { mostWorkgroups } = interGroup ?? {};
+  const inTurn = mostWorkgroups === 0 || (host.inTurn === true && mostWorkgroups !== undefined);
   const waiting = interGroup?.patience && patience !== undefined && { [interGroup.patience]: patience };
-  const isRepeated = interGroup?.grid === "repeated";
   /** What each dispatch of a grid is. */
-  const doublings = isRepeated ? [1, 0] : inTurn ? [3, 3] : [byReport ? 3 : dimension];
+  const doublings = inTurn ? [3, 3] : [byReport ? 3 : dimension];
   const makePipeline = (doubling: number) => {
     const constants = {
       ...input.constants,
@@ -136,7 +136,7 @@ export async function runKernel(
   };
   for (const missing of host.missing ?? [0]) {
     const grid: [number, number, number] = [...input.workgroups];
-    if (interGroup && !isRepeated && !inTurn) grid[dimension] *= 2;
+    if (interGroup && !inTurn) grid[dimension] *= 2;
     for (const [turn, pipeline] of pipelines.entries()) {
       if (turns && report) {
         pass.end();

@@ -48,20 +48,15 @@ export interface KernelLimits {
  */
 export interface InterGroup {
   /**
-   * `"doubled"`: one dispatch has twice the workgroups. `"repeated"`: the grid is dispatched twice as it is, for the second
-   * replicas and then for the first, as the kernel changes buffers in place and never loads behind its stores.
-   */
-  readonly grid: "doubled" | "repeated";
-  /**
-   * The pipeline-overridable constant, by name, that says what a dispatch is. Doubled, along which dimension: 0 = x, 1 = y,
-   * 2 = z, and 3 = what the report's word `grid` says; doubling x needs a grid of at most half the limit in x, and so on.
-   * Repeated, which replica: 1 = the second, which comes first, 0 = the first.
+   * The pipeline-overridable constant, by name, that says along which dimension a grid is doubled: 0 = x, 1 = y, 2 = z, and
+   * 3 = what the report's word `grid` says; doubling x needs a grid of at most half the limit in x, and so on.
    */
   readonly doubling: string;
   /**
-   * Set where whoever comes last of two replicas stores, as the kernel changes buffers in place: a grid is doubled up to so
-   * many workgroups of the program's. A larger one, or one that is not known, is dispatched twice as it is by one pipeline, with
-   * `doubling` 3 and the word `grid` 5 for the second replicas, then 4 for the first.
+   * Set where a kernel that changes buffers in place needs no copies of them: only a grid of at most so many workgroups of the
+   * program's is doubled, and whoever comes last of two replicas stores there. A larger grid, or one that is not known, is dispatched
+   * twice as it is, the second replicas before the first: by the same pipeline, as another one might round floats otherwise, with
+   * `doubling` 3 and the word `grid` 5, then 4. Zero where no grid may be doubled.
    */
   readonly mostWorkgroups?: number;
   /** For each binding of the program that the second replica must not share: where its own copy is bound. */

@@ -14,7 +14,7 @@ import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
-import type { InterGroup } from "./contract.ts";
+import type { InterGroup, KernelLimits } from "./contract.ts";
 import {
   type ArrivalPlan,
   type KernelPlan,
@@ -41,70 +41,39 @@ export function interGroupPlan(
   const needsResult = memoryOperations.some(({ name, isUsed }) => isUsed && name.startsWith("atomic"));
   const blocking = check === "store" || needsResult;
   // Second replicas store nothing: once all of them have run, the first ones find what they found.
-  const loadsFirst = !blocking && inPlace.size > 0 && loadsAfterStores(program, kernel).length === 0;
+  const inTurn = !blocking && inPlace.size > 0 && loadsAfterStores(program, kernel).length === 0;
   // Lanes that check memory together may load what their neighbours have stored.
-  const arrival = loadsFirst && memory.coded.length === 0 ? arrivalPlan(program, kernel, inPlace) : undefined;
-  const repeated = loadsFirst && !arrival && !mayRoundDifferently(program, functions);
-  const shadowed = repeated || arrival ? new Set<GlobalVariable>() : inPlace;
+  const arrives = inTurn && memory.coded.length === 0;
+  const arrival = arrives ? arrivalPlan(program, kernel, inPlace, limits) : undefined;
+  const shadowed = inTurn ? new Set<GlobalVariable>() : inPlace;
   return {
     shadowed: namesOf(shadowed),
     once: namesOf(once),
     blocking,
-    repeated,
+    inTurn,
     ...(arrival && { arrival }),
     obstacles: [
       ...unreplicable(program, functions, memoryOperations).map(({ span, why }) =>
         leftAlone("BELAY214", span, kernel.name, why),
       ),
       ...tooManyBuffers(kernel, buffers.length, shadowed.size, limits.maxStorageBuffersPerShaderStage),
-      ...tooMuchMemory(
-        program,
-        kernel,
-        { blocking, repeated, arrival },
-        limits.maxComputeWorkgroupStorageSize,
-      ),
+      ...tooMuchMemory(program, kernel, blocking, limits.maxComputeWorkgroupStorageSize),
     ],
   };
 }
 
-/** How replicas arrive, where that is known and workgroups have a size. */
+/** How replicas arrive, where that is known, workgroups have a size, and there is memory for it. */
 function arrivalPlan(
   program: Program,
   kernel: FunctionDeclaration,
   inPlace: ReadonlySet<GlobalVariable>,
+  limits: KernelLimits,
 ): ArrivalPlan | undefined {
   const [at, invocations] = [arrivalIn(program, kernel), invocationCount(program, kernel)];
   if (!at || invocations === undefined) return undefined;
+  const added = at.together ? wrapperBytes(program, kernel, false) + arrivalWorkgroupBytes : 0;
+  if (bytesWith(program, kernel, added) > limits.maxComputeWorkgroupStorageSize) return undefined;
   return { at, inPlace: namesOf(inPlace), words: wordsOfWorkgroup(at, invocations) };
-}
-
-/**
- * Whether two pipelines of the same functions may give different floats: each is compiled by itself, and may fuse products with
- * sums, or compute quotients and built-in functions otherwise (WGSL specification, "Reassociation and Fusion").
- */
-function mayRoundDifferently(program: Program, functions: Iterable<FunctionDeclaration>): boolean {
-  let found = false;
-  for (const fn of functions)
-    walk(fn.body, (node) => {
-      const isInexact =
-        (node.kind === "binary" && node.operator !== "+" && node.operator !== "-") ||
-        (node.kind === "call" && !exactFunctions.has(builtinFunction(program, node) ?? "select"));
-      found ||= isInexact && isFloat(program.valueTypeOf(node));
-      found ||=
-        node.kind === "assign" &&
-        inexactAssignments.has(node.operator) &&
-        isFloat(program.valueTypeOf(node.value));
-    });
-  return found;
-}
-
-/** Those that choose among floats. What is no built-in function is one of the program's, or makes a value of others. */
-const exactFunctions: ReadonlySet<string> = new Set(["select", "min", "max", "abs", "bitcast"]);
-const inexactAssignments: ReadonlySet<string> = new Set(["*=", "/=", "%="]);
-
-function isFloat(type: Type): boolean {
-  if (type.kind === "vector" || type.kind === "matrix") return isFloat(type.element);
-  return type.kind === "scalar" && ["f32", "f16", "abstract-float"].includes(type.name);
 }
 
 /**
@@ -181,19 +150,18 @@ function tooManyBuffers(
 function tooMuchMemory(
   program: Program,
   kernel: FunctionDeclaration,
-  {
-    blocking,
-    repeated,
-    arrival,
-  }: Pick<KernelPlan, "blocking" | "repeated"> & { arrival: ArrivalPlan | undefined },
+  blocking: boolean,
   most: number,
 ): Diagnostic[] {
-  const own = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
-  const added =
-    (repeated ? 0 : wrapperBytes(program, kernel, blocking)) +
-    (arrival?.at.together ? arrivalWorkgroupBytes : 0);
-  if (own === undefined || added === 0 || own + added <= most) return [];
-  const why = `it would need ${own + added} bytes of workgroup memory, and the device allows ${most}`;
+  const bytes = bytesWith(program, kernel, wrapperBytes(program, kernel, blocking));
+  if (bytes <= most) return [];
+  const why = `it would need ${bytes} bytes of workgroup memory, and the device allows ${most}`;
   const help = blocking ? "use the check signature" : undefined;
   return [leftAlone("BELAY205", kernel.nameSpan, kernel.name, why, help)];
+}
+
+/** Bytes of workgroup memory with those that are `added`; none where nothing is, or an override decides. */
+function bytesWith(program: Program, kernel: FunctionDeclaration, added: number): number {
+  const own = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
+  return own === undefined || added === 0 ? 0 : own + added;
 }

@@ -21,9 +21,9 @@ export interface KernelPlan {
   readonly once: ReadonlySet<string>;
   /** Whether twins wait for each other (`InterGroup.blocking`). */
   readonly blocking: boolean;
-  /** Whether all second replicas run before the first ones (`InterGroup.grid`). */
-  readonly repeated: boolean;
-  /** Set where whoever comes last of two replicas stores. */
+  /** Whether it needs no copies where all second replicas run before the first ones. */
+  readonly inTurn: boolean;
+  /** Set where then they may run at once, too, as whoever comes last of two replicas stores. */
   readonly arrival?: ArrivalPlan;
   /** Why the kernel must be left alone. */
   readonly obstacles: readonly Diagnostic[];

@@ -39,7 +39,7 @@ export function passesPlan(program: Program, kernel: FunctionDeclaration): Kerne
     shadowed: new Set(),
     once: namesOf(once),
     blocking: false,
-    repeated: false,
+    inTurn: false,
     obstacles: [...found].map(([why, span]) =>
       leftAlone(
         "BELAY215",

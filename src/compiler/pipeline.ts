@@ -1,7 +1,7 @@
 /** The transforms of a protection, in their order. */
 import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { schemes } from "../codes/scheme.ts";
-import { arrivalWords, arriveBeforeStores } from "../transforms/arriveBeforeStores.ts";
+import { arrivalWords, arriveBeforeStores, mostArriving } from "../transforms/arriveBeforeStores.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -58,7 +58,7 @@ export function transform(
   const functions = (named?: ReadonlySet<string>) => reachableFrom(program, kernels(named));
   const lanes = lanesOf(program, kernels(), limits, pairing);
   const blocking = new Set([...plans].flatMap(([name, plan]) => (plan.blocking ? [name] : [])));
-  const repeated = new Set([...plans].flatMap(([name, plan]) => (plan.repeated ? [name] : [])));
+  const inTurn = new Set([...plans].flatMap(([name, plan]) => (plan.inTurn ? [name] : [])));
   const mail = mailWords(kernels(blocking).map((kernel) => invocationCount(program, kernel)));
   const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
   const arriving = new Map([...plans].flatMap(([name, { arrival }]) => (arrival ? [[name, arrival]] : [])));
@@ -108,7 +108,7 @@ export function transform(
   if (redundancy === "inter")
     step(
       replicateWorkgroups(program, names, {
-        ...{ entryPoints, blocking, repeated, mail },
+        ...{ entryPoints, blocking, inTurn, mail },
         arriving: new Set(arriving.keys()),
       }),
     );
@@ -215,9 +215,8 @@ export function transform(
     const plan = plans.get(name);
     const interGroup = redundancy === "inter" &&
       plan && {
-        grid: plan.repeated ? ("repeated" as const) : ("doubled" as const),
         doubling: doublingOf(names),
-        ...(plan.arrival && { mostWorkgroups: Math.floor(arrivalWords / plan.arrival.words) }),
+        ...(plan.inTurn && { mostWorkgroups: mostArriving(plan.arrival?.words) }),
         shadows: shadowsOf(normal, plan, shadows),
         blocking: plan.blocking,
         ...(plan.blocking && { patience: patienceOf(names) }),

@@ -2,7 +2,7 @@ import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
-import { type Doubling, doubleGrid, namedByReport, secondReplicas } from "./doubledGrid.ts";
+import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
@@ -70,16 +70,11 @@ export class ComputePasses {
   }
 }
 
-/** A pipeline that runs in place of the program's, and what it has bound. */
-interface Runnable {
+/** What dispatches take until the program sets something else. */
+interface Prepared {
+  /** The pipeline that runs in place of the program's, and what it has bound. */
   readonly variant: Variant;
   readonly bound: Bound | undefined;
-}
-
-/** What dispatches take until the program sets something else. */
-interface Prepared extends Runnable {
-  /** What runs on the same grid before, where replicas run in turn. */
-  readonly earlier: Runnable | undefined;
   /** What it uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
   /** What the kernel writes without a shadow, once that matters. */
@@ -178,8 +173,8 @@ class ComputePass {
   /** The kernel that is to run on twice the grid, unless the device is going to refuse it for want of a bind group. */
   #kernelToDouble(): Kernel | undefined {
     const { kernel, groups = [] } = this.#runs ?? {};
-    const isDoubled = kernel?.interGroup?.grid === "doubled";
-    return isDoubled && groups.every((index) => this.#groups.get(index)?.group) ? kernel : undefined;
+    const isDoubled = kernel?.interGroup && groups.every((index) => this.#groups.get(index)?.group);
+    return isDoubled ? kernel : undefined;
   }
 
   /** Undefined as long as the program has set no pipeline. */
@@ -195,17 +190,11 @@ class ComputePass {
       const access = group && this.#parts.bindGroups.accessOf(group, pipeline.accessOf(index));
       if (access) this.#record.add(access);
     }
-    const isRepeated = kernel?.interGroup?.grid === "repeated";
     this.#prepared = {
-      ...this.#bind(variant),
-      earlier: isRepeated ? this.#bind(pipeline.variant(secondReplicas)) : undefined,
+      ...{ variant, bound: variant.added?.bindFor(this.#groups) },
       guarded: this.#parts.memory?.bracketing.guarded(this.#uses()) ?? [],
     };
     return this.#prepared;
-  }
-
-  #bind(variant: Variant): Runnable {
-    return { variant, bound: variant.added?.bindFor(this.#groups) };
   }
 
   /** Whether there are more check words now than it has bound. */
@@ -229,17 +218,16 @@ class ComputePass {
     if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
   }
 
-  /** Dispatches; where replicas run in turn, the second ones first: by pipelines of their own, or by one (`isInTurn`). */
+  /** Dispatches, in turn once for each replica. */
   #run(prepared: Prepared | undefined, isInTurn: boolean, dispatch: () => void): void {
     const kernel = this.#runs?.kernel;
     if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
-    const run = ({ variant, bound }: Runnable) => {
-      this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
+    const run = () => {
+      if (prepared) this.#commands.use(prepared.variant.pipeline, this.#groups, prepared.bound?.groups);
       dispatch();
     };
-    if (!prepared) dispatch();
-    else if (isInTurn && kernel) this.#parts.turns.each(this.#commands, kernel.slot, () => run(prepared));
-    else for (const each of prepared.earlier ? [prepared.earlier, prepared] : [prepared]) run(each);
+    if (isInTurn && kernel) this.#parts.turns.each(this.#commands, kernel.slot, run);
+    else run();
   }
 
   /** Whether the kernel may write a buffer. */

@@ -1,11 +1,8 @@
 /** A grid of workgroups: how many in x, y and z. */
 export type Grid = readonly [number, number, number];
 
-/** What a dispatch of an Inter-Group kernel is, as `InterGroup.doubling` takes it. */
+/** How the grid of an Inter-Group kernel is doubled, as `InterGroup.doubling` takes it. */
 export type Doubling = 0 | 1 | 2 | 3;
-
-/** Of a grid that is dispatched twice: what runs first. */
-export const secondReplicas = 1;
 
 /** The report says what a dispatch is, because the host does not know the grid, or runs it twice by one pipeline. */
 export const namedByReport = 3;
@@ -31,7 +28,7 @@ export interface DoublingOptions {
   readonly kernel: string;
   /** The device's limit on workgroups per dimension. */
   readonly limit: number;
-  /** As in `InterGroup`: a grid that has more, or no room, is not doubled. */
+  /** As in `InterGroup`. */
   readonly mostWorkgroups: number | undefined;
 }
 

@@ -27,6 +27,9 @@ interface Known {
   readonly explicit?: LayoutRecord | undefined;
 }
 
+/** Whether no grid is doubled: then one pipeline runs both replicas. */
+export const runsInTurn = ({ interGroup }: Kernel): boolean => interGroup?.mostWorkgroups === 0;
+
 /** A pipeline of the program's, and the pipelines that run in its place. */
 export class PipelineRecord {
   readonly #device: GPUDevice;
@@ -72,7 +75,7 @@ export class PipelineRecord {
   ): void {
     this.#guarded = guarded;
     this.#variants.set(0, primary);
-    if (guarded.kernel.interGroup) this.#makeVariant = makeVariant;
+    if (guarded.kernel.interGroup && !runsInTurn(guarded.kernel)) this.#makeVariant = makeVariant;
     this.#makeBracketed = makeBracketed;
   }
 

@@ -1,13 +1,13 @@
 import { AddedBindings, addedPoints, checkedGranules } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
-import type { Doubling } from "./doubledGrid.ts";
+import { type Doubling, namedByReport } from "./doubledGrid.ts";
 import { type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
 import { type LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
-import { type Guarded, PipelineRecord, type Variant } from "./pipelineRecord.ts";
+import { type Guarded, PipelineRecord, runsInTurn, type Variant } from "./pipelineRecord.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** How a pipeline is made. */
@@ -219,9 +219,10 @@ export class Pipelines {
 }
 
 /** The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that at all. */
-function doubledIn(doubling: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
+function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
   if (!kernel.interGroup) return descriptor;
   const { compute } = descriptor;
+  const doubling = runsInTurn(kernel) ? namedByReport : dimension;
   const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
   return { ...descriptor, compute: { ...compute, constants } };
 }

@@ -58,6 +58,10 @@ export interface ArriveBeforeStoresOptions {
 /** Arrivals that a report has room for, in 32-bit words: for 32 pairs of invocations each, or a pair of workgroups. */
 export const arrivalWords = 2 ** 20;
 
+/** Workgroups of so many words that there is room for; without words, which is where nobody arrives, none. */
+export const mostArriving = (words: number | undefined): number =>
+  words ? Math.floor(arrivalWords / words) : 0;
+
 /** Bytes of workgroup memory of a workgroup that arrives as a whole. */
 export const arrivalWorkgroupBytes = 4;
 

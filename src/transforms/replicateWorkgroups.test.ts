@@ -14,16 +14,16 @@ const report =
     });
 interface Twins {
   readonly blocking?: readonly string[];
-  readonly repeated?: readonly string[];
+  readonly inTurn?: readonly string[];
   readonly mail?: number;
 }
 const replicate =
-  ({ blocking = [], repeated = [], mail = 0 }: Twins = {}): Step =>
+  ({ blocking = [], inTurn = [], mail = 0 }: Twins = {}): Step =>
   (program, names) =>
     replicateWorkgroups(program, names, {
       entryPoints: new Set(["main"]),
       blocking: new Set(blocking),
-      repeated: new Set(repeated),
+      inTurn: new Set(inTurn),
       mail,
     });
 const replicated = (name: string, wgsl: string) => golden(name, wgsl, report(), replicate());
@@ -63,13 +63,13 @@ describe("doubles the grid", () => {
       @compute @workgroup_size(4) fn other(@builtin(workgroup_id) w: vec3u) { meet(w.y); }`,
     ));
 
-  it("or, where it is dispatched twice, leaves all ids as they are", () =>
+  it("and where the grid may be dispatched twice, leaves all ids as they are then", () =>
     golden(
       "a grid that is dispatched twice",
       `fn meet(n: u32) { if (n > 3u) { workgroupBarrier(); } }
       @compute @workgroup_size(4) fn main(@builtin(workgroup_id) w: vec3u, @builtin(global_invocation_id) id: vec3u) { meet(w.x); }`,
       report(),
-      replicate({ repeated: ["main"] }),
+      replicate({ inTurn: ["main"] }),
     ));
 
   it("and lets twins that wait for each other draw their ids", () => {

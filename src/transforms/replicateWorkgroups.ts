@@ -11,11 +11,10 @@
  * dimension of the grid and says which: along x, twins are neighbours; along y and z, the plane that the dimension
  * spans with the one below it is numbered anew, so that they are neighbours too, run at the same time and share caches.
  *
- * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts). Where the host dispatches
- * the grid twice (`repeated`), all workgroups of a dispatch are one replica, and ids stay as they are.
+ * Twins that wait for each other (`blocking`) draw their ids as tickets instead (see mailbox.ts).
  *
- * Where the host decides on the device (`doubling` 3), the dimension is read from the report, or that the grid is dispatched twice
- * as it is, and which replica runs (4 and 5). What is read from memory is
+ * Where it is decided on the device (`doubling` 3), the dimension is read from the report. That may also say that a grid is
+ * dispatched twice as it is (`inTurn`), and which replica runs: 4 = the first, 5 = the second. What is read from memory is
  * uniform to no validator; where the kernel needs uniform ids, it takes the way of `workgroupUniformLoad`.
  *
  * Requires: declareReport with `pair`.   Ensures: valid module; `replica`, `pair`, `local` and `workgroup` are set.
@@ -32,17 +31,17 @@ import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 import type { Names } from "./names.ts";
 
 export interface ReplicateWorkgroupsOptions {
-  /** Names of the entry points to wrap; of those among them whose twins wait for each other; and of those that run in turn. */
+  /** Names of the entry points to wrap; of those among them whose twins wait for each other; and of those that may run in turn. */
   readonly entryPoints: ReadonlySet<string>;
   readonly blocking?: ReadonlySet<string>;
-  readonly repeated?: ReadonlySet<string>;
-  /** Those in which whoever comes last stores, unless the host has them run in turn (arriveBeforeStores.ts). */
+  readonly inTurn?: ReadonlySet<string>;
+  /** Those among the latter that may run at once, too, as whoever comes last stores (arriveBeforeStores.ts). */
   readonly arriving?: ReadonlySet<string>;
   /** Words of mail (see mailbox.ts). */
   readonly mail?: number;
 }
 
-/** The override that says which dimension of the grid is doubled, or which replica runs in turn. */
+/** The override that says which dimension of the grid is doubled. */
 export const doublingOf = (names: Names): string => names.the("doubling");
 
 /** Bytes of workgroup memory that the wrapper of an entry point takes. */
@@ -59,7 +58,7 @@ export function replicateWorkgroups(
   {
     entryPoints,
     blocking = new Set(),
-    repeated = new Set(),
+    inTurn = new Set(),
     arriving = new Set(),
     mail = 0,
   }: ReplicateWorkgroupsOptions,
@@ -68,7 +67,6 @@ export function replicateWorkgroups(
   let readsDimension = false;
   const wrapped = program.module.declarations.flatMap((declaration) => {
     if (declaration.kind !== "function" || !entryPoints.has(declaration.name)) return [declaration];
-    if (repeated.has(declaration.name)) return wrapRepeated(program, names, declaration);
     const isUniform = needsUniformIds(declaration, uniform);
     readsDimension ||= isUniform;
     const { name } = declaration;
@@ -84,7 +82,7 @@ export function replicateWorkgroups(
     declarations: [
       ...wrapped,
       ...declarations`override ${doublingOf(names)}: u32 = 0u;`,
-      ...(repeated.size < entryPoints.size ? declarations`${twins(names, arriving.size > 0)}` : []),
+      ...declarations`${twins(names, inTurn.size > 0)}`,
       ...(readsDimension ? declarations`var<workgroup> ${names.the("dimension")}: u32;` : []),
       ...(blocking.size > 0 ? declarations`${ticketed(names)} ${mailboxDeclarations(names, mail)}` : []),
     ],
@@ -135,20 +133,6 @@ function wrap(
     derived: { workgroup_id: id, num_workgroups: groups },
     before: isBlocking ? [...before, ...enter] : before,
     after: isBlocking ? leave : [],
-    attributes: fn.attributes,
-  });
-}
-
-/** In a dispatch of one replica. */
-function wrapRepeated(program: Program, names: Names, fn: FunctionDeclaration): FunctionDeclaration[] {
-  const { statements } = quote(fn.nameSpan);
-  return wrapEntryPoint(program, names, fn, {
-    inputs,
-    derived: {},
-    before: statements`
-      ${names.the("local")} = ${names.the("in_local_invocation_index")};
-      ${names.the("replica")} = ${doublingOf(names)};
-      ${numbered(names, names.the("in_workgroup_id"), names.the("in_num_workgroups"))}`,
     attributes: fn.attributes,
   });
 }
