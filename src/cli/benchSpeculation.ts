@@ -72,7 +72,12 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .action(async (flags: Flags) => {
       const run = await runSpeculation(flags, io);
       finish(
-        await publishRun({ name, describe: describeSpeculation, summary: summaryTable }, run, flags, io),
+        await publishRun(
+          { name, describe: describeSpeculation, summary: (run) => summaryTable(run) },
+          run,
+          flags,
+          io,
+        ),
       );
     });
   return addOutputOptions(command);

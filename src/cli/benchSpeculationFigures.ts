@@ -9,15 +9,17 @@ import {
   phaseTable,
   transfersTable,
 } from "./benchSpeculationTables.ts";
-import { digits, isMeasured, isTimed, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
+import { bySize, digits, isMeasured, isTimed, type Timed, timesOf } from "./benchSpeculationTimes.ts";
 import { barsSection, columnsOf, tableSection } from "./sections.ts";
 
 /** Every figure for which something was measured, in the paper's order. */
 export function figures({ programs, growth, threads }: SpeculationRun): Section[] {
   return [
-    ...speedupSection(programs, "C", ({ c }) => c),
-    ...speedupSection(programs, "JavaScript", ({ javascript }) => javascript),
-    ...besideSection(programs, threads),
+    ...bySize(programs).flatMap(({ programs, suffix }) => [
+      ...speedupSection(programs, `C${suffix}`, ({ c }) => c),
+      ...speedupSection(programs, `JavaScript${suffix}`, ({ javascript }) => javascript),
+      ...besideSection(programs, suffix, threads),
+    ]),
     ...transfersTable(programs),
     ...misspeculationTable(programs),
     ...phaseTable(programs),
@@ -41,21 +43,24 @@ function speedupSection(
     if (!isTimed(before)) return [];
     return series.flatMap((variant) => {
       const after = timesOf(program.variants[variant], "moved");
-      return isTimed(after) ? [bar(titleOf(program), variant, before.median / after.median)] : [];
+      return isTimed(after) ? [bar(program.name, variant, before.median / after.median)] : [];
     });
   });
-  const lead = `Times faster than ${over}, with arrays moved to the GPU and back. What is missing belongs to the published engine.`;
   return barsSection({
     title: `Speedups over ${over} (figure 8)`,
-    lead,
-    axis: `speedup over ${over}`,
-    series,
+    lead: "Times faster, with arrays moved to the GPU and back. What is missing belongs to the published engine.",
+    axis: "speedup",
+    series: drawn(series, bars),
     bars,
   });
 }
 
 /** Figure 9. */
-function besideSection(programs: readonly SpeculationProgram[], threads: number): BarsSection[] {
+function besideSection(
+  programs: readonly SpeculationProgram[],
+  suffix: string,
+  threads: number,
+): BarsSection[] {
   const onThreads = `${threads} threads`;
   const series = [onThreads, "default", "published", "unchecked GPU"];
   const bars = programs.flatMap((program) => {
@@ -69,15 +74,15 @@ function besideSection(programs: readonly SpeculationProgram[], threads: number)
       const after = measured[name];
       const { javascript } = program;
       return isTimed(after) && isTimed(javascript)
-        ? [bar(titleOf(program), name, javascript.median / after.median)]
+        ? [bar(program.name, name, javascript.median / after.median)]
         : [];
     });
   });
   return barsSection({
-    title: "Beside speculation on the CPU, and the GPU without speculation (figure 9)",
+    title: `Beside speculation on the CPU, and the GPU without speculation${suffix} (figure 9)`,
     lead: "Times faster than JavaScript, without moving data or starting threads. The unchecked GPU is right only where iterations are independent.",
     axis: "speedup over JavaScript",
-    series,
+    series: drawn(series, bars),
     bars,
   });
 }
@@ -97,7 +102,7 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
       title: "Cost of an iteration, as the loop grows",
       lead: "Gathers and scatters, of which one in a thousand reads what the one before it wrote; resident arrays.",
       axis: "nanoseconds for each iteration",
-      series: shown,
+      series: drawn(shown, bars),
       bars,
     }),
     ...tableSection(
@@ -116,6 +121,10 @@ function growthSections(growth: readonly SpeculationProgram[]): Section[] {
     ),
   ];
 }
+
+/** The series that have bars. */
+const drawn = (series: readonly string[], bars: readonly Bar[]) =>
+  series.filter((each) => bars.some((bar) => bar.series === each));
 
 const bar = (group: string, series: string, value: number, unit = "×"): Bar => ({
   group,

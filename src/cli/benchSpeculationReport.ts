@@ -4,7 +4,7 @@ import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Cell, Report, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { figures } from "./benchSpeculationFigures.ts";
-import { digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
+import { bySize, digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
 import { caveatOf, machineFacts } from "./machine.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
@@ -24,10 +24,13 @@ export function describeSpeculation(run: SpeculationRun): Report {
       detail: `Medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
-      {
-        ...summaryTable(run),
-        lead: "Wall-clock time of a whole call, of fewer runs where it says so. In parentheses: how many times faster the default engine is than JavaScript.",
-      },
+      ...bySize(programs).map(
+        ({ programs, suffix }): TableSection => ({
+          ...summaryTable({ ...run, programs }, ({ name }) => name),
+          title: `Loops${suffix}`,
+          lead: "Wall-clock time of a whole call, of fewer runs where it says so. In parentheses: how many times faster the default engine is than JavaScript.",
+        }),
+      ),
       ...figures(run),
       ...problemsSection([...programs, ...growth]),
       {
@@ -73,11 +76,10 @@ export function lineFor(
 }
 
 /** One row for each loop. */
-export function summaryTable({
-  programs,
-  threads,
-  runs,
-}: Pick<SpeculationRun, "programs" | "threads" | "runs">): TableSection {
+export function summaryTable(
+  { programs, threads, runs }: Pick<SpeculationRun, "programs" | "threads" | "runs">,
+  title = titleOf,
+): TableSection {
   const time = (measured: Timed, more: readonly string[] = []) => ({
     text: isTimed(measured)
       ? [digits(measured.median), ...more, ...(measured.runs < runs ? [`of ${measured.runs}`] : [])].join(" ")
@@ -96,7 +98,7 @@ export function summaryTable({
     rows: programs.map((program) => {
       const { javascript, variants } = program;
       return [
-        { text: titleOf(program) },
+        { text: title(program) },
         { text: verdictOn(program), ok: isRight(program) },
         { text: program.iterations.toLocaleString("en") },
         ...[program.c, javascript, program.threads].map((measured) => time(measured)),

@@ -12,6 +12,16 @@ export function timesOf(measured: Measured | Failed | undefined, kind: "moved" |
   return isMeasured(measured) ? measured[kind] : measured;
 }
 
+/** The programs of each size, with what a title says of it. */
+export function bySize(
+  programs: readonly SpeculationProgram[],
+): { readonly programs: readonly SpeculationProgram[]; readonly suffix: string }[] {
+  return [...new Set(programs.map(({ size }) => size))].map((size) => ({
+    programs: programs.filter((program) => program.size === size),
+    suffix: size === "small" ? "" : `, ${size}`,
+  }));
+}
+
 export const titleOf = ({ name, size }: SpeculationProgram) => (size === "small" ? name : `${name}, ${size}`);
 
 /** Three digits, or all that are in front of the point. */
