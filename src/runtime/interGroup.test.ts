@@ -124,21 +124,22 @@ describe("a kernel that changes a buffer in place", () => {
     device.belay.arm({ kernel, site: id, replica, effect: { xor: 4 }, workgroup: [1, 0, 0], localIndex: 1 });
   }
 
-  it.each([false, true])(
-    "runs in turn, without copies, also where grids are full: indirect %s",
-    async (isIndirect) => {
-      const plain = await newDevice();
-      const { device, done } = await hardened({}, { limit: 4 });
-      expect(await steps(device, isIndirect)).toEqual(await steps(plain, isIndirect));
-      expect(await device.belay.report()).toMatchObject({
-        faults: [],
-        kernels: [{ redundancy: "inter", dispatches: 2, detections: 0 }],
-        shadows: { peak: 0 },
-      });
-      plain.destroy();
-      done();
-    },
-  );
+  it.each([
+    ["at once", 8, false],
+    ["in turn, where its grid is full", 4, false],
+    ["in turn, where the host does not know its grid", 8, true],
+  ])("has its replicas run %s, without copies", async (_, limit, isIndirect) => {
+    const plain = await newDevice();
+    const { device, done } = await hardened({}, { limit });
+    expect(await steps(device, isIndirect)).toEqual(await steps(plain, isIndirect));
+    expect(await device.belay.report()).toMatchObject({
+      faults: [],
+      kernels: [{ redundancy: "inter", dispatches: 2, detections: 0 }],
+      shadows: { peak: 0 },
+    });
+    plain.destroy();
+    done();
+  });
 
   it("recovers from a fault in either replica", async () => {
     const { device, done } = await hardened({ injectFaults: true });
@@ -147,6 +148,25 @@ describe("a kernel that changes a buffer in place", () => {
       arm(device, replica);
       expect(await steps(device)).toEqual(expected);
       expect(await device.belay.strikes()).toBe(1);
+    }
+    expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
+    done();
+  });
+
+  it("recovers from an arrival that is left out, and finds no trace of it", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const expected = await steps(device);
+    const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+    // What stands before the store is the arrival.
+    const { id } = sites.find(
+      ({ kind, span }) => kind === "statement" && STEP.startsWith("data[id.x] =", span.start),
+    )!;
+    for (const replica of [0, 1] as const) {
+      const where = { workgroup: [1, 0, 0] as const, localIndex: 1 };
+      device.belay.arm({ kernel, site: id, replica, effect: { xor: 1 }, ...where });
+      expect(await steps(device)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+      for (let again = 0; again < 3; again++) expect(await steps(device)).toEqual(expected);
     }
     expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
     done();
