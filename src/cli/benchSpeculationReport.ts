@@ -21,14 +21,14 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Milliseconds, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       ...bySize(programs).map(
         ({ programs, suffix }): TableSection => ({
           ...summaryTable({ ...run, programs }, ({ name }) => name),
           title: `Loops${suffix}`,
-          lead: "Wall-clock time of a whole call, of fewer runs where it says so. In parentheses: how many times faster the default engine is than JavaScript.",
+          lead: "Milliseconds of a whole call, of fewer runs where it says so. In parentheses: how many times faster the default engine is than JavaScript.",
         }),
       ),
       ...figures(run),
@@ -72,7 +72,7 @@ export function lineFor(
   const [title, ...cells] = rows[0]!;
   const told = cells.flatMap(({ text }, n) => (text ? [`${columns[n + 1]!.label} ${text}`] : []));
   const failed = problemsOf(program).map(([, variant, problem]) => `${variant!.text}: ${problem!.text}`);
-  return `${title!.text}: ${[...told, ...failed].join(", ")}`;
+  return `${title!.text}, in milliseconds: ${[...told, ...failed].join(", ")}`;
 }
 
 /** One row for each loop. */
@@ -91,8 +91,8 @@ export function summaryTable(
     columns: columnsOf(
       ["Loop", "Result"],
       [
-        ...["Iterations", "C, ms", "JavaScript, ms", `${threads} threads, ms`],
-        ...["default, ms", "resident, ms", "published, ms", "resident, ms", "unchecked, ms"],
+        ...["Iterations", "C", "JavaScript", `${threads} threads`],
+        ...["default", "resident", "published", "resident", "unchecked"],
       ],
     ),
     rows: programs.map((program) => {
