@@ -64,17 +64,22 @@ class AtomicExecution {
   readonly #program: Program;
   readonly #names: Names;
   readonly #options: ExecuteAtomicsOnceOptions;
-  /** True when there are stores that both replicas do (compareStores), and that an operation may hand on to others. */
-  readonly #mustMeet: boolean;
+  /** Known once it is asked for. */
+  #hasHazards: boolean | undefined;
 
   constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
     this.#program = program;
     this.#names = names;
     this.#options = options;
     this.#results = new SharedResults(program, names, options.comparison);
-    const hazards = [...hazardousVariables(program, options.functions)];
-    const isShared = (v: GlobalVariable) => !names.isGenerated(v.name) && !options.isReplicated(v);
-    this.#mustMeet = (options.mayWait ?? true) && hazards.some(isShared);
+  }
+
+  /** True when there are stores that both replicas do (compareStores), and that an operation may hand on to others. */
+  get #mustMeet(): boolean {
+    const { functions, isReplicated, mayWait = true } = this.#options;
+    const isShared = (v: GlobalVariable) => !this.#names.isGenerated(v.name) && !isReplicated(v);
+    this.#hasHazards ??= mayWait && [...hazardousVariables(this.#program, functions)].some(isShared);
+    return this.#hasHazards;
   }
 
   /** What the rewritten statements call for. */

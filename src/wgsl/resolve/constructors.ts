@@ -44,7 +44,7 @@ function convertArguments(cx: Context, call: CallExpression, type: Type, types: 
     const parameters =
       type.kind === "struct" ? type.members.map((member) => member.type) : arrayParameters(type, args);
     if (args.length === parameters.length) {
-      cx.convertAll(args, parameters);
+      cx.convertAll(args, types, parameters);
       return true;
     }
     cx.report(resolutionError.argumentCount(call.callee.name, countOf(type), args.length, call.span));
@@ -55,7 +55,7 @@ function convertArguments(cx: Context, call: CallExpression, type: Type, types: 
     cx.report(resolutionError.cannotConstruct(describeType(type), types.map(describeType), call.span));
     return false;
   }
-  cx.convertAll(args, parameters);
+  cx.convertAll(args, types, parameters);
   return true;
 }
 

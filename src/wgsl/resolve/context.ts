@@ -101,10 +101,9 @@ export class Context {
     return true;
   }
 
-  /** The type of an expression after the load rule (specification section "Load Rule"). */
+  /** The type of an expression after the load rule. */
   loadedType(expression: Expression): Type {
-    const type = this.facts.get(expression)?.type ?? errorType;
-    return type.kind === "reference" ? type.store : type;
+    return loaded(this.facts.get(expression)?.type ?? errorType);
   }
 
   /** Converts an expression's value, after the load rule, to `type`; reports when there is no automatic conversion. */
@@ -130,8 +129,10 @@ export class Context {
     return converted;
   }
 
-  convertAll(expressions: readonly Expression[], types: readonly Type[]): void {
-    for (const [i, expression] of expressions.entries()) this.convert(expression, types[i]!);
+  /** Converts expressions whose types, after the load rule, are `from`. */
+  convertAll(expressions: readonly Expression[], from: readonly Type[], to: readonly Type[]): void {
+    for (const [i, expression] of expressions.entries())
+      if (from[i] !== to[i]) this.convert(expression, to[i]!);
   }
 
   /** Loads and makes concrete a value that nothing else gives a type. */
@@ -155,6 +156,11 @@ export class Context {
   stageOf(expression: Expression): EvaluationStage {
     return (this.facts.get(expression) ?? errorFacts).stage;
   }
+}
+
+/** The type after the load rule (specification section "Load Rule"). */
+export function loaded(type: Type): Type {
+  return type.kind === "reference" ? type.store : type;
 }
 
 /** Constants of no more scalars than this are always evaluated: their number is bounded by the program's length. */

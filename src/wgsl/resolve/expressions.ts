@@ -9,7 +9,7 @@ import { boolType, type Type } from "../types.ts";
 import type { Value } from "../values.ts";
 import { checkIndex, checkMember, isVectorComponent } from "./access.ts";
 import { checkCall } from "./calls.ts";
-import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage } from "./context.ts";
+import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage, loaded } from "./context.ts";
 import { selectOverload } from "./overloads.ts";
 import { signaturesOf } from "./signatures.ts";
 
@@ -138,9 +138,10 @@ export function applyOverload(
   args: readonly Expression[],
   fold: Fold,
 ): ExpressionFacts {
-  const types = args.map((arg) => cx.loadedType(arg));
+  const facts = args.map((arg) => cx.facts.get(arg) ?? errorFacts);
+  const types = facts.map(({ type }) => loaded(type));
   if (types.includes(errorType)) return errorFacts;
-  const stage = latestStage(args.map((arg) => cx.stageOf(arg)));
+  const stage = latestStage(facts.map((each) => each.stage));
   const overload = selectOverload(name, types, stage === "const");
   if (!overload) {
     const candidates = signaturesOf(name).filter(({ parameters }) => parameters.length === args.length);
@@ -149,7 +150,7 @@ export function applyOverload(
     cx.report(resolutionError.noOverload(name, types.map(describeType), texts, at.span));
     return errorFacts;
   }
-  cx.convertAll(args, overload.parameters);
+  cx.convertAll(args, types, overload.parameters);
   if (!overload.signature.isConst) return runtime(overload.result);
   return evaluated(cx, at, overload.result, stage, args, fold);
 }

@@ -2,7 +2,7 @@ import type { Declaration, Expression, Identifier, Module } from "../ast.ts";
 import type { Program } from "../program.ts";
 import { type Type, voidType } from "../types.ts";
 import { bind } from "./bind.ts";
-import { Context } from "./context.ts";
+import { Context, loaded } from "./context.ts";
 import { checkDeclaration } from "./declarations.ts";
 import { orderDeclarations } from "./order.ts";
 import { predeclared } from "./predeclared.ts";
@@ -77,8 +77,7 @@ function programOf(module: Module, cx: Context): Program {
     typeOf: (expression) => known(current().facts.get(expression)?.type, expression),
     valueTypeOf: (expression) => {
       const facts = current().facts.get(expression);
-      const type = known((facts?.converted ?? facts)?.type, expression);
-      return type.kind === "reference" ? type.store : type;
+      return loaded(known((facts?.converted ?? facts)?.type, expression));
     },
     typeDenotedBy: (type) => known(current().denoted.get(type), type),
     declaredTypeOf: (declaration) => known(current().declared.get(declaration), declaration),
