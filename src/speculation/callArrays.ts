@@ -13,6 +13,8 @@ interface CallArray {
   readonly isOwn: boolean;
   readonly resident: Resident;
   readonly length: number;
+  /** Whether the loop never loads from it and overwrites all of it. */
+  readonly isOverwritten: boolean;
 }
 
 /** Bytes that executing a loop moves. */
@@ -32,13 +34,23 @@ export class CallArrays {
   readonly hosts: Readonly<Record<string, LoopData>>;
   readonly lengths: Readonly<Record<string, number>>;
   readonly #arrays: readonly CallArray[];
+  /** Whether the CPU has executed some of the iterations, what these stored having to be kept. */
+  #isBegun = false;
 
-  constructor({ loop, arrays }: SpeculateCall) {
+  /** The arrays of a call that overwrites those of these names completely, and never loads from them. */
+  constructor({ loop, arrays }: SpeculateCall, overwritten: readonly string[] = []) {
     const roles = new Map(loop.arrays.map(({ name, role }) => [name, role]));
     this.#arrays = Object.entries(arrays).map(([name, given]) => {
       const isOwn = !(given instanceof Resident);
       const resident = isOwn ? new Resident(given) : given;
-      return { name, isWritten: roles.get(name) !== "read", isOwn, resident, length: resident.host.length };
+      return {
+        name,
+        isWritten: roles.get(name) !== "read",
+        isOwn,
+        resident,
+        length: resident.host.length,
+        isOverwritten: isOwn && overwritten.includes(name),
+      };
     });
     this.hosts = Object.fromEntries(this.#arrays.map(({ name, resident }) => [name, resident.host]));
     this.lengths = Object.fromEntries(this.#arrays.map(({ name, length }) => [name, length]));
@@ -59,7 +71,7 @@ export class CallArrays {
     const toSend = ({ resident }: CallArray) => resident.bytesToSend(workspace);
     return {
       lent: {
-        uploaded: this.#sum((array) => (array.isOwn ? toSend(array) : 0)),
+        uploaded: this.#sum((array) => (array.isOwn && !array.isOverwritten ? toSend(array) : 0)),
         downloaded: this.#sum(({ isOwn, isWritten, resident }) =>
           isOwn && isWritten ? resident.host.byteLength : 0,
         ),
@@ -85,8 +97,10 @@ export class CallArrays {
   async toDevice(workspace: Workspace): Promise<Record<string, GPUBuffer>> {
     this.#checkLengths();
     const buffers: [string, GPUBuffer][] = [];
-    for (const { name, resident } of this.#arrays)
-      buffers.push([name, await resident.upload(workspace, this.moved)]);
+    for (const { name, resident, isOverwritten } of this.#arrays) {
+      const isNeeded = !isOverwritten || this.#isBegun;
+      buffers.push([name, await resident.upload(workspace, this.moved, isNeeded)]);
+    }
     this.#checkLengths();
     for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.deviceChanged();
     return Object.fromEntries(buffers);
@@ -109,6 +123,7 @@ export class CallArrays {
 
   /** Says that the CPU has executed iterations. */
   hostChanged(): void {
+    this.#isBegun = true;
     for (const { isWritten, resident } of this.#arrays) if (isWritten) resident.hostChanged();
   }
 

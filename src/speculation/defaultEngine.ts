@@ -84,6 +84,8 @@ class DefaultExecution {
       onCpu: this.#onCpu,
       plans,
       phases: timer?.times ?? null,
+      // Of more than one segment, none has done all of it.
+      overwritten: this.#onCpu === 0 && count <= longest ? this.#progress.overwritten : null,
     };
   }
 

@@ -2,13 +2,14 @@ import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
 import { CallArrays } from "./callArrays.ts";
 import { Choice } from "./choice.ts";
 import { CountedPace } from "./countedPace.ts";
-import { runDefault } from "./defaultEngine.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import type { Engine, EngineOutcome, Execution } from "./execution.ts";
+import { engineOf } from "./engineOf.ts";
+import type { EngineOutcome, Execution } from "./execution.ts";
 import { becomeHabit } from "./habit.ts";
 import { isSmall } from "./isSmall.ts";
+import { recallOverwritten, rememberOverwritten } from "./overwritten.ts";
 import type { Pace } from "./pace.ts";
-import { runPublished } from "./published.ts";
+import { numbersOf } from "./provenWindows.ts";
 import { runInSlices } from "./slices.ts";
 import type { SpeculateCall, Speculated, SpeculateOptions } from "./speculate.ts";
 import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
@@ -27,6 +28,8 @@ export class DeviceCall {
   readonly #call: SpeculateCall;
   readonly #options: SpeculateOptions;
   readonly #arrays: CallArrays;
+  /** What executions that access the same elements have in common. */
+  readonly #numbers: string | null;
   /** The variables as they are now. */
   readonly #carried: Record<string, number>;
   readonly #reductions: Record<string, number>;
@@ -40,7 +43,10 @@ export class DeviceCall {
     this.#workspace = workspace;
     this.#call = call;
     this.#options = options;
-    this.#arrays = new CallArrays(call);
+    const lengths = Object.entries(call.arrays).map(([name, { length }]) => [name, length] as const);
+    const isDefault = (options.engine ?? "default") === "default";
+    this.#numbers = isDefault ? numbersOf({ ...call, lengths: Object.fromEntries(lengths) }) : null;
+    this.#arrays = new CallArrays(call, recallOverwritten(call.loop, this.#numbers) ?? []);
     this.#carried = { ...call.carried };
     this.#reductions = { ...call.reductions };
   }
@@ -119,6 +125,8 @@ export class DeviceCall {
       },
     };
     const outcome = await engineOf(this.#options, this.#pace)(this.#workspace, execution, this.#options);
+    if (done === 0 && this.#numbers !== null && outcome.overwritten)
+      rememberOverwritten(loop, this.#numbers, outcome.overwritten);
     await arrays.finish();
     this.#choice?.observeGpu(done + outcome.executed, performance.now() - start);
     return { ...outcome, executed: done + outcome.executed, onCpu: done + outcome.onCpu };
@@ -190,13 +198,4 @@ export class DeviceCall {
     const about = { engine: name, reason, start: this.#start, moved: this.#arrays.moved };
     return speculatedFrom(outcome, variables, about);
   }
-}
-
-function engineOf({ engine }: SpeculateOptions, pace: Pace | null): Engine<SpeculateOptions> {
-  if (typeof engine === "function") return engine;
-  if (engine === "published") {
-    return (workspace, execution, { published, ...options }) =>
-      runPublished(workspace, execution, { ...options, ...published });
-  }
-  return (workspace, execution, { timings = false }) => runDefault(workspace, execution, { timings, pace });
 }

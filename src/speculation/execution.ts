@@ -56,6 +56,8 @@ export interface EngineOutcome {
   /** How iterations were executed on the GPU. */
   readonly plans: readonly string[];
   readonly phases: PhaseTimes | null;
+  /** Names of arrays that were overwritten completely and never loaded from; null where that is not known. */
+  readonly overwritten?: readonly string[] | null;
 }
 
 /** Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the sequential loop does. */

@@ -33,6 +33,8 @@ export interface Plan {
   readonly marksPerElement: number;
   /** Whether a round begins with what the one before it left, so that its first kernel decides how long its window is. */
   readonly continues?: true;
+  /** Whether it finds out which elements are stored to. */
+  readonly covers?: true;
 }
 
 /**
@@ -46,8 +48,8 @@ export interface Plan {
  */
 export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged" | "versioned";
 
-/** The plan of a name for a loop, whose iterations log so much at most. */
-export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
+/** The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out what is overwritten. */
+export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false): Plan {
   const kernels = kernelsOf(loop);
   const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", isSingle: false });
   const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
@@ -85,10 +87,14 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize): Plan {
     case "proven":
       return {
         name,
-        phases: [schedule(kernels.scheduleProven), compute(kernels.execute)],
+        phases: [
+          schedule(kernels.scheduleProven),
+          compute(covers ? kernels.executeCovering : kernels.execute),
+        ],
         epochs: 1,
         bytesPerSlot: 0,
         marksPerElement: 0,
+        ...(covers && { covers }),
       };
     case "by reservation":
       return {

@@ -32,6 +32,8 @@ export class Progress {
   window: number;
   /** Whether windows that were proven earlier need no check. */
   reuses = true;
+  /** Names of arrays that the last segment overwrote completely and never loaded from; null where that is not known. */
+  overwritten: readonly string[] | null = null;
   /** Rounds that the first segment is expected to take. */
   expected: number;
   readonly timer: PhaseTimer | null;

@@ -27,7 +27,15 @@ export function rememberWindows(loop: Loop, numbers: string, windows: readonly n
 }
 
 /** Everything that the addresses of the iterations follow from, before they are executed; null where that is more than numbers. */
-export function numbersOf({ loop, inputs, carried, lengths, first, step, count }: Part): string | null {
+export function numbersOf({
+  loop,
+  inputs,
+  carried,
+  lengths,
+  first,
+  step,
+  count,
+}: Omit<Part, "buffers" | "reductions">): string | null {
   if (!addressLoop(loop)?.followsFromNumbers) return null;
   const values = [
     ...[first, step, count],

@@ -100,8 +100,11 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#isHeldBy(workspace) ? this.#host.byteLength - this.bytesToSend(workspace) : 0;
   }
 
-  /** The array's memory on the device, up to date. It must not be {@link isElsewhere}. */
-  async upload(workspace: Workspace, moved: Moved): Promise<GPUBuffer> {
+  /**
+   * The array's memory on the device, up to date, unless what it holds is not needed, as all of it will be overwritten. It must not be
+   * {@link isElsewhere}.
+   */
+  async upload(workspace: Workspace, moved: Moved, isNeeded = true): Promise<GPUBuffer> {
     const { buffer, byteOffset, byteLength } = this.#host;
     if (!this.#buffer || !this.#isHeldBy(workspace)) {
       this.drop();
@@ -112,7 +115,7 @@ export class Resident<Data extends LoopData = LoopData> {
       addCopy(this);
     }
     const { start, end } = this.#unsent;
-    if (start < end) {
+    if (start < end && isNeeded) {
       const [from, to] = [start & ~3, Math.min(Math.ceil(end / 4) * 4, byteLength)];
       const bytes = new Uint8Array(buffer, byteOffset + from, to - from);
       await workspace.uploads.write(this.#buffer, from, bytes);

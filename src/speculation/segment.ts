@@ -1,15 +1,15 @@
 import { escapes } from "../loops/kernels/body.ts";
-import { longestWindow, none, states } from "../loops/kernels/control.ts";
-import { mostWindows } from "../loops/kernels/scheduling.ts";
-import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
+import { longestWindow, states } from "../loops/kernels/control.ts";
+import { combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import type { Part, Range } from "./execution.ts";
+import type { Part } from "./execution.ts";
+import { keepFindings } from "./findings.ts";
+import { type Interrupted, interrupt } from "./interrupt.ts";
 import { nextPlan } from "./nextPlan.ts";
+import { mayOverwrite, recallOverwritten } from "./overwritten.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
 import type { Progress } from "./progress.ts";
-import { numbersOf, recallWindows, rememberWindows } from "./provenWindows.ts";
-import { readBuffers } from "./readBuffers.ts";
-import { readWaiting } from "./readWaiting.ts";
+import { numbersOf, recallWindows } from "./provenWindows.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
 import { Tally } from "./tally.ts";
@@ -21,12 +21,7 @@ const mostRounds = 32;
 /** How many times longer than the window now those of the rounds that are encoded may be. */
 const mostGrowth = 4;
 
-export interface SegmentResult {
-  /** Iterations that are done, but for those that wait. */
-  readonly done: number;
-  readonly waiting: readonly Range[];
-  /** Whether the loop ended itself. */
-  readonly ended: boolean;
+export interface SegmentResult extends Interrupted {
   /** Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is faster. */
   readonly stopped: "escaped" | "slow" | null;
 }
@@ -97,20 +92,17 @@ export class Segment {
       }
       const slow = state.state === states.running && pace?.isSlow(count - this.#tally.executed) === true;
       if (state.state === states.running && !slow) continue;
-      if (state.state === states.finished) await this.#keepWindows(state);
+      if (state.state === states.finished) await this.#keep(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#memory.growLog()) {
         await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
       }
 
-      const result = slow ? await this.#interrupt(state) : { done: base, waiting: [] };
-      await combineContributions(
-        this.#workspace,
-        this.#execution,
-        this.#memory.buffers(this.#plan),
-        result.done,
-        timer,
-      );
+      const buffers = this.#memory.buffers(this.#plan);
+      const result = slow
+        ? await interrupt(this.#workspace, this.#execution, state, buffers, this.#memory.capacity(this.#plan))
+        : { done: base, waiting: [] };
+      await combineContributions(this.#workspace, this.#execution, buffers, result.done, timer);
       const stopped = slow ? "slow" : state.state === states.escaped ? "escaped" : null;
       return { ended: state.state === states.ended, ...result, stopped };
     }
@@ -131,11 +123,12 @@ export class Segment {
       this.#proven = null;
       this.#progress.plan = name;
     }
-    this.#plan = planOf(name, loop, this.#memory.logSize);
+    this.#plan = this.#planOf(name);
     const pipelines = await this.#compile(this.#plan);
     if (plans.at(-1) !== name) plans.push(name);
     const buffers = this.#memory.buffers(this.#plan);
     await this.#workspace.allocated();
+    if (this.#plan.covers) this.#clear(buffers.covered!);
     this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,
@@ -153,6 +146,13 @@ export class Segment {
     if (this.#proven) this.#rounds.take(this.#proven);
   }
 
+  /** The plan of a name, which looks for what is overwritten while nobody knows that. */
+  #planOf(name: PlanName): Plan {
+    const { loop } = this.#execution;
+    const covers = mayOverwrite(loop) && recallOverwritten(loop, this.#numbers) === null;
+    return planOf(name, loop, this.#memory.logSize, covers);
+  }
+
   #compile({ phases }: Plan): Promise<LoopPipeline[]> {
     return this.#workspace.compile(
       this.#execution.loop,
@@ -160,18 +160,24 @@ export class Segment {
     );
   }
 
-  /** Keeps the windows that were found for all of the iterations, where they are good for another execution. */
-  async #keepWindows({ rounds }: ControlState): Promise<void> {
+  #clear(buffer: GPUBuffer): void {
+    const { device } = this.#workspace;
+    const encoder = device.createCommandEncoder();
+    encoder.clearBuffer(buffer);
+    device.queue.submit([encoder.finish()]);
+  }
+
+  /** Keeps what is good for another execution, now that all iterations are done. */
+  async #keep({ rounds }: ControlState): Promise<void> {
+    const { loop } = this.#execution;
     const numbers = this.#numbers;
-    if (!this.#isProving || rounds > mostWindows || numbers === null) return;
-    const read = await readBuffers(this.#workspace, [
-      { buffer: this.#memory.buffers(this.#plan).windows!, bytes: 4 * rounds },
-    ]);
-    // They are needed from the next execution on, which is told when they cannot be compiled.
-    this.#compile(planOf("proven", this.#execution.loop, this.#memory.logSize)).catch(() => {});
-    read((bytes) =>
-      rememberWindows(this.#execution.loop, numbers, [...new Uint32Array(bytes.slice().buffer)]),
-    );
+    if (numbers === null) return;
+    const buffers = this.#memory.buffers(this.#plan);
+    const windows = this.#isProving ? rounds : null;
+    await keepFindings(this.#workspace, this.#execution, numbers, this.#plan, buffers, windows);
+    this.#progress.overwritten = recallOverwritten(loop, numbers);
+    // It is needed from the next execution on, which is told when it cannot be compiled.
+    if (recallWindows(loop, numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
   }
 
   /** Runs some rounds, and counts what they did. */
@@ -183,23 +189,6 @@ export class Segment {
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
     this.#tally.count(state, this.#execution.count, performance.now() - start);
     return state;
-  }
-
-  /** Gives the rest of a window up, of which some iterations are done and others wait. */
-  async #interrupt(state: ControlState): Promise<Pick<SegmentResult, "done" | "waiting" | "ended">> {
-    const done = state.base + state.fresh;
-    const ended = state.end !== none && state.fresh === state.end + 1;
-    if (state.listed === 0) return { done, waiting: [], ended };
-    const { lists, contributions } = this.#memory.buffers(this.#plan);
-    const offset = 4 * state.list * this.#memory.capacity(this.#plan);
-    const waiting = await readWaiting(
-      this.#workspace,
-      { buffer: lists!, offset, bytes: 4 * state.listed },
-      state.base,
-    );
-    for (const { from, to } of waiting)
-      clearContributions(this.#workspace, this.#execution, contributions!, from, to);
-    return { done, waiting, ended };
   }
 
   #takeCarried({ carried: bits }: ControlState): void {

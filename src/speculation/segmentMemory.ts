@@ -7,6 +7,7 @@ import { wgslName } from "../loops/kernels/names.ts";
 import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
 import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
+import { coveredBytes } from "./overwritten.ts";
 import type { Plan, PlanName } from "./plans.ts";
 import type { Progress } from "./progress.ts";
 import type { Workspace } from "./workspace.ts";
@@ -69,7 +70,7 @@ export class SegmentMemory {
 
   /** The buffers that the kernels of a plan use, by the names they have for them. */
   buffers(plan: Plan): Record<string, GPUBuffer> {
-    const { loop, buffers, count } = this.#execution;
+    const { loop, buffers, lengths, count } = this.#execution;
     const { UNIFORM, STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const named = (name: string, bytes: number, usage: number) =>
       this.#workspace.buffer(name, bytes, usage | COPY_DST);
@@ -79,6 +80,7 @@ export class SegmentMemory {
       control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
       marks: named("marks", 4 * this.#marked * plan.marksPerElement, STORAGE),
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
+      covered: named("covered", plan.covers ? coveredBytes(loop, lengths) : 0, STORAGE | COPY_SRC),
       claims: named("claims", plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
       log_words: named("log_words", slots("logged") + slots("versioned"), STORAGE),

@@ -1,16 +1,10 @@
-import type { Loop, LoopArray } from "../ir.ts";
+import type { Loop } from "../ir.ts";
 import { addressLoop } from "./addresses.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
-import { type Effects, emitBody } from "./body.ts";
+import { emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
-import {
-  assembleKernel,
-  type Kernel,
-  numberInGrid,
-  placeInGrid,
-  type Resource,
-  workgroupSize,
-} from "./kernel.ts";
+import { executeKernels, lists } from "./execute.ts";
+import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./kernel.ts";
 import {
   cutAt,
   engineParameters,
@@ -22,7 +16,6 @@ import {
   reportFunctions,
   reports,
 } from "./marks.ts";
-import { toBits, wgslName } from "./names.ts";
 import { predictedVariables } from "./predicted.ts";
 
 /**
@@ -31,7 +24,7 @@ import { predictedVariables } from "./predicted.ts";
  *
  * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
  * - `check`: finds the first iteration that depends on an earlier one of the window, in any way. Those before it are executed.
- * - `execute`: executes iterations, reading and writing the arrays themselves.
+ * - `execute`: executes iterations, reading and writing the arrays themselves (`execute.ts`).
  *
  * Carried variables that addresses follow from are predicted (`predicted.ts`); others are elements like those of arrays.
  *
@@ -45,20 +38,16 @@ import { predictedVariables } from "./predicted.ts";
  */
 export function inPlaceKernels(
   loop: Loop,
-): Record<"mark" | "check" | "markAll" | "reserve" | "execute" | "executeHeld", Kernel> {
+): Record<"mark" | "check" | "markAll" | "reserve" | keyof ReturnType<typeof executeKernels>, Kernel> {
   const { loop: addresses, isPredicted } = addressLoop(loop) ?? { loop, isPredicted: false };
   return {
     mark: markKernel(addresses, "mark", isPredicted),
     check: checkKernel(addresses, isPredicted),
     markAll: markKernel(addresses, "markAll", false),
     reserve: reserveKernel(addresses),
-    execute: executeKernel(loop, "execute", isPredicted),
-    executeHeld: executeKernel(loop, "executeHeld", false),
+    ...executeKernels(loop, isPredicted),
   };
 }
-
-/** Three lists of iterations of the window: two of waiting ones, which take turns, and of those to execute. */
-const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
 
 const inList = `var slot_here = control.fresh + place - control.listed;
   if (place < control.listed) { slot_here = lists[control.list * params.capacity + place]; }`;
@@ -179,61 +168,4 @@ fn reserve(${placeInGrid}) {
 }`,
     ],
   });
-}
-
-function executeKernel(loop: Loop, name: "execute" | "executeHeld", isPredicted: boolean): Kernel {
-  const held = name === "executeHeld";
-  const predicted = isPredicted
-    ? predictedVariables(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`)
-    : null;
-  const effects: Effects = {
-    load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
-    store: ({ name }: LoopArray) => `  poke_${wgslName(name)}(element, bits);`,
-    loadCarried: (_, slot) => `  return control.carried[${slot}];`,
-    storeCarried: (_, slot) => `  control.carried[${slot}] = bits;`,
-    escape: "",
-    endLoop: "",
-    misspeculate: "",
-    ...predicted?.effects,
-  };
-  return assembleKernel({
-    name,
-    loop,
-    parameters: engineParameters(loop),
-    declarations: [declareControl(loop.carried.length)],
-    resources: [
-      loop.carried.length > 0 ? control : { ...control, access: "read" },
-      ...(held ? [lists("read")] : []),
-      ...contributions(loop),
-    ],
-    functions: [
-      ...(predicted ? [predicted.declaration] : []),
-      emitBody(loop, effects),
-      `@compute @workgroup_size(${workgroupSize})
-fn ${name}(${placeInGrid}) {
-  let place = ${numberInGrid};
-  if (place >= control.executing) { return; }
-  let iteration = control.executing_base + ${held ? "lists[2u * params.capacity + place]" : "place"};
-  fuel = params.fuel;
-  start_reductions();${predicted ? `\n  ${predicted.start}` : ""}
-  iterate(${indexAt(loop, "iteration")});
-  ${contribute(loop)}
-}`,
-    ],
-  });
-}
-
-/** What each iteration adds to each reduction, by reduction and iteration; combined when the loop is done. */
-export function contributions({ reductions }: Loop): Resource[] {
-  return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
-}
-
-/** Keeps what the iteration `iteration` adds to the reductions. */
-export function contribute({ reductions }: Loop): string {
-  return reductions
-    .map(({ name, type }, place) => {
-      const bits = toBits(type, `reduced_${wgslName(name)}`);
-      return `contributions[${place}u * params.count + iteration] = ${bits};`;
-    })
-    .join("\n  ");
 }

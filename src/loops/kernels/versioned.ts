@@ -1,7 +1,7 @@
 import type { Loop, LoopArray } from "../ir.ts";
 import { type Effects, emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
-import { contribute, contributions } from "./inPlace.ts";
+import { contribute, contributions } from "./execute.ts";
 import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./kernel.ts";
 import {
   engineParameters,

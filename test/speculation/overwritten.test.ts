@@ -1,0 +1,115 @@
+/** Arrays that a loop overwrites completely and never loads from, which need not be sent to the device. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Engine } from "../../src/speculation/execution.ts";
+import type * as Overwritten from "../../src/speculation/overwritten.ts";
+import { Resident } from "../../src/speculation/resident.ts";
+import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
+import { testDevices } from "../testDevices.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
+
+const devices = testDevices();
+const n = 100;
+const parameters = "out: Uint8Array, a: Int32Array, gap: number";
+
+/** Bytes sent in each of three executions of a loop, on other data each time. */
+async function sent(
+  source: string,
+  length: number,
+  run = expectSequential,
+  from = loopFrom,
+): Promise<number[]> {
+  const loop = from(parameters, source, "speculate(out)");
+  const device = await devices.newDevice();
+  const bytes: number[] = [];
+  for (let execution = 1; execution <= 3; execution++) {
+    const arrays = { out: new Uint8Array(length).fill(200 + execution), a: numbers(n, (i) => i * execution) };
+    const carried = Object.fromEntries(loop.carried.map(({ name }) => [name, 0]));
+    const inputs = Object.fromEntries(loop.inputs.map(({ name }) => [name, 0]));
+    const { statistics } = await run(loop, { arrays, carried, inputs, count: n }, { device });
+    bytes.push(statistics.bytes.uploaded);
+  }
+  return bytes;
+}
+
+const appended =
+  "for (let i = 0; i < a.length; i++) { if ((i & (i - 1)) === 0) { out[(i + gap) | 0] = 255; gap = (gap + 1) | 0; } out[(i + gap) | 0] = a[i]!; }";
+const halved = "for (let i = 0; i < a.length; i++) { out[2 * i] = a[i]!; }";
+
+describe("an array that a loop overwrites", () => {
+  it.each([
+    ["at fixed distances", "for (let i = 0; i < a.length; i++) { out[99 - i] = a[i]!; }", n],
+    ["at distances that grow", appended, n + 8],
+    [
+      "in inner loops",
+      "for (let i = 0; i < a.length; i++) { for (let k = 0; k < 7; k++) { out[7 * i + k] = a[i]!; } }",
+      7 * n,
+    ],
+  ])("is not sent once that is known, %s", async (_, source, length) => {
+    expect(await sent(source, length)).toEqual([length + 4 * n, length + 4 * n, 4 * n]);
+  });
+
+  it.each([
+    ["leaves elements out", halved, 2 * n],
+    ["leaves the last element out", "for (let i = 0; i < a.length; i++) { out[i] = a[i]!; }", n + 1],
+    ["stores where elements say", "for (let i = 0; i < a.length; i++) { out[a[i]! % 100] = i; }", n],
+    ["stores when elements say", "for (let i = 0; i < a.length; i++) { if (a[i]! > 1) { out[i] = i; } }", n],
+    ["loads from it", "for (let i = 0; i < a.length; i++) { out[i] = out[i]! + a[i]!; }", n],
+  ])("is sent where it %s", async (_, source, length) => {
+    expect(await sent(source, length)).toEqual(new Array(3).fill(length + 4 * n));
+  });
+
+  it("is sent when the CPU has begun, and when it stays there", async () => {
+    const loop = loopFrom(
+      parameters,
+      "for (let i = 0; i < a.length; i++) { out[i] = a[i]!; }",
+      "speculate(out)",
+    );
+    const device = await devices.newDevice();
+    const arrays = () => ({ out: new Uint8Array(n).fill(77), a: numbers(n, (i) => i) });
+    for (let k = 0; k < 2; k++) await expectSequential(loop, { arrays: arrays(), count: n }, { device });
+    const given = { ...arrays(), out: new Resident(new Uint8Array(n).fill(77)) };
+    const kept = await expectSequential(loop, { arrays: given, count: n }, { device });
+    expect(kept.statistics.bytes.uploaded).toBe(5 * n);
+    given.out.release();
+
+    // Before the device is given its first iterations.
+    const { out, a } = arrays();
+    const begin: Engine<SpeculateOptions> = async (workspace, execution) => {
+      await execution.onCpu(0, 10);
+      const { runDefault } = await import("../../src/speculation/defaultEngine.ts");
+      const rest = { ...execution, first: 10, count: n - 10 };
+      const outcome = await runDefault(workspace, rest);
+      return { ...outcome, executed: n };
+    };
+    const { sequentialLoop } = await import("../../src/loops/sequential.ts");
+    const call = {
+      loop,
+      sequential: sequentialLoop(loop),
+      arrays: { out, a },
+      inputs: {},
+      carried: {},
+      reductions: {},
+    };
+    await speculate({ ...call, first: 0, step: 1, count: n }, { device, engine: begin });
+    expect([...out]).toEqual([...a]);
+  });
+});
+
+describe("a rule left out", () => {
+  afterEach(() => {
+    vi.doUnmock("../../src/speculation/overwritten.ts");
+    vi.resetModules();
+  });
+
+  it("gives wrong results: that every element has been stored to", async () => {
+    vi.resetModules();
+    vi.doMock("../../src/speculation/overwritten.ts", async (load) => {
+      const original = await load<typeof Overwritten>();
+      return { ...original, readOverwritten: async () => ["out"] } satisfies typeof Overwritten;
+    });
+    const changed = await import("./sourceLoops.ts");
+    await expect(sent(halved, 2 * n, changed.expectSequential, changed.loopFrom)).rejects.toThrow(
+      "to deeply equal",
+    );
+  });
+});
