@@ -12,6 +12,7 @@ export type {
   InterGroup,
   KernelLimits,
   MemoryBindings,
+  MemoryCode,
   MemorySchemes,
   MemorySummary,
   Pairing,

@@ -1,5 +1,5 @@
 /** Plays the part of a host of kernels that check their memory: check words, their table, and what is bracketed. */
-import { type SchemeName, schemes } from "../src/codes/scheme.ts";
+import { type MemoryCode, schemeOf } from "../src/codes/scheme.ts";
 import { type ProtectResult, reportWords, tableRow } from "../src/compiler/contract.ts";
 import { type Armed, type Host, type KernelInput, type KernelOutput, runKernel } from "./kernelRunner.ts";
 
@@ -44,7 +44,7 @@ export async function runCoded(
   let end = 3;
   const places = bindings.flatMap(({ of, index, scheme, mode }) => {
     const words = contents[of.binding]!;
-    const granuleWords = schemes[scheme].granuleBytes / 4;
+    const granuleWords = schemeOf(scheme).granuleBytes / 4;
     padded[of.binding] = atLeast(words, granuleWords, 4);
     if (mode === "bracketed") return [];
     const base = end;
@@ -104,14 +104,14 @@ export async function runCoded(
 
 interface Place {
   readonly binding: number;
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   readonly base: number;
   readonly size: number;
 }
 
 function encodeInto(arena: Uint32Array, data: Uint32Array, { scheme, base, size }: Place): void {
-  const whole = data.slice(0, (size * schemes[scheme].granuleBytes) / 4);
-  schemes[scheme].encode(whole, arena.subarray(base, base + size));
+  const whole = data.slice(0, (size * schemeOf(scheme).granuleBytes) / 4);
+  schemeOf(scheme).encode(whole, arena.subarray(base, base + size));
 }
 
 /** The words with zeros behind them up to a multiple of all of `multiples`. */

@@ -1,4 +1,4 @@
-import type { SchemeName } from "../codes/scheme.ts";
+import type { MemoryCode } from "../codes/scheme.ts";
 import { type Configuration, nameOf } from "../compiler/configurations.ts";
 import type { Check, Pairing, Redundancy } from "../compiler/contract.ts";
 
@@ -7,7 +7,7 @@ export interface CampaignConfiguration {
   readonly name: string;
   readonly policy: Omit<Configuration, "redundancy"> & {
     readonly redundancy: Redundancy;
-    readonly memory?: SchemeName;
+    readonly memory?: MemoryCode;
   };
 }
 
@@ -22,7 +22,7 @@ export function campaignConfigurations(options: {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
-  readonly memory?: readonly SchemeName[];
+  readonly memory?: readonly MemoryCode[];
 }): CampaignConfiguration[] {
   const { flavors, checks, pairing, memory = [] } = options;
   const named = flavors.flatMap((redundancy) =>

@@ -10,7 +10,7 @@ import {
 } from "../campaign/faultModel.ts";
 import type { Settings, Shard } from "../campaign/records.ts";
 import { summarize } from "../campaign/summary.ts";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Configuration } from "../compiler/configurations.ts";
 import type { Check, Pairing } from "../compiler/contract.ts";
 import { count, namesFrom } from "./benchOptions.ts";
@@ -27,7 +27,7 @@ interface Flags {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
-  readonly memory: readonly SchemeName[];
+  readonly memory: readonly MemoryCode[];
   readonly models: readonly FaultModel[];
   readonly structures: readonly StruckStructure[];
   readonly margin: number;
@@ -45,7 +45,7 @@ interface Flags {
 
 const flavors = ["intra+lds", "intra-lds", "inter"] as const;
 const checks = ["signature", "store"] as const;
-const memorySchemes = Object.keys(schemes) as SchemeName[];
+const memorySchemes = memoryCodes;
 
 /** `belay campaign`: injects faults, and measures which are detected. */
 export function campaignCommand(io: Io, finish: (status: number) => void): Command {

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { schemes } from "../codes/scheme.ts";
+import { memoryCodes } from "../codes/scheme.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Policy } from "../runtime/policy.ts";
 
@@ -27,7 +27,7 @@ export const pairingOption = () =>
 
 export const memoryOption = () =>
   new Option("--memory <code>", "the code that protects the memory of buffers")
-    .choices(["none", "auto", ...Object.keys(schemes)])
+    .choices(["none", "auto", ...memoryCodes])
     .default("none");
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;

@@ -3,11 +3,11 @@ import { nameOf } from "../compiler/configurations.ts";
 import type {
   Channel,
   Check,
+  MemoryCode,
   Pairing,
   ProtectOptions,
   ProtectResult,
   Redundancy,
-  SchemeName,
 } from "../compiler/contract.ts";
 import { rankSchemes } from "../compiler/memoryChoice.ts";
 import { unknownConstants } from "../compiler/overrides.ts";
@@ -26,7 +26,7 @@ interface Flags {
   readonly check: Check;
   readonly channel: Channel | "auto";
   readonly pairing: Pairing;
-  readonly memory: SchemeName | "none" | "auto";
+  readonly memory: MemoryCode | "none" | "auto";
   readonly feature: string[];
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;

@@ -1,4 +1,5 @@
 /** What the compiler and the runtime know of a code: the memory it covers, its host side, and its WGSL. */
+import { checksumOf, checksumWords } from "./checksum.ts";
 import { hamming } from "./hamming.ts";
 import { hsiao } from "./hsiao.ts";
 import { checkWord, type LinearCode } from "./linearCode.ts";
@@ -15,12 +16,30 @@ export interface Verification {
   readonly uncorrectable: readonly number[];
 }
 
+/** What the host does by a code. */
+export interface HostCode {
+  /** Bytes of data that a check belongs to; infinity where it is all of a buffer. */
+  readonly granuleBytes: number;
+  /** The words of a check. */
+  readonly checkWords: number;
+  /**
+   * Writes the check of each granule of `data`, which holds whole granules.
+   * @throws RangeError where data and checks don't fit.
+   */
+  encode(data: Uint32Array, checks: Uint32Array): void;
+  /**
+   * Corrects `data` and `checks` in place.
+   * @throws RangeError where data and checks don't fit.
+   */
+  verify(data: Uint32Array, checks: Uint32Array): Verification;
+}
+
 /**
  * A code together with its granule: the bytes of data that one check word, a `u32`, belongs to. Every code is linear over
  * GF(2): the check word of a granule is the XOR of a contribution of each of its words, so zero data has a zero check word,
  * and a partial store may update it by `check ^= contribution(position, old ^ new)`.
  */
-export interface MemoryScheme {
+export interface MemoryScheme extends HostCode {
   readonly name: SchemeName;
   readonly granuleBytes: 4 | 8 | 16 | 32 | 128;
   /** The WGSL type of the data of a granule: `u32`, `vec2<u32>`, `vec4<u32>`, or an array of `vec4<u32>`. */
@@ -29,16 +48,6 @@ export interface MemoryScheme {
   readonly corrects: boolean;
   /** Bits of the check word that the code uses; the others are zero. */
   readonly checkBits: number;
-  /**
-   * Writes the check word of each granule of `data`, which holds whole granules.
-   * @throws RangeError where data and check words don't fit.
-   */
-  encode(data: Uint32Array, checks: Uint32Array): void;
-  /**
-   * Corrects `data` and `checks` in place.
-   * @throws RangeError where data and check words don't fit.
-   */
-  verify(data: Uint32Array, checks: Uint32Array): Verification;
   /**
    * Declarations of WGSL, each name with `prefix` before it, where `W` is `granuleType`:
    *
@@ -82,10 +91,46 @@ const codes = {
  */
 export type SchemeName = keyof typeof codes;
 
+/** What memory can be protected by: a code with check words, or a checksum of each whole buffer (`checksum.ts`). */
+export type MemoryCode = SchemeName | "checksum";
+
 /** All schemes by the names that policies use. */
 export const schemes = Object.fromEntries(
   Object.entries(codes).map(([name, code]) => [name, memoryScheme(name as SchemeName, code)]),
 ) as Readonly<Record<SchemeName, MemoryScheme>>;
+
+/** The scheme of a code that has check words; a checksum has none. */
+export function schemeOf(code: MemoryCode): MemoryScheme {
+  if (code === "checksum") throw new Error("a checksum has no check words");
+  return schemes[code];
+}
+
+/** What the host does by each. */
+export const hostCodeOf = (code: MemoryCode): HostCode =>
+  code === "checksum" ? checksumCode : schemes[code];
+
+const checksumCode: HostCode = {
+  granuleBytes: Number.POSITIVE_INFINITY,
+  checkWords: checksumWords,
+  encode(data, checks) {
+    if (checks.length !== checksumWords) throw new RangeError("a checksum takes two words");
+    checks.set(checksumOf(data));
+  },
+  verify(data, checks) {
+    const isRight = checksumOf(data).every((sum, i) => sum === checks[i]);
+    return { corrected: 0, uncorrectable: isRight ? [] : [0] };
+  },
+};
+
+/** The names of all that memory can be protected by. */
+export const memoryCodes: readonly MemoryCode[] = [...(Object.keys(codes) as SchemeName[]), "checksum"];
+
+/** Bytes of check words for each byte of data; a checksum takes eight bytes for a buffer. */
+export const storageOf = (code: MemoryCode): number =>
+  code === "checksum" ? 0 : 4 / schemes[code].granuleBytes;
+
+/** Whether errors are corrected, not only noticed. */
+export const corrects = (code: MemoryCode): boolean => code !== "checksum" && schemes[code].corrects;
 
 /** What follows for everyone from a code. */
 export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
@@ -97,6 +142,7 @@ export function memoryScheme(name: SchemeName, code: LinearCode): MemoryScheme {
   return {
     name,
     granuleBytes: (4 * words) as MemoryScheme["granuleBytes"],
+    checkWords: 1,
     granuleType: wordsType(words),
     corrects: correction.corrects,
     checkBits,

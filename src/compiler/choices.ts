@@ -1,4 +1,4 @@
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { memoryCodes } from "../codes/scheme.ts";
 import type { ProtectOptions } from "./contract.ts";
 
 /** The values of the options that are one of a few. */
@@ -7,7 +7,7 @@ export const choices = {
   check: ["store", "signature", "none"],
   channel: ["auto", "subgroup", "workgroup"],
   pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
-  memory: ["none", ...(Object.keys(schemes) as SchemeName[])],
+  memory: ["none", ...memoryCodes],
 } as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
 
 /** Throws a `TypeError` for an option whose value does not exist, which types do not keep JavaScript from passing. */

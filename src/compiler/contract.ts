@@ -1,6 +1,6 @@
 /** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
-import type { SchemeName } from "../codes/scheme.ts";
+import type { MemoryCode, SchemeName } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Pairing } from "../transforms/pairing.ts";
 import type { CheckSite, FaultSite, ReportLayout } from "../transforms/reportBuffer.ts";
@@ -20,6 +20,7 @@ export type {
   BindingPoint,
   CheckSite,
   FaultSite,
+  MemoryCode,
   Pairing,
   RankedConfiguration,
   ReportLayout,
@@ -82,8 +83,8 @@ export interface ShadowBinding {
 
 /** Schemes by binding point; a binding point without an entry has the default. */
 export interface MemorySchemes {
-  readonly default: SchemeName | "none";
-  readonly bindings: readonly { readonly of: BindingPoint; readonly scheme: SchemeName | "none" }[];
+  readonly default: MemoryCode | "none";
+  readonly bindings: readonly { readonly of: BindingPoint; readonly scheme: MemoryCode | "none" }[];
 }
 
 /** Where a kernel finds the check words. */
@@ -108,14 +109,28 @@ export interface ProtectedBinding {
   readonly of: BindingPoint;
   /** Its row of the table, and its name in memory records. */
   readonly index: number;
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /**
-   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"bracketed"`: it runs on raw words,
-   * so whoever dispatches it verifies the binding before, and encodes it after where it `stores`.
+   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"summed"`: it adds up a checksum of
+   * what it loads or stores, for whoever dispatches it to compare. `"bracketed"`: it runs on raw words, so whoever dispatches
+   * it verifies the binding before, and encodes it after where it `stores`.
    */
-  readonly mode: "checked" | "bracketed";
+  readonly mode: "checked" | "summed" | "bracketed";
+  /** Set when it is summed: how often invocations add what they access. */
+  readonly sums?: readonly SumWeights[];
   readonly loads: boolean;
   readonly stores: boolean;
+}
+
+/**
+ * Accesses that the same ids decide. Invocations that differ in others add the same to the sums: the first of them once, the
+ * others twice; all of that 2^i times for the i-th of these.
+ */
+export interface SumWeights {
+  /** Invocations of a workgroup that differ in such ids only. */
+  readonly lanes: number;
+  /** The dimensions of the grid that do not matter: 0 = x. */
+  readonly dimensions: readonly (0 | 1 | 2)[];
 }
 
 /** What a kernel does about the memory that it uses. */
@@ -135,7 +150,7 @@ export interface ProtectOptions {
    * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps their check words. A
    * binding of a checked buffer must hold whole granules, and that of a uniform buffer a multiple of 16 bytes.
    */
-  readonly memory?: SchemeName | "none" | MemorySchemes;
+  readonly memory?: MemoryCode | "none" | MemorySchemes;
   /** Where the check words are bound, as `reportBinding`. Default: behind the report. */
   readonly memoryBindings?: MemoryBindings;
   /**

@@ -4,7 +4,7 @@ import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { runSubgroups, type SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type SchemeName, schemes, storageOf } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -146,7 +146,7 @@ function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }:
     const isIt = point?.group === of.group && point.binding === of.binding;
     return isIt ? sum + streamedBytes(run, variable) : sum;
   }, 0);
-  return bytes * (1 + 4 / schemes[scheme].granuleBytes) * (stores ? 2 : 1);
+  return bytes * (1 + storageOf(scheme)) * (stores ? 2 : 1);
 }
 
 const named: Readonly<Record<keyof Times, string>> = {

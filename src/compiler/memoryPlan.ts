@@ -6,6 +6,7 @@ import {
   storageAccesses,
 } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
@@ -17,6 +18,7 @@ import type { ArenaAccess } from "../transforms/memory/checkWords.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
+import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
@@ -33,6 +35,8 @@ export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
+  /** Set when it is summed. */
+  readonly classes?: readonly SumClass[];
   /** Why it is bracketed. */
   readonly why?: string;
 }
@@ -72,6 +76,8 @@ export interface MemoryPlanOptions {
   readonly others: number;
   /** How many lanes may exchange what they access: those of a subgroup, but none where a replica is among their neighbours. */
   readonly lanes: number;
+  /** Whether each invocation of the program's accesses memory once, at the places that the text says: kernels may add up sums. */
+  readonly isPlain: boolean;
 }
 
 /** The plan for a kernel in access normal form. */
@@ -79,8 +85,9 @@ export function memoryPlan(
   program: Program,
   kernel: FunctionDeclaration,
   coded: readonly CodedPoint[],
-  { limits, others, lanes }: MemoryPlanOptions,
+  { limits, others, lanes, isPlain }: MemoryPlanOptions,
 ): MemoryPlan {
+  if (coded.length === 0) return { variables: [], arena: undefined };
   const functions = reachableFrom(program, [kernel]);
   const used = [...variablesOf(program, functions)];
   const storage = used.filter((variable) => addressSpaceOf(variable) === "storage").length;
@@ -100,11 +107,17 @@ export function memoryPlan(
     const declared = access.get(variable) ?? "read";
     const uses = { loads: declared !== "write", stores: declared !== "read" };
     const own = accesses.get(variable) ?? [];
-    const scheme = schemes[point.scheme];
-    const way = hasRoom
-      ? wayOf(program, kernel, variable, own, { scheme, lanes, patternsOf, loadsLittle })
-      : { why: "the device has no storage buffer left for check words" };
-    const mode = "why" in way ? "bracketed" : "checked";
+    const way = !hasRoom
+      ? { why: "the device has no storage buffer left for check words" }
+      : point.scheme === "checksum"
+        ? sumsOf(program, kernel, variable, own, isPlain)
+        : wayOf(program, kernel, variable, own, {
+            scheme: schemes[point.scheme],
+            lanes,
+            patternsOf,
+            loadsLittle,
+          });
+    const mode = "why" in way ? "bracketed" : "classes" in way ? "summed" : "checked";
     return [{ ...point, ...uses, variable, mode, ...way }];
   });
   const checked = variables.filter(({ mode }) => mode === "checked");
@@ -114,6 +127,20 @@ export function memoryPlan(
       ? "read_write"
       : "read";
   return { variables, arena: checked.length > 0 ? arena : undefined };
+}
+
+/** How a kernel adds up a checksum of what it accesses, or why it can't. */
+function sumsOf(
+  program: Program,
+  kernel: FunctionDeclaration,
+  variable: GlobalVariable,
+  accesses: readonly MemoryAccess[],
+  isPlain: boolean,
+): Pick<CodedVariable, "classes" | "why"> {
+  if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
+  if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
+  const sums = summedAccesses(program, kernel, variable, accesses, dependencesOfPlaces(program, kernel));
+  return "why" in sums ? sums : { classes: sums.classes };
 }
 
 interface WayOptions {
@@ -156,16 +183,24 @@ function wayOf(
 export const exchangesLanes = ({ variables }: MemoryPlan): boolean =>
   variables.some(({ pieceBytes }) => pieceBytes);
 
+/** Whether a kernel adds up checksums. */
+export const isSumming = ({ variables }: MemoryPlan): boolean =>
+  variables.some(({ mode }) => mode === "summed");
+
 /** The plan as the host is told it. */
-export function memorySummary({ variables, arena }: MemoryPlan, settings: MemorySettings): MemorySummary {
+export function memorySummary(plan: MemoryPlan, settings: MemorySettings): MemorySummary {
+  const { variables, arena } = plan;
   const checks = {
     arena: settings.arena,
     table: settings.table,
     storesChecks: arena !== "read",
     tableBytes: 4 * tableRow.stride * settings.coded.length,
   };
-  const bindings = variables.map(({ variable, why, pieceBytes, ...binding }) => binding);
-  return { ...(arena && { checks }), bindings };
+  const bindings = variables.map(({ variable, why, pieceBytes, classes, ...binding }) => ({
+    ...binding,
+    ...(classes && { sums: classes.map(({ lanes, dimensions }) => ({ lanes, dimensions })) }),
+  }));
+  return { ...((arena || isSumming(plan)) && { checks }), bindings };
 }
 
 /** What a kernel that is left alone leaves to its host. */

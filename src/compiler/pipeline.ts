@@ -1,6 +1,6 @@
 /** The transforms of a protection, in their order. */
 import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { schemes } from "../codes/scheme.ts";
+import { schemeOf } from "../codes/scheme.ts";
 import { arrivalWords, arriveBeforeStores, mostArriving } from "../transforms/arriveBeforeStores.ts";
 import { compareStores } from "../transforms/compareStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
@@ -16,6 +16,7 @@ import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemor
 import { keepBindings } from "../transforms/keepBindings.ts";
 import { mailboxBytes, mailWords, patienceOf } from "../transforms/mailbox.ts";
 import { protectMemory } from "../transforms/memory/protectMemory.ts";
+import { sumAccesses } from "../transforms/memory/sumAccesses.ts";
 import type { Names } from "../transforms/names.ts";
 import { repeatInvocations } from "../transforms/repeatInvocations.ts";
 import { replicateInvocations } from "../transforms/replicateInvocations.ts";
@@ -28,7 +29,7 @@ import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { EntryPointSummary, ProtectResult, Redundancy } from "./contract.ts";
 import { shadowBindings, shadowsOf } from "./interGroupPlan.ts";
-import { exchangesLanes, memorySummary } from "./memoryPlan.ts";
+import { exchangesLanes, isSumming, memorySummary } from "./memoryPlan.ts";
 import { checkedVersionsOf, type Prepared } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
 import { invocationCount, lanesOf } from "./workgroupSize.ts";
@@ -200,12 +201,29 @@ export function transform(
                     [
                       name,
                       {
-                        ...{ name, index, scheme: schemes[scheme] },
+                        ...{ name, index, scheme: schemeOf(scheme) },
                         ...(pieceBytes && { pieceBytes }),
                       },
                     ] as const,
                   ]
                 : [],
+            ),
+          ),
+        })),
+      }),
+    );
+  const summing = [...memoryPlans].filter(([, plan]) => isSumming(plan));
+  if (summing.length > 0 && subgroups) step(enableSubgroups(program));
+  if (summing.length > 0)
+    step(
+      sumAccesses(program, names, {
+        ...{ slots: memory.arena, table: memory.table, rows: memory.coded.length, subgroups },
+        kernels: summing.map(([name, { variables }]) => ({
+          entryPoint: name,
+          functions: functions(new Set([name])),
+          summed: new Map(
+            variables.flatMap(({ mode, index, variable }) =>
+              mode === "summed" ? [[variable.name, index] as const] : [],
             ),
           ),
         })),

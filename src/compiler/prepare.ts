@@ -15,7 +15,7 @@ import type { Program } from "../wgsl/program.ts";
 import { versionsOf } from "../wgsl/resolve/index.ts";
 import { interGroupPlan } from "./interGroupPlan.ts";
 import { type KernelPlan, namesOf } from "./kernelPlan.ts";
-import { bracketedMemory, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
+import { bracketedMemory, isSumming, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
 import { passesPlan } from "./passesPlan.ts";
 import type { Settings } from "./settings.ts";
 import { replicatedVariables } from "./workgroupMemory.ts";
@@ -91,16 +91,16 @@ export function prepare(
     diagnostics.push(...obstacles);
   }
   const lanes = settings.redundancy.startsWith("intra") ? 0 : settings.subgroupSize;
+  const isPlain = settings.redundancy === "none" && !settings.injectFaults;
   const memory = new Map(
     kernels.map((kernel) => {
       const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
-      return [kernel.name, memoryPlan(program, kernel, coded, { limits: settings.limits, others, lanes })];
+      const options = { limits: settings.limits, others, lanes, isPlain };
+      return [kernel.name, memoryPlan(program, kernel, coded, options)];
     }),
   );
-  if (settings.redundancy === "none" && !settings.injectFaults) {
-    // A kernel that checks nothing is as good as it was.
-    for (const [name, { arena }] of memory) if (!arena) fit.delete(name);
-  }
+  // A kernel that checks nothing is as good as it was.
+  if (isPlain) for (const [name, plan] of memory) if (!plan.arena && !isSumming(plan)) fit.delete(name);
   if (fit.size === entryPoints.size) {
     diagnostics.push(...bracketedMemory([...memory]));
     return { program, unique, entryPoints, diagnostics, plans, memory, replicated };

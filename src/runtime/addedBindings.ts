@@ -1,8 +1,9 @@
-import { schemes } from "../codes/scheme.ts";
+import { schemeOf } from "../codes/scheme.ts";
 import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
 import { type Kernel, prove } from "./kernels.ts";
+import type { SumSlots } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import type { AddedPoint } from "./pipelineLayouts.ts";
@@ -34,7 +35,7 @@ export function checkedGranules({ memory }: Kernel): GranulesByGroup {
   for (const { of, mode, scheme } of memory?.bindings ?? []) {
     if (mode !== "checked") continue;
     const bindings = groups.get(of.group) ?? new Map();
-    groups.set(of.group, bindings.set(of.binding, schemes[scheme].granuleBytes));
+    groups.set(of.group, bindings.set(of.binding, schemeOf(scheme).granuleBytes));
   }
   return groups;
 }
@@ -104,19 +105,19 @@ export class AddedBindings {
     this.#layouts = new Map(made);
   }
 
-  /** Leaves out what the program has not provided for. */
-  bindFor(own: SetGroups): Bound {
-    if (this.#fixed) return this.#fixed;
+  /** Leaves out what the program has not provided for. `slots`: where a kernel is to add what it sums. */
+  bindFor(own: SetGroups, slots?: SumSlots): Bound {
+    if (this.#fixed && !slots) return this.#fixed;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
-    const checks = this.#checks(own);
+    const checks = slots ? this.#sums(slots) : this.#checks(own);
     const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
       const group = this.#groupAt(index, layout, own, ranges, checks);
       if (group) groups.set(index, group);
     }
-    const arena = checks[0]?.range.buffer;
+    const arena = slots ? undefined : checks[0]?.range.buffer;
     const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
-    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0) this.#fixed = bound;
+    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0 && !slots) this.#fixed = bound;
     return bound;
   }
 
@@ -177,6 +178,16 @@ export class AddedBindings {
     return [
       { at: arena, range: this.#memory.arena },
       { at: table, range: this.#memory.table(rows, tableBytes) },
+    ];
+  }
+
+  #sums(slots: SumSlots): readonly BoundPoint[] {
+    const checks = this.#descriptor.kernel.memory?.checks;
+    if (!checks || !this.#memory) return [];
+    const bound = this.#memory.slotsFor(slots, checks.tableBytes);
+    return [
+      { at: checks.arena, range: bound.slots },
+      { at: checks.table, range: bound.table },
     ];
   }
 

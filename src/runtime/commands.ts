@@ -43,7 +43,7 @@ export class Commands {
       },
       finish(descriptor) {
         const record = recordOf(this);
-        memory?.words.encodeAllRaw(memory.siteIn(this, native, record));
+        memory?.words.finish(memory.siteIn(this, native, record));
         const buffer = native.finish.call(this, descriptor);
         commands.#records.set(buffer, record);
         return buffer;

@@ -1,3 +1,4 @@
+import type { BindingPoint } from "../compiler/contract.ts";
 import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
@@ -8,6 +9,7 @@ import type { Kernel } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import type { GuardedUse, Use } from "./memory/bracketing.ts";
 import type { Site } from "./memory/codeWords.ts";
+import type { DispatchSums } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";
 import { PassCommands } from "./passCommands.ts";
 import type { PipelineRecord, Variant } from "./pipelineRecord.ts";
@@ -91,6 +93,8 @@ class ComputePass {
   #running: PipelineRecord | undefined;
   readonly #groups = new Map<number, SetGroup>();
   #prepared: Prepared | undefined;
+  /** What the dispatch adds up that is being encoded. */
+  #sums: DispatchSums | undefined;
   readonly #site: Site;
 
   constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
@@ -119,9 +123,11 @@ class ComputePass {
   #reset(): void {
     this.#prepared = undefined;
     this.#running = undefined;
+    this.#sums = undefined;
   }
 
   dispatch(grid: readonly unknown[]): void {
+    this.#chooseSums([0, 1, 2].map((i) => Number(grid[i] ?? 1)));
     const kernel = this.#kernelToDouble();
     const { limit } = this.#parts;
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
@@ -131,11 +137,12 @@ class ComputePass {
     if (prepared && doubled) this.#bringShadowsUpToDate(prepared);
     const workgroups = (doubled?.grid ?? grid) as [number, number, number];
     const isInTurn = doubled?.doubling === namedByReport;
-    this.#run(prepared, isInTurn, () => this.#commands.dispatchWorkgroups(...workgroups));
+    this.#run(this.#withSlots(prepared), isInTurn, () => this.#commands.dispatchWorkgroups(...workgroups));
     if (prepared) this.#noteWrites(prepared);
   }
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
+    this.#chooseSums();
     const { indirect } = this.#parts;
     const kernel = this.#kernelToDouble();
     // A kernel that writes its own arguments is for the device to refuse.
@@ -158,6 +165,30 @@ class ComputePass {
   get #runs(): PipelineRecord | undefined {
     this.#running ??= this.#lacksChecks() ? this.#pipeline?.bracketed : this.#pipeline;
     return this.#running;
+  }
+
+  /** What the kernel adds up on a grid, if that is known. Where it is of no use, a kernel runs that adds up nothing. */
+  #chooseSums(grid?: readonly number[]): void {
+    const { memory, bindGroups } = this.#parts;
+    const { kernel, bracketed } = this.#pipeline ?? {};
+    if (!kernel?.memory?.bindings.some(({ mode }) => mode === "summed")) return;
+    const rangeAt = ({ group, binding }: BindingPoint) => {
+      const set = this.#groups.get(group);
+      return set && bindGroups.rangeAt(set, binding);
+    };
+    this.#sums = grid && memory?.sums.of(kernel, grid, rangeAt);
+    const running = this.#sums ? this.#pipeline : bracketed;
+    // What is trusted may change, and slots do.
+    if (this.#sums || this.#running !== running) this.#prepared = undefined;
+    this.#running = running;
+  }
+
+  /** The same with slots for what the kernel adds up. */
+  #withSlots(prepared: Prepared | undefined): Prepared | undefined {
+    const { memory } = this.#parts;
+    if (!prepared || !this.#sums || !memory) return prepared;
+    const slots = memory.reserve(this.#site, this.#sums);
+    return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slots) };
   }
 
   #lacksChecks(): boolean {
@@ -191,7 +222,7 @@ class ComputePass {
       if (access) this.#record.add(access);
     }
     this.#prepared = {
-      ...{ variant, bound: variant.added?.bindFor(this.#groups) },
+      ...{ variant, bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups) },
       guarded: this.#parts.memory?.bracketing.guarded(this.#uses()) ?? [],
     };
     return this.#prepared;
@@ -205,7 +236,10 @@ class ComputePass {
   /** What the pipeline may use of the buffers that are set. */
   #uses(): Use[] {
     const bindings = this.#runs?.kernel?.memory?.bindings ?? [];
-    const checked = bindings.filter(({ mode }) => mode === "checked").map(({ of }) => of);
+    const isTrusted = (row: number) => this.#sums?.trusted.has(row) ?? false;
+    const checked = bindings
+      .filter(({ mode, index }) => mode === "checked" || isTrusted(index))
+      .map(({ of }) => of);
     return [...this.#groups].flatMap(([group, set]) =>
       this.#parts.bindGroups.ranges(set, this.#runs?.accessOf(group)).map(({ binding, range, mode }) => ({
         ...{ range, stores: mode !== "read" },
@@ -249,6 +283,7 @@ class ComputePass {
 
   #noteWrites(prepared: Prepared): void {
     const { shadowSync, memory } = this.#record;
+    if (this.#sums) this.#parts.memory?.added(memory, this.#sums);
     if (prepared.guarded.length > 0) this.#parts.memory?.bracketing.after(memory, prepared.guarded);
     if (shadowSync.isEmpty) return;
     if ([...this.#groups.values()].some(({ group }) => group && !this.#parts.bindGroups.layoutOf(group))) {

@@ -48,7 +48,7 @@ export class EpochReports {
   read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
     if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
-    const own = this.#memory?.log.read(snapshot(this.#memory.slot));
+    const own = this.#memory?.read(snapshot(this.#memory.slot));
     const reports: KernelDamaged[] = [];
     for (const kernel of kernelsOf(epochs)) {
       const words = snapshot(kernel.slot);
@@ -78,7 +78,7 @@ export class EpochReports {
     if (!this.#memory || found.suspects.size === 0) return found;
     this.#memory.scrub(found.suspects);
     const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
-    const { count, damage } = this.#memory.log.read(snapshot(this.#memory.slot));
+    const { count, damage } = this.#memory.read(snapshot(this.#memory.slot));
     const isNew = ({ owner, error }: Damage) =>
       !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
     return { ...found, damaged: found.damaged + count, damage: [...found.damage, ...damage.filter(isNew)] };

@@ -1,7 +1,7 @@
-import { schemes } from "../codes/scheme.ts";
+import { memoryCodes } from "../codes/scheme.ts";
 import { choices as options } from "../compiler/choices.ts";
 import { structures } from "../compiler/configurations.ts";
-import type { Channel, Check, Pairing, Redundancy, SchemeName, Structure } from "../compiler/contract.ts";
+import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../compiler/contract.ts";
 import { type MemoryChoiceOptions, rankSchemes } from "../compiler/memoryChoice.ts";
 import { conflictIn, placesOf } from "../compiler/settings.ts";
 
@@ -40,7 +40,7 @@ export interface Policy extends KernelPolicy {
    * corrected, two are detected. `"detect"`: errors are detected only, and what was computed from them is computed again. The
    * others are for comparison. `"auto"`: of those that correct, the one that promises to cost least. Default `"none"`.
    */
-  readonly memory?: SchemeName | "none" | "auto";
+  readonly memory?: MemoryCode | "none" | "auto";
   /** The WGSL of the kernels that the memory `"auto"` is chosen for; without any it is `"secded128"`. */
   readonly memoryFor?: readonly string[];
   /** How often all memory is verified and corrected, in milliseconds. Default 0: only when the program uses it. */
@@ -55,7 +55,7 @@ export interface Policy extends KernelPolicy {
 }
 
 export interface ResolvedPolicy extends Required<Policy> {
-  readonly memory: SchemeName | "none";
+  readonly memory: MemoryCode | "none";
 }
 
 type ListedChoices = Omit<KernelPolicy, "cover">;
@@ -71,7 +71,7 @@ const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<
 const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
-  memory: ["none", "auto", ...(Object.keys(schemes) as SchemeName[])],
+  memory: ["none", "auto", ...memoryCodes],
   injectFaults: [true, false, "profile"],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 

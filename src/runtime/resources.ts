@@ -11,6 +11,11 @@ export interface BufferRange {
   readonly size: number;
 }
 
+/** All of a buffer. */
+export function whole(buffer: GPUBuffer): BufferRange {
+  return { buffer, offset: 0, size: buffer.size };
+}
+
 export function isTexture(resource: object): resource is GPUTexture {
   return "createView" in resource;
 }

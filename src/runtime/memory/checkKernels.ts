@@ -2,7 +2,14 @@ import type { MemoryScheme } from "../../codes/scheme.ts";
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
 
 /** Invocations of a workgroup, each of which takes one granule at a time. */
-export const GRANULES_PER_WORKGROUP = 64;
+const GRANULES_PER_WORKGROUP = 64;
+
+/** Enough workgroups to fill a GPU; the invocations loop over what is beyond. */
+const MAX_WORKGROUPS = 16_384;
+
+export function workgroupsFor(granules: number): number {
+  return Math.min(MAX_WORKGROUPS, Math.ceil(granules / GRANULES_PER_WORKGROUP));
+}
 
 /** Words of a span: the index of its first granule in what is bound, and that of its check word in the arena; how many. */
 const SPAN = "struct Span { granule: u32, check: u32, count: u32 }";

@@ -57,7 +57,10 @@ export class GuardedTransfers {
   ): () => void {
     const words = this.#words;
     const { body, edges } = this.#buffers.split(to.owner, target!);
-    const shift = result === "copy" && from ? this.#shift(source!, target!) : undefined;
+    const shift =
+      result === "copy" && from?.owner.granuleBytes === to.owner.granuleBytes
+        ? shiftOf(source!, target!, to.owner.granuleBytes)
+        : undefined;
     const counterpart = ({ first, count }: Granules) => ({
       owner: from!.owner,
       first: first + shift!,
@@ -82,15 +85,6 @@ export class GuardedTransfers {
     };
   }
 
-  /** How many granules further the source of a copy is, if its granules are those of the target. */
-  #shift(source: BufferRange, target: BufferRange): number | undefined {
-    const { granuleBytes } = this.#buffers;
-    const shift = (source.offset - target.offset) / granuleBytes;
-    const end = target.offset + target.size;
-    const endsAlike = end % granuleBytes === 0 || end < target.buffer.size || isAtEnd(source);
-    return Number.isInteger(shift) && endsAlike ? shift : undefined;
-  }
-
   /** Brings the mirror of a buffer that the host has written up to date. */
   #fetch(site: EncoderSite, granules: Granules): void {
     const { owner } = granules;
@@ -110,6 +104,14 @@ export class GuardedTransfers {
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
     site.copy(this.#words.checksAt(site, granules), owner.buffer, checks);
   }
+}
+
+/** How many granules further the source of a copy is, if its granules are those of the target. */
+function shiftOf(source: BufferRange, target: BufferRange, granuleBytes: number): number | undefined {
+  const shift = (source.offset - target.offset) / granuleBytes;
+  const end = target.offset + target.size;
+  const endsAlike = end % granuleBytes === 0 || end < target.buffer.size || isAtEnd(source);
+  return Number.isInteger(shift) && endsAlike ? shift : undefined;
 }
 
 function isAtEnd({ buffer, offset, size }: BufferRange): boolean {

@@ -1,28 +1,26 @@
-import type { MemoryScheme, Verification } from "../../codes/scheme.ts";
+import type { HostCode, Verification } from "../../codes/scheme.ts";
 
 /** How many check words bytes have that need not fill the last granule. */
-export function checkWordsOf({ granuleBytes }: MemoryScheme, bytes: Uint8Array): number {
-  return Math.ceil(bytes.length / granuleBytes);
+export function checkWordsOf({ granuleBytes, checkWords }: HostCode, bytes: Uint8Array): number {
+  return Math.max(1, Math.ceil(bytes.length / granuleBytes)) * checkWords;
 }
 
 /** Writes these check words: what the last granule lacks are zeros. */
 export function encodeBytes<Checks extends Uint32Array>(
-  scheme: MemoryScheme,
+  scheme: HostCode,
   bytes: Uint8Array,
   checks: Checks,
 ): Checks {
-  const { whole, rest } = granulesOf(scheme, bytes);
-  const count = whole.byteLength / scheme.granuleBytes;
-  scheme.encode(whole, checks.subarray(0, count));
+  const { whole, rest, count } = granulesOf(scheme, bytes);
+  scheme.encode(whole, checks.subarray(0, count * scheme.checkWords));
   if (rest) scheme.encode(rest, checks.subarray(count, count + 1));
   return checks;
 }
 
 /** Corrects bytes and check words in place, as far as they can be. */
-export function verifyBytes(scheme: MemoryScheme, bytes: Uint8Array, checks: Uint32Array): Verification {
-  const { whole, rest } = granulesOf(scheme, bytes);
-  const count = whole.byteLength / scheme.granuleBytes;
-  const found = scheme.verify(whole, checks.subarray(0, count));
+export function verifyBytes(scheme: HostCode, bytes: Uint8Array, checks: Uint32Array): Verification {
+  const { whole, rest, count } = granulesOf(scheme, bytes);
+  const found = scheme.verify(whole, checks.subarray(0, count * scheme.checkWords));
   // Bytes that did not begin at a word were copied.
   if (whole.buffer !== bytes.buffer && found.corrected > 0) bytes.set(bytesOf(whole));
   if (!rest) return found;
@@ -36,14 +34,17 @@ export function verifyBytes(scheme: MemoryScheme, bytes: Uint8Array, checks: Uin
 }
 
 /** The words of whole granules, which are the bytes themselves where these begin at a word, and of one that is filled up. */
-function granulesOf({ granuleBytes }: MemoryScheme, bytes: Uint8Array) {
+function granulesOf(scheme: HostCode, bytes: Uint8Array) {
+  // Zeros behind the end change no checksum.
+  const granuleBytes = Number.isFinite(scheme.granuleBytes) ? scheme.granuleBytes : bytes.length;
   const size = bytes.length - (bytes.length % granuleBytes);
   const { buffer, byteOffset } = byteOffsetIsWord(bytes) ? bytes : bytes.slice(0, size);
   const whole = new Uint32Array(buffer, byteOffset, size / 4);
-  if (size === bytes.length) return { whole };
+  const count = size / granuleBytes;
+  if (size === bytes.length) return { whole, count };
   const rest = new Uint32Array(granuleBytes / 4);
   bytesOf(rest).set(bytes.subarray(size));
-  return { whole, rest };
+  return { whole, rest, count };
 }
 
 function byteOffsetIsWord({ byteOffset }: Uint8Array): boolean {

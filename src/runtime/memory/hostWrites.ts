@@ -1,4 +1,4 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
@@ -8,7 +8,7 @@ import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
 interface HostWriteParts {
   readonly queue: GPUQueue;
-  readonly scheme: MemoryScheme;
+  readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
   readonly words: CodeWords;
   readonly transfers: GuardedTransfers;
@@ -36,7 +36,7 @@ export class HostWrites {
 
   /** Writes bytes and check words. Granules that keep some of their bytes are verified before and encoded after. */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
-    const { queue, scheme, buffers, words, transfers, submit } = this.#parts;
+    const { queue, buffers, words, transfers, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;
     const { owner } = granules;
     const { body, edges } = buffers.split(owner, range);
@@ -46,8 +46,8 @@ export class HostWrites {
     if (edges.length > 0) submit(verifyEdges);
     queue.writeBuffer(owner.contents, range.offset, bytes);
     if (body.count > 0) {
-      const start = body.first * scheme.granuleBytes - range.offset;
-      const granulesBytes = bytes.subarray(start, start + body.count * scheme.granuleBytes);
+      const start = body.first * owner.granuleBytes - range.offset;
+      const granulesBytes = bytes.subarray(start, start + body.count * owner.granuleBytes);
       this.#writeChecks(owner.first + body.first, granulesBytes);
     }
     if (edges.length === 0 && !owner.mapped) return;

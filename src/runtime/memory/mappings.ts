@@ -1,4 +1,4 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
+import type { HostCode } from "../../codes/scheme.ts";
 import { flags, original, overlay } from "../nativeObjects.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
@@ -7,7 +7,7 @@ import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** What the host's side of mapped buffers needs. */
 export interface MappingParts {
-  readonly scheme: MemoryScheme;
+  readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
   /** How often data that arrives damaged is sent again, and whether it is refused when that does not help. */
   readonly retries: number;
@@ -127,7 +127,7 @@ export class Mappings {
     size: number,
     isWritten: boolean,
   ): Mapping {
-    const { granuleBytes } = this.#parts.buffers;
+    const { granuleBytes } = owner;
     // Mapped ranges begin at multiples of 8.
     const unit = Math.max(8, granuleBytes);
     const start = offset - (offset % unit);
@@ -154,9 +154,10 @@ export class Mappings {
     const { buffers } = this.#parts;
     if (!owner.mapped) return undefined;
     const { offset, size } = buffers.checksOf(owner);
-    const first = start / buffers.granuleBytes;
-    const end = Math.ceil((start + bytes.length) / buffers.granuleBytes);
-    return new Uint32Array(getMappedRange(offset, size)).subarray(first, end);
+    const first = start / owner.granuleBytes;
+    const end = Math.ceil((start + bytes.length) / owner.granuleBytes);
+    const { checkWords } = buffers;
+    return new Uint32Array(getMappedRange(offset, size)).subarray(first * checkWords, end * checkWords);
   }
 
   /** Corrects what arrived; returns the granules that are damaged. */
@@ -169,11 +170,11 @@ export class Mappings {
     this.#strike(owner, start, bytes);
     const checks = this.#checksOf(owner, mapping, getMappedRange);
     if (!checks) return [];
-    const { scheme, buffers } = this.#parts;
+    const { scheme } = this.#parts;
     const { corrected, uncorrectable } = verifyBytes(scheme, bytes, checks);
     owner.counts.verifiedBytes += bytes.length;
     if (corrected > 0) this.#parts.corrected(owner, corrected);
-    return uncorrectable.map((granule) => start / buffers.granuleBytes + granule);
+    return uncorrectable.map((granule) => start / owner.granuleBytes + granule);
   }
 
   #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {

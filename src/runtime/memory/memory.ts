@@ -1,22 +1,27 @@
-import { schemes } from "../../codes/scheme.ts";
-import { reportWords, type SchemeName, tableRow } from "../../compiler/contract.ts";
+import { hostCodeOf, schemeOf } from "../../codes/scheme.ts";
+import { type MemoryCode, reportWords, tableRow } from "../../compiler/contract.ts";
 import type { CommandRecord } from "../commandRecord.ts";
 import type { ReportArena, ReportSlot } from "../reportArena.ts";
 import type { BufferRange } from "../resources.ts";
 import { Bracketing } from "./bracketing.ts";
+import { trialCells } from "./checksumKernels.ts";
+import { Checksums } from "./checksums.ts";
 import { CodeWords, type Site } from "./codeWords.ts";
+import { Constants } from "./constants.ts";
 import { EncoderSite } from "./encoderSite.ts";
+import { GranulePasses } from "./granulePasses.ts";
 import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
+import { type DispatchSums, KernelSums, type SumSlots } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
-import { type MemoryListeners, MemoryLog } from "./memoryLog.ts";
+import { type Damaged, type MemoryListeners, MemoryLog } from "./memoryLog.ts";
 import { MemoryState } from "./memoryState.ts";
 import { type Granules, type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 /** How the memory of a device is protected, and who is told of it. */
 export interface MemoryOptions extends MemoryListeners {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /** How often data that arrives damaged on the host is sent again. */
   readonly retries: number;
   /** Whether damaged data is refused. */
@@ -35,19 +40,35 @@ export class Memory {
   readonly writes: HostWrites;
   /** The report of Belay's own kernels. */
   readonly slot: ReportSlot;
+  /** What kernels add up, where memory has checksums. */
+  readonly sums: KernelSums;
+  readonly #checksums: Checksums | undefined;
+  readonly #constants: Constants;
   readonly #device: GPUDevice;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
-    const scheme = schemes[options.scheme];
+    const scheme = hostCodeOf(options.scheme);
+    const isChecksum = options.scheme === "checksum";
     this.#device = device;
     this.#options = options;
-    this.slot = reports.allocate({ bytes: 4 * reportWords.total, cells: 0 });
-    const buffers = new ProtectedBuffers(device, scheme.granuleBytes);
-    const log = new MemoryLog(scheme, buffers, options);
-    const words = new CodeWords(device, scheme, buffers, this.slot);
+    const cells = isChecksum ? trialCells : 0;
+    this.slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
+    const buffers = new ProtectedBuffers(device, scheme);
+    const log = new MemoryLog(options.scheme, buffers, options);
+    const constants = new Constants(device);
+    let checksums: Checksums | undefined;
+    const words = new CodeWords(device, buffers, constants, (arenaAt) => {
+      const parts = { buffers, constants, slot: this.slot, arenaAt };
+      if (!isChecksum) return new GranulePasses(device, { ...parts, scheme: schemeOf(options.scheme) });
+      checksums = new Checksums(device, parts);
+      return checksums;
+    });
+    this.sums = new KernelSums(buffers);
+    this.#checksums = checksums;
+    this.#constants = constants;
     const transfers = new GuardedTransfers(buffers, words);
     const submit = (encode: (site: EncoderSite) => void) => this.submit(encode);
     this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
@@ -88,7 +109,8 @@ export class Memory {
 
   /** Whether a part of a buffer has check words of its own from its first byte on. */
   hasChecksFrom({ buffer, offset }: BufferRange): boolean {
-    return this.buffers.of(buffer) !== undefined && offset % this.buffers.granuleBytes === 0;
+    const owner = this.buffers.of(buffer);
+    return owner !== undefined && offset % owner.granuleBytes === 0;
   }
 
   /** Where commands of an encoder can be added; `native` has its original methods. */
@@ -99,7 +121,8 @@ export class Memory {
   /** Where the check words of a buffer are now. */
   checksOf(buffer: GPUBuffer): BufferRange | undefined {
     const owner = this.buffers.of(buffer);
-    return owner && { buffer: this.buffers.arena.buffer, offset: 4 * owner.first, size: 4 * owner.granules };
+    const size = owner && this.buffers.checksOf(owner).size;
+    return owner && { buffer: this.buffers.arena.buffer, offset: 4 * owner.first, size: size! };
   }
 
   /** Has a part of a buffer verified that something other than a kernel reads. */
@@ -131,7 +154,30 @@ export class Memory {
       words[index * tableRow.stride + tableRow.base] = owner.first + first;
       words[index * tableRow.stride + tableRow.bytes] = range.size;
     }
-    return this.words.constants.of(words);
+    return this.#constants.of(words);
+  }
+
+  /** The table that tells a kernel its slots, by rows, and all slots. */
+  slotsFor(slots: SumSlots, bytes: number) {
+    const words = new Array<number>(bytes / 4).fill(0);
+    for (const [row, slot] of slots) words[row * tableRow.stride + tableRow.base] = slot;
+    return { table: this.#constants.of(words), slots: this.#checksums!.slots };
+  }
+
+  /** Gives a dispatch its slots, by rows of the table; what it adds up is to be `added` right behind it. */
+  reserve(site: Site, sums: DispatchSums): SumSlots {
+    const wanted = [...sums.sums.values()].filter((sum) => sum).length;
+    return this.sums.slotsFrom(this.#checksums!.reserve(site, wanted), sums);
+  }
+
+  added({ pending }: MemoryState, { sums }: DispatchSums): void {
+    for (const sum of sums.values()) if (sum) pending.push(sum);
+  }
+
+  /** Reads the report of Belay's own kernels. */
+  read(words: Uint32Array): Damaged {
+    this.sums.read(words.subarray(reportWords.total));
+    return this.log.read(words);
   }
 
   /** Submits commands of Belay's own. */
@@ -178,7 +224,9 @@ export class Memory {
 
   #encode(encode: (site: EncoderSite) => void): GPUCommandBuffer {
     const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
-    encode(new EncoderSite(encoder, encoder, { memory: new MemoryState(), steps: [] }));
+    const site = new EncoderSite(encoder, encoder, { memory: new MemoryState(), steps: [] });
+    encode(site);
+    this.words.finish(site);
     return encoder.finish();
   }
 }

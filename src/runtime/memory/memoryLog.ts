@@ -1,5 +1,4 @@
-import type { MemoryScheme } from "../../codes/scheme.ts";
-import type { SchemeName } from "../../compiler/contract.ts";
+import type { MemoryCode } from "../../compiler/contract.ts";
 import {
   BelayMemoryError,
   type Correction,
@@ -30,7 +29,7 @@ export interface KernelDamaged extends Damaged {
 
 /** What protected memory takes, and what was found in it. */
 export interface MemoryReport {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /** Bytes of GPU memory for check words, and for mirrors of buffers that can be mapped. */
   readonly held: number;
   /** Corrected errors, and granules with more than the code corrects each time that one was found. */
@@ -65,14 +64,14 @@ const NAMED = 8;
 export class MemoryLog {
   readonly unprotected: UnprotectedBuffer[] = [];
   scrubs = 0;
-  readonly #scheme: MemoryScheme;
+  readonly #scheme: MemoryCode;
   readonly #buffers: ProtectedBuffers;
   readonly #listeners: MemoryListeners;
   #corrected = 0;
   #uncorrectable = 0;
   #correctedLoads = 0;
 
-  constructor(scheme: MemoryScheme, buffers: ProtectedBuffers, listeners: MemoryListeners) {
+  constructor(scheme: MemoryCode, buffers: ProtectedBuffers, listeners: MemoryListeners) {
     this.#scheme = scheme;
     this.#buffers = buffers;
     this.#listeners = listeners;
@@ -80,7 +79,7 @@ export class MemoryLog {
 
   get report(): MemoryReport {
     return {
-      scheme: this.#scheme.name,
+      scheme: this.#scheme,
       held: this.#buffers.held,
       ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
       ...{ correctedLoads: this.#correctedLoads, scrubs: this.scrubs },
@@ -141,13 +140,12 @@ export class MemoryLog {
     return records.map(({ check, syndrome }) => {
       const owner = this.#buffers.ownerOf(check);
       const error = owner && this.#errorIn(owner, check - owner.first);
-      const unknown = { buffer: "", byteOffset: null, granuleBytes: this.#scheme.granuleBytes };
+      const unknown = { buffer: "", byteOffset: null, granuleBytes: 0 };
       return { owner, error: { ...(error ?? unknown), kernel, syndrome } };
     });
   }
 
-  #errorIn({ buffer }: ProtectedBuffer, granule?: number): MemoryError {
-    const { granuleBytes } = this.#scheme;
+  #errorIn({ buffer, granuleBytes }: ProtectedBuffer, granule?: number): MemoryError {
     const byteOffset = granule === undefined ? null : granule * granuleBytes;
     return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
   }

@@ -1,5 +1,6 @@
 import { RangeSet } from "../rangeSet.ts";
 import type { BufferRange } from "../resources.ts";
+import type { PendingSum } from "./checksums.ts";
 
 /** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
 export class MemoryState {
@@ -12,6 +13,8 @@ export class MemoryState {
   /** The arenas that its first and its latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
+  /** Sums of which nothing has been made yet, in the order of what they were added up from; each has a slot, by its number. */
+  pending: PendingSum[] = [];
 
   /** Granules were written by what makes no check words. */
   wroteRaw(granules: BufferRange): void {

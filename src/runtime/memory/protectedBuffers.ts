@@ -1,3 +1,4 @@
+import type { HostCode } from "../../codes/scheme.ts";
 import { Layer } from "../layer.ts";
 import { flags, makeSilently } from "../nativeObjects.ts";
 import type { BufferRange } from "../resources.ts";
@@ -10,6 +11,8 @@ export interface ProtectedBuffer {
   readonly contents: GPUBuffer;
   /** How the host can map it, if at all. Its check words then stand behind its whole granules, too. */
   readonly mapped: "read" | "write" | undefined;
+  /** Bytes of a granule; all of the buffer's where one checksum is for all of it. */
+  readonly granuleBytes: number;
   /** Whole granules that it takes, and where in the arena the check word of the first one is. */
   readonly granules: number;
   readonly first: number;
@@ -64,7 +67,9 @@ const COPY = flags.bufferCopySrc | flags.bufferCopyDst;
 /** The program's buffers that have check words, and how both are allocated. */
 export class ProtectedBuffers {
   readonly arena: CheckArena;
-  readonly granuleBytes: number;
+  /** Words that the check of a granule takes. */
+  readonly checkWords: number;
+  readonly #granuleBytes: number;
   readonly #device: GPUDevice;
   readonly #alive = new Map<number, WeakRef<ProtectedBuffer>>();
   readonly #belongings = new WeakMap<GPUBuffer, Belongings>();
@@ -74,9 +79,13 @@ export class ProtectedBuffers {
   #mirrorBytes = 0;
   #mirrorsFailed: Promise<GPUError | null> = Promise.resolve(null);
 
-  constructor(device: GPUDevice, granuleBytes: number) {
+  constructor(
+    device: GPUDevice,
+    { granuleBytes, checkWords }: Pick<HostCode, "granuleBytes" | "checkWords">,
+  ) {
     this.#device = device;
-    this.granuleBytes = granuleBytes;
+    this.#granuleBytes = granuleBytes;
+    this.checkWords = checkWords;
     this.arena = new CheckArena(device);
     const discard = (buffer: GPUBuffer) => this.#discard(this.#belongings.get(buffer)!);
     this.#layer = new Layer((native) => ({
@@ -105,14 +114,15 @@ export class ProtectedBuffers {
   granulesIn({ buffer, offset, size }: BufferRange): Granules | undefined {
     const owner = this.of(buffer);
     if (!owner) return undefined;
-    const first = Math.min(owner.granules, Math.floor(offset / this.granuleBytes));
-    const end = Math.min(owner.granules, Math.ceil((offset + size) / this.granuleBytes));
+    const first = Math.min(owner.granules, Math.floor(offset / owner.granuleBytes));
+    const end = Math.min(owner.granules, Math.ceil((offset + size) / owner.granuleBytes));
     return { owner, first, count: Math.max(0, end - first) };
   }
 
   /** The same granules in bytes. */
   bytesOf({ owner, first, count }: Granules): BufferRange {
-    return { buffer: owner.buffer, offset: first * this.granuleBytes, size: count * this.granuleBytes };
+    const { buffer, granuleBytes } = owner;
+    return { buffer, offset: first * granuleBytes, size: count * granuleBytes };
   }
 
   /**
@@ -120,11 +130,11 @@ export class ProtectedBuffers {
    * the end of a buffer is always zero.
    */
   split(owner: ProtectedBuffer, { offset, size }: Omit<BufferRange, "buffer">) {
-    const start = offset / this.granuleBytes;
+    const start = offset / owner.granuleBytes;
     const isAtEnd = offset + size >= owner.buffer.size;
     const end = isAtEnd
-      ? Math.ceil(owner.buffer.size / this.granuleBytes)
-      : (offset + size) / this.granuleBytes;
+      ? Math.ceil(owner.buffer.size / owner.granuleBytes)
+      : (offset + size) / owner.granuleBytes;
     const [first, last] = [Math.ceil(start), Math.floor(end)];
     const granules = (from: number, to: number) => ({ owner, first: from, count: Math.max(0, to - from) });
     const edges =
@@ -143,7 +153,9 @@ export class ProtectedBuffers {
 
   /** The buffer that a check word of the arena belongs to, while it exists. */
   ownerOf(word: number): ProtectedBuffer | undefined {
-    return [...this].find(({ first, granules }) => first <= word && word < first + granules);
+    return [...this].find(
+      ({ first, granules }) => first <= word && word < first + granules * this.checkWords,
+    );
   }
 
   /**
@@ -153,35 +165,36 @@ export class ProtectedBuffers {
   allocationOf({ size, usage, mappedAtCreation }: GPUBufferDescriptor): number | undefined {
     const isPlausible = Number.isInteger(size) && size > 0 && usage > 0;
     if (!isPlausible || (mappedAtCreation && size % 4 !== 0) || isMappedAndBound(usage)) return undefined;
-    const granules = this.#granulesOf(size);
-    const bytes = granules * (this.granuleBytes + (usage & MAP ? 4 : 0));
-    const fits = bytes <= this.#device.limits.maxBufferSize && this.arena.hasRoom(granules);
+    const { granules, granuleBytes } = this.#granulesOf(size);
+    const bytes = granules * (granuleBytes + (usage & MAP ? 4 * this.checkWords : 0));
+    const fits = bytes <= this.#device.limits.maxBufferSize && this.arena.hasRoom(granules * this.checkWords);
     return fits ? bytes : undefined;
   }
 
   /** Where the check words stand in a buffer that can be mapped. */
-  checksOf({ granules }: ProtectedBuffer): { readonly offset: number; readonly size: number } {
-    return { offset: granules * this.granuleBytes, size: 4 * granules };
+  checksOf({ granules, granuleBytes }: ProtectedBuffer): { readonly offset: number; readonly size: number } {
+    return { offset: granules * granuleBytes, size: 4 * granules * this.checkWords };
   }
 
   /** Gives check words to a buffer that was allocated as above, or tells why it gets none. */
   protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
     const { size, usage } = buffer;
     if (size === 0 || usage === 0) return undefined;
-    const granules = this.#granulesOf(size);
+    const { granules, granuleBytes } = this.#granulesOf(size);
+    const words = granules * this.checkWords;
     if (!isAllocated) {
-      const reason = this.arena.hasRoom(granules) ? "tooLarge" : "arenaIsFull";
+      const reason = this.arena.hasRoom(words) ? "tooLarge" : "arenaIsFull";
       return isMappedAndBound(usage) ? "mappedAndBound" : reason;
     }
-    const first = this.arena.allocate(granules);
+    const first = this.arena.allocate(words);
     const mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
-    const mirror = mapped && this.#makeMirror(buffer.label, granules * this.granuleBytes);
+    const mirror = mapped && this.#makeMirror(buffer.label, granules * granuleBytes);
     const counts = { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0 };
     const owner: ProtectedBuffer = {
-      ...{ buffer, contents: mirror ?? buffer, mapped, granules, first, counts },
+      ...{ buffer, contents: mirror ?? buffer, mapped, granuleBytes, granules, first, counts },
     };
     const entry = new WeakRef(owner);
-    const belongings = { first, words: granules, mirror, entry };
+    const belongings = { first, words, mirror, entry };
     this.#alive.set(first, entry);
     this.#belongings.set(buffer, belongings);
     this.#collected.register(buffer, belongings, buffer);
@@ -189,9 +202,12 @@ export class ProtectedBuffers {
     return owner;
   }
 
-  #granulesOf(size: number): number {
-    const unit = Math.max(VECTOR_BYTES, this.granuleBytes);
-    return Math.ceil(size / unit) * (unit / this.granuleBytes);
+  #granulesOf(size: number): Pick<ProtectedBuffer, "granules" | "granuleBytes"> {
+    const granuleBytes = this.#granuleBytes;
+    if (!Number.isFinite(granuleBytes))
+      return { granules: 1, granuleBytes: Math.ceil(size / VECTOR_BYTES) * VECTOR_BYTES };
+    const unit = Math.max(VECTOR_BYTES, granuleBytes);
+    return { granules: Math.ceil(size / unit) * (unit / granuleBytes), granuleBytes };
   }
 
   #makeMirror(label: string, size: number): GPUBuffer {

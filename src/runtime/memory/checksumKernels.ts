@@ -1,0 +1,127 @@
+/** The kernels that add up buffers, and that compare sums. */
+import { checksumWgsl, slotStripes, stripeWords } from "../../codes/checksum.ts";
+import { memoryStatus, reportWords } from "../../compiler/contract.ts";
+
+/** Sums that can wait at once. */
+export const mostPending = 64;
+/** The cells of a report in which trials are told of. */
+export const trialCells = 256;
+/** Bytes of a slot. */
+export const bytesOfSlot = 4 * slotStripes * stripeWords;
+
+const INVOCATIONS = 256;
+/** Quads that a workgroup adds up at a time. */
+export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
+
+/** Adds up a part of a buffer into a slot. */
+export const SUM = `
+struct Span { slot: u32, quad: u32, count: u32 }
+@group(0) @binding(0) var<storage, read> data: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> slots: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> span: Span;
+var<workgroup> all: array<atomic<u32>, 2>;
+${checksumWgsl("checksum_")}
+@compute @workgroup_size(${INVOCATIONS})
+fn sum(
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  var own = vec3<u32>();
+  for (var i = group.x * ${SUMMED_AT_ONCE} + local; i < span.count; i += groups.x * ${SUMMED_AT_ONCE}) {
+    var quads: array<vec4<u32>, 4>;
+    for (var k = 0u; k < 4; k++) {
+      // Zeros add nothing.
+      if (i + k * ${INVOCATIONS} < span.count) { quads[k] = data[i + k * ${INVOCATIONS}]; }
+    }
+    for (var k = 0u; k < 4; k++) { own += checksum_quad(span.quad + i + k * ${INVOCATIONS}, quads[k]); }
+  }
+  atomicAdd(&all[0], own.x);
+  atomicAdd(&all[1], own.y);
+  workgroupBarrier();
+  if (local < 2) {
+    let at = (span.slot * ${slotStripes} + group.x % ${slotStripes}) * ${stripeWords};
+    atomicAdd(&slots[at + local], atomicLoad(&all[local]));
+  }
+}`;
+
+/** What is to be done about a sum. */
+export interface SettleRecord {
+  /** Where in the arena the buffer's checksum is. */
+  readonly checksum: number;
+  /** The number of the sum that is the checksum by then, where it is not the one in the arena. */
+  readonly reference: number | undefined;
+  readonly weight: number;
+  readonly isCompared: boolean;
+  /** Whether it is the checksum in the end. */
+  readonly isKept: boolean;
+  readonly trial: { readonly cell: number; readonly places: number } | undefined;
+}
+
+/** Its words, in the order of `Record`. */
+export function settleRecord({
+  checksum,
+  reference,
+  weight,
+  isCompared,
+  isKept,
+  trial,
+}: SettleRecord): number[] {
+  return [
+    ...[checksum, reference === undefined ? 0 : reference + 1, weight],
+    ...[Number(isCompared), Number(isKept), trial ? trial.cell + 1 : 0, trial?.places ?? 0],
+  ];
+}
+
+/** Compares sums with checksums, keeps those that are, tells of trials: 1 where the places are not the right ones, else 2. */
+export const SETTLE = `
+struct Record { checksum: u32, reference: u32, weight: u32, isCompared: u32, isKept: u32, cell: u32, places: u32 }
+struct List { count: u32, records: array<Record> }
+@group(0) @binding(0) var<storage, read_write> arena: array<u32>;
+@group(0) @binding(1) var<storage, read_write> slots: array<u32>;
+@group(0) @binding(2) var<storage, read> list: List;
+@group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
+var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostPending}>;
+fn sumOf(record: u32) -> vec2<u32> {
+  return vec2<u32>(atomicLoad(&sums[record][0]), atomicLoad(&sums[record][1]));
+}
+fn tell(checksum: u32, difference: u32) {
+  let list = ${memoryStatus.uncorrectable - memoryStatus.corrected};
+  let number = atomicAdd(&report[${reportWords.corrected} + list], 1u);
+  if (number >= ${reportWords.memoryRecordCapacity}) { return; }
+  let start = ${reportWords.memoryRecords} + (u32(list) * ${reportWords.memoryRecordCapacity} + number) * ${reportWords.memoryRecordStride};
+  atomicStore(&report[start + 1], checksum);
+  atomicStore(&report[start + 2], difference);
+}
+@compute @workgroup_size(${INVOCATIONS})
+fn settle(@builtin(local_invocation_index) local: u32) {
+  for (var i = local; i < list.count * ${slotStripes}; i += ${INVOCATIONS}) {
+    for (var part = 0u; part < 3; part++) {
+      let word = slots[i * ${stripeWords} + part];
+      if (word != 0) {
+        atomicAdd(&sums[i / ${slotStripes}][part], word);
+        slots[i * ${stripeWords} + part] = 0;
+      }
+    }
+  }
+  workgroupBarrier();
+  let record = list.records[local];
+  let isUsed = local < list.count;
+  if (isUsed) {
+    var right = vec2<u32>(arena[record.checksum], arena[record.checksum + 1]);
+    if (record.reference > 0) { right = sumOf(record.reference - 1); }
+    let differences = sumOf(local) - record.weight * right;
+    if (record.isCompared != 0 && any(differences != vec2<u32>())) {
+      tell(record.checksum, select(differences.x, differences.y, differences.x == 0));
+    }
+    if (record.cell > 0) {
+      atomicStore(&report[${reportWords.total} + record.cell - 1], select(1u, 2u, atomicLoad(&sums[local][2]) == record.places));
+    }
+  }
+  storageBarrier();
+  if (isUsed && record.isKept != 0) {
+    let sum = sumOf(local);
+    arena[record.checksum] = sum.x;
+    arena[record.checksum + 1] = sum.y;
+  }
+}`;

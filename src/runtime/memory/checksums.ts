@@ -1,0 +1,118 @@
+import { flags } from "../nativeObjects.ts";
+import { OwnKernel } from "../ownKernel.ts";
+import { type ReportSlot, rangeOf } from "../reportArena.ts";
+import { type BufferRange, whole } from "../resources.ts";
+import { bytesOfSlot, mostPending, SETTLE, SUM, SUMMED_AT_ONCE, settleRecord } from "./checksumKernels.ts";
+import type { CodePasses, Site } from "./codeWords.ts";
+import type { Constants } from "./constants.ts";
+import type { Granules, ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** What was added up of a buffer, in the slot of its number in the list. */
+export interface PendingSum {
+  readonly owner: ProtectedBuffer;
+  /**
+   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. `"tried"`: nobody
+   * relies on it.
+   */
+  readonly kind: "loaded" | "stored" | "tried";
+  readonly weight: number;
+  /** Where to tell whether the count of places is what it has to be: a cell of the report, and that count. */
+  readonly trial?: { readonly cell: number; readonly places: number };
+}
+
+export interface ChecksumParts {
+  readonly buffers: ProtectedBuffers;
+  readonly constants: Constants;
+  /** The report that findings are recorded in. */
+  readonly slot: ReportSlot;
+  /** The checksums, for commands recorded from now on. */
+  readonly arenaAt: (site: Site) => GPUBuffer;
+}
+
+/**
+ * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the program's, leaves the sum in a slot;
+ * one workgroup later compares all sums with what had been stored, or takes them for that, and empties the slots.
+ */
+export class Checksums implements CodePasses {
+  readonly #parts: ChecksumParts;
+  readonly #sum: OwnKernel;
+  readonly #settle: OwnKernel;
+  readonly #slots: GPUBuffer;
+  /** Bytes that can be bound at once, at an offset that every device accepts. */
+  readonly #bindable: number;
+
+  constructor(device: GPUDevice, parts: ChecksumParts) {
+    this.#parts = parts;
+    const [read, write] = ["read-only-storage", "storage"] as const;
+    this.#sum = new OwnKernel(device, { label: "belay: sum", code: SUM, buffers: [read, write, read] });
+    this.#settle = new OwnKernel(device, {
+      ...{ label: "belay: compare sums", code: SETTLE, buffers: [write, write, read, write] },
+    });
+    this.#slots = device.createBuffer({
+      ...{ label: "belay: sums", size: (mostPending + 1) * bytesOfSlot, usage: flags.bufferStorage },
+    });
+    this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
+  }
+
+  /** All slots, as kernels bind them. */
+  get slots(): BufferRange {
+    return whole(this.#slots);
+  }
+
+  encode(site: Site, { owner }: Granules): void {
+    this.#pass(site, { owner, kind: "stored", weight: 1 });
+  }
+
+  verify(site: Site, { owner }: Granules): void {
+    this.#pass(site, { owner, kind: "loaded", weight: 1 });
+  }
+
+  #pass(site: Site, sum: PendingSum): void {
+    const { constants } = this.#parts;
+    const slot = this.reserve(site, 1);
+    const { contents, granuleBytes } = sum.owner;
+    site.run((commands) => {
+      for (let offset = 0; offset < granuleBytes; offset += this.#bindable) {
+        const size = Math.min(this.#bindable, granuleBytes - offset);
+        const data = { buffer: contents, offset, size };
+        const span = constants.of([slot, offset / 16, size / 16]);
+        this.#sum.encode(
+          commands,
+          [data, this.slots, span],
+          Math.min(1024, Math.ceil(size / 16 / SUMMED_AT_ONCE)),
+        );
+      }
+    });
+    site.state.pending.push(sum);
+  }
+
+  /** Makes sure that there are slots for so many sums more, which are going to be pending; returns the number of the first. */
+  reserve(site: Site, count: number): number {
+    if (site.state.pending.length + count > mostPending) this.settle(site);
+    return site.state.pending.length;
+  }
+
+  settle(site: Site): void {
+    const { pending } = site.state;
+    if (pending.length === 0) return;
+    site.state.pending = [];
+    const { arenaAt, constants, slot } = this.#parts;
+    const latest = new Map<ProtectedBuffer, number>();
+    const records = pending.map(({ owner, kind, weight, trial }, i) => {
+      const reference = latest.get(owner);
+      if (kind === "stored") latest.set(owner, i);
+      return { owner, kind, weight, trial, reference };
+    });
+    const words = records.flatMap(({ owner, kind, weight, trial, reference }, i) =>
+      settleRecord({
+        ...{ checksum: owner.first, weight, trial },
+        isCompared: kind === "loaded",
+        isKept: latest.get(owner) === i,
+        reference,
+      }),
+    );
+    const list = constants.of([pending.length, ...words]);
+    const arena = arenaAt(site);
+    site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));
+  }
+}

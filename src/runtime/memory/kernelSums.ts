@@ -1,0 +1,113 @@
+import { placesOf } from "../../codes/checksum.ts";
+import type { ProtectedBinding } from "../../compiler/contract.ts";
+import { weightOf } from "../../transforms/memory/summedAccesses.ts";
+import type { Kernel } from "../kernels.ts";
+import type { BufferRange } from "../resources.ts";
+import { mostPending, trialCells } from "./checksumKernels.ts";
+import type { PendingSum } from "./checksums.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** What a dispatch adds up. */
+export interface DispatchSums {
+  /** By rows of the kernel's table; what nobody is going to look at has none. */
+  readonly sums: ReadonlyMap<number, PendingSum | undefined>;
+  /** The rows of which the sums stand for a verification, or an encoding. */
+  readonly trusted: ReadonlySet<number>;
+}
+
+/** The slots of a dispatch, by rows of its kernel's table. */
+export type SumSlots = ReadonlyMap<number, number>;
+
+/** Whether rows are known to be accessed as a whole. */
+type Coverage = Map<number, boolean>;
+
+/** Where sums go that nobody is going to look at. */
+const nowhere = mostPending;
+
+/**
+ * Knows of which dispatches a kernel accesses each word of a buffer equally often. What it accesses depends on its grid and
+ * on the sizes of arrays alone, so it is tried: the first time, buffers are bracketed besides, and the count of places tells.
+ */
+export class KernelSums {
+  readonly #buffers: ProtectedBuffers;
+  readonly #known = new WeakMap<Kernel, Map<string, Coverage>>();
+  /** What is tried, by cells of the report. */
+  readonly #trials: { readonly coverage: Coverage; readonly row: number }[] = [];
+  readonly #places = new Map<number, number>();
+
+  constructor(buffers: ProtectedBuffers) {
+    this.#buffers = buffers;
+  }
+
+  /** What a kernel adds up on a grid; undefined where that is of no use. */
+  of(
+    kernel: Kernel,
+    grid: readonly number[],
+    rangeAt: (of: ProtectedBinding["of"]) => BufferRange | undefined,
+  ): DispatchSums | undefined {
+    const summed = kernel.memory?.bindings.filter(({ mode }) => mode === "summed") ?? [];
+    const ranges = summed.map(({ of }) => rangeAt(of));
+    const coverage = this.#coverageOf(kernel, JSON.stringify([grid, ranges.map((range) => range?.size)]));
+    const sums = new Map<number, PendingSum | undefined>();
+    const trusted = new Set<number>();
+    for (const [i, { index, stores, sums: weights = [] }] of summed.entries()) {
+      const range = ranges[i];
+      const owner = range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined;
+      const covers = coverage.get(index);
+      sums.set(index, undefined);
+      if (!owner || covers === false) continue;
+      const weight = weightOf(weights, grid);
+      if (covers) {
+        sums.set(index, { owner, kind: stores ? "stored" : "loaded", weight });
+        trusted.add(index);
+      } else {
+        const cell = this.#cellFor(coverage, index);
+        const places = Math.imul(weight, this.#placesIn(range!.size / 4)) >>> 0;
+        if (cell !== undefined) sums.set(index, { owner, kind: "tried", weight, trial: { cell, places } });
+      }
+    }
+    return [...sums.values()].some((sum) => sum) ? { sums, trusted } : undefined;
+  }
+
+  /** The slots of a dispatch's rows, of which the first is free. */
+  slotsFrom(first: number, { sums }: DispatchSums): SumSlots {
+    let next = first;
+    return new Map([...sums].map(([row, sum]) => [row, sum ? next++ : nowhere]));
+  }
+
+  /** Reads what came of trials. */
+  read(cells: Uint32Array): void {
+    for (const [cell, { coverage, row }] of this.#trials.entries()) {
+      const found = cells[cell];
+      if (found) coverage.set(row, (coverage.get(row) ?? true) && found === 2);
+    }
+    // What has an outcome needs no cell.
+    while (this.#trials.length > 0 && this.#trials.every(({ coverage, row }) => coverage.has(row)))
+      this.#trials.pop();
+  }
+
+  #coverageOf(kernel: Kernel, key: string): Coverage {
+    const ofKernel = this.#known.get(kernel) ?? new Map<string, Coverage>();
+    this.#known.set(kernel, ofKernel);
+    const coverage = ofKernel.get(key) ?? new Map<number, boolean>();
+    ofKernel.set(key, coverage);
+    return coverage;
+  }
+
+  #cellFor(coverage: Coverage, row: number): number | undefined {
+    const known = this.#trials.findIndex((trial) => trial.coverage === coverage && trial.row === row);
+    if (known >= 0) return known;
+    return this.#trials.length < trialCells ? this.#trials.push({ coverage, row }) - 1 : undefined;
+  }
+
+  #placesIn(words: number): number {
+    const places = this.#places.get(words) ?? placesOf(words);
+    this.#places.set(words, places);
+    return places;
+  }
+}
+
+/** Whether a binding is all of its buffer, in whole words. */
+function isWhole({ buffer, offset, size }: BufferRange): boolean {
+  return offset === 0 && size >= buffer.size && size % 4 === 0;
+}
