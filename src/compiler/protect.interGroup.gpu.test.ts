@@ -37,6 +37,31 @@ describe.each([{ check: "signature", features: ["subgroups"] }, { check: "store"
   },
 );
 
+describe("in place, replicas", () => {
+  const update = (type: string, change: string, workgroups = 2): FeatureKernel => ({
+    name: change,
+    code: `
+      @group(0) @binding(0) var<storage, read_write> a: array<${type}>;
+      @compute @workgroup_size(40) fn main(@builtin(global_invocation_id) id: vec3u) {
+        if (id.x >= 70u) { return; }
+        ${change}
+      }`,
+    buffers: { 0: Uint32Array.from({ length: 80 }, (_, i) => 0x3f800000 + 40503 * i) },
+    workgroups: [workgroups, 1, 1],
+  });
+  it.each([
+    // Floats that another pipeline might round in another way.
+    update("f32", "a[id.x] = fma(a[id.x], 0.3, sin(a[id.x]) * 0.7);"),
+    update("u32", "if (a[id.x] % 3u == 0u) { a[id.x] /= 3u; } else if (id.x % 2u == 0u) { a[id.x] *= 3u; }"),
+    // No place is known where they would arrive.
+    update("f32", "switch id.x % 2u { case 0: { a[id.x] *= 0.3; } default: { a[id.x] += sin(a[id.x]); } }"),
+  ])("run at once and in turn: $name", async (kernel) => {
+    for (const options of [{ features: ["subgroups"] }, {}])
+      for (const host of [{}, { inTurn: true }, { dimension: 1 }, { missing: [0, 0] }] as const)
+        await expectSameBits(kernel, options, host);
+  });
+});
+
 describe.each([0, 1, 2] as const)("a grid doubled in dimension %i", (dimension) => {
   const inAllDimensions = featureKernels.find(({ name }) => name.startsWith("two- and three"))!;
   it.each(["signature", "store"] as const)("shows the kernel its own, with %s", async (check) => {
