@@ -4,8 +4,9 @@
  *
  *   node deviceProcess.js MODULE     MODULE: exports `programNamed`
  */
+
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
-import { messageOf } from "./failure.ts";
 import { guardProcess } from "./guard.ts";
 import type { Answer, Programs, Question } from "./messages.ts";
 import { Session } from "./session.ts";

@@ -1,12 +1,10 @@
 import { performance } from "node:perf_hooks";
+import { messageOf } from "../diagnostics/messageOf.ts";
 import type { OpenedGpu } from "../runtime/adapter.ts";
-import { requestFullDevice } from "../runtime/adapterDevice.ts";
-import { CampaignError, messageOf } from "./failure.ts";
-import { findDifference } from "./outputDifference.ts";
+import { newDevice } from "../runtime/newDevice.ts";
+import { findDifference } from "../runtime/outputDifference.ts";
+import { CampaignError } from "./failure.ts";
 import { type CampaignProgram, makeReady } from "./readyProgram.ts";
-
-/** A device with all that the adapter has. */
-export const newDevice = async ({ gpu }: OpenedGpu) => requestFullDevice((await gpu.requestAdapter())!);
 
 /** Runs a program twice as it is. Rejects with a `CampaignError` when it fails or is not deterministic. */
 export async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu) {

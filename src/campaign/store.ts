@@ -20,7 +20,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { CampaignError, messageOf } from "./failure.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { CampaignError } from "./failure.ts";
 import type { Header, StoreRecord } from "./records.ts";
 
 /** Records between two calls of `fsync`. */

@@ -6,12 +6,12 @@ import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
 import { type SchemeName, schemes } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { openGpu } from "../runtime/adapter.ts";
+import { newDevice } from "../runtime/newDevice.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
-import { newDevice } from "./newDevice.ts";
 import { withProgress } from "./progress.ts";
 
 /** What `belay bench ecc --json` prints. */

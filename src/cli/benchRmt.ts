@@ -7,6 +7,7 @@ import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
+import { newDevice } from "../runtime/newDevice.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
 import { describeRmt } from "./benchRmtReport.ts";
@@ -14,7 +15,6 @@ import { problemsOf, summaryTable } from "./benchRmtTables.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
-import { newDevice } from "./newDevice.ts";
 import { withProgress } from "./progress.ts";
 
 /** What `belay bench rmt --json` prints. */

@@ -2,9 +2,10 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
-import { CommandFailure, exitStatus, messageOf } from "./failure.ts";
+import { CommandFailure, exitStatus } from "./failure.ts";
 import { colorsFor, type Io } from "./io.ts";
 import { writeAtomically } from "./output.ts";
 import { renderReport } from "./table.ts";

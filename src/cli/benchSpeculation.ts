@@ -11,12 +11,12 @@ import { measureSpeculation, type SpeculationResult } from "../bench/speculation
 import type { MeasuredProgram } from "../bench/speculationProgram.ts";
 import { type Variant, variants } from "../bench/speculationVariants.ts";
 import { openGpu } from "../runtime/adapter.ts";
+import { newDevice } from "../runtime/newDevice.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
 import { describeSpeculation, lineFor, summaryTable } from "./benchSpeculationReport.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
-import { newDevice } from "./newDevice.ts";
 import { withProgress } from "./progress.ts";
 
 /** What `belay bench speculation --json` prints. */

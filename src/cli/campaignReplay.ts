@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { outcomeNames } from "../campaign/outcome.ts";
 import { type Replay, replay } from "../campaign/replay.ts";
 import { renderDiagnostic } from "../diagnostics/render.ts";
+import { describeDifference } from "../runtime/outputDifference.ts";
 import { programsModule } from "./campaign.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io } from "./io.ts";
@@ -52,9 +53,8 @@ function render({ injection, place, outcome, explanation, detail }: Replay, io: 
   for (const [i, line] of disagreements.slice(0, 4).entries()) rows.push([i === 0 ? "detected" : "", line]);
   if (disagreements.length > 4) rows.push(["", `and ${disagreements.length - 4} more`]);
   if (difference) {
-    const { output, index, expected, actual, count } = difference;
-    rows.push(["differs first", `${output}[${index}] is ${actual} instead of ${expected}`]);
-    rows.push(["differ in all", `${count} elements`]);
+    rows.push(["differs first", describeDifference(difference)]);
+    rows.push(["differ in all", `${difference.count} elements`]);
   }
   const said = detail ?? explanation?.error;
   if (said !== undefined) rows.push(["because", said]);

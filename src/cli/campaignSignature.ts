@@ -2,10 +2,10 @@ import { Command } from "commander";
 import { type Collisions, countCollisions } from "../campaign/signatureCollisions.ts";
 import { chanceOfAtLeast } from "../campaign/statistics.ts";
 import { openGpu } from "../runtime/adapter.ts";
+import { newDevice } from "../runtime/newDevice.ts";
 import { count } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
-import { newDevice } from "./newDevice.ts";
 import { withProgress } from "./progress.ts";
 import { alignColumns } from "./table.ts";
 

@@ -6,10 +6,12 @@ import type { Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { ArmedFault } from "../runtime/injector.ts";
+import { newDevice } from "../runtime/newDevice.ts";
+import { findDifference } from "../runtime/outputDifference.ts";
+import type { Outputs } from "../runtime/workload.ts";
 import { type DemoTimes, timeInTurn } from "./demoTimes.ts";
-import { newDevice } from "./newDevice.ts";
 import type { PolicyFlags } from "./options.ts";
-import { findDifference, type Outputs, runUnlessRefused, runWorkload } from "./runWorkload.ts";
+import { runUnlessRefused, runWorkload } from "./runWorkload.ts";
 
 /** What `belay demo --json` prints, and its report is made from. */
 export interface DemoResult {

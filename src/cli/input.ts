@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { CommandFailure, messageOf } from "./failure.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { CommandFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
 /** More than any shader, and little enough to answer at once. */

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import pc from "picocolors";
-import { messageOf } from "./failure.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
 
 /** The streams a command talks through, so that tests can stand in for the terminal. */
 export interface Io {

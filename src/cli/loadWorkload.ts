@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import { createJiti } from "jiti";
+import { messageOf } from "../diagnostics/messageOf.ts";
 import type { Workload } from "../runtime/workload.ts";
-import { CommandFailure, messageOf } from "./failure.ts";
+import { CommandFailure } from "./failure.ts";
 import { refuseNonFile } from "./input.ts";
 
 /** Imports the workload that a TypeScript or JavaScript module exports as its default. */

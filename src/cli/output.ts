@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CommandFailure, messageOf } from "./failure.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
+import { CommandFailure } from "./failure.ts";
 
 /** Writes a whole file or nothing: the text goes beside the target and is renamed over it. */
 export async function writeAtomically(path: string, text: string): Promise<void> {

@@ -5,14 +5,15 @@ import type { KernelReport, Report } from "../runtime/belay.ts";
 import { describeFault, type Fault } from "../runtime/fault.ts";
 import { harden } from "../runtime/harden.ts";
 import { describeMemoryError } from "../runtime/memory/memoryFault.ts";
+import { newDevice } from "../runtime/newDevice.ts";
+import { describeDifference, findDifference } from "../runtime/outputDifference.ts";
 import type { Policy } from "../runtime/policy.ts";
 import type { Workload } from "../runtime/workload.ts";
 import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io } from "./io.ts";
 import { loadWorkload } from "./loadWorkload.ts";
-import { newDevice } from "./newDevice.ts";
 import { addPolicyOptions, memoryOption, type PolicyFlags, policyOf } from "./options.ts";
-import { findDifference, runUnlessRefused, runWorkload } from "./runWorkload.ts";
+import { runUnlessRefused, runWorkload } from "./runWorkload.ts";
 import { alignColumns } from "./table.ts";
 
 /** What `belay run --json` prints. */
@@ -82,7 +83,7 @@ async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> 
     adapter: opened.choice,
     policy,
     outputs: Object.fromEntries(Object.entries(expected).map(([name, view]) => [name, view.byteLength])),
-    ...(difference !== undefined && { difference }),
+    ...(difference && { difference: describeDifference(difference) }),
     refused: actual === undefined,
     faults,
     ...(memory && { memory }),

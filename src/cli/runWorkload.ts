@@ -1,10 +1,8 @@
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { BelayFaultError } from "../runtime/fault.ts";
 import { BelayMemoryError } from "../runtime/memory/memoryFault.ts";
-import type { Workload } from "../runtime/workload.ts";
-import { CommandFailure, messageOf } from "./failure.ts";
-
-/** Results by name, as the bytes and the type they came in. */
-export type Outputs = Readonly<Record<string, ArrayBufferView>>;
+import type { Outputs, Workload } from "../runtime/workload.ts";
+import { CommandFailure } from "./failure.ts";
 
 /**
  * Runs a workload once. Whatever goes wrong in it, GPU errors nobody asked for included, is thrown as one failure that
@@ -53,39 +51,4 @@ function checkedOutputs(outputs: unknown): Outputs {
     });
   }
   return outputs as Outputs;
-}
-
-/** The first place where two runs' outputs differ, in words; undefined when every byte is the same. */
-export function findDifference(expected: Outputs, actual: Outputs): string | undefined {
-  for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-    const [before, after] = [expected[name], actual[name]];
-    if (!before || !after) return `only one run gave "${name}"`;
-    if (before.byteLength !== after.byteLength) {
-      return `"${name}" has ${after.byteLength} bytes instead of ${before.byteLength}`;
-    }
-    const index = firstDifferentByte(before, after);
-    if (index !== undefined) return describeDifference(name, index, before, after);
-  }
-  return undefined;
-}
-
-function firstDifferentByte(before: ArrayBufferView, after: ArrayBufferView): number | undefined {
-  const [a, b] = [before, after].map((view) =>
-    Buffer.from(view.buffer, view.byteOffset, view.byteLength),
-  ) as [Buffer, Buffer];
-  // Comparing whole buffers is native and quick; the search starts only when it pays.
-  return a.equals(b) ? undefined : a.findIndex((byte, i) => byte !== b[i]);
-}
-
-function describeDifference(
-  name: string,
-  byte: number,
-  before: ArrayBufferView,
-  after: ArrayBufferView,
-): string {
-  const [a, b] = [before, after] as unknown as [Uint32Array, Uint32Array];
-  const index = Math.floor(byte / (a.BYTES_PER_ELEMENT ?? 1));
-  return a.BYTES_PER_ELEMENT === undefined
-    ? `byte ${byte} of "${name}" differs`
-    : `${name}[${index}] is ${b[index]} instead of ${a[index]}`;
 }

@@ -1,13 +1,13 @@
 import { Command, Option } from "commander";
 import { nameOf, type Structure, structures } from "../compiler/configurations.ts";
 import { openGpu } from "../runtime/adapter.ts";
+import { newDevice } from "../runtime/newDevice.ts";
 import { type TunedKernel, tune } from "../runtime/tune.ts";
 import { type MemoryTuning, tuneMemory } from "../runtime/tuneMemory.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { loadWorkload } from "./loadWorkload.ts";
-import { newDevice } from "./newDevice.ts";
 import { withProgress } from "./progress.ts";
 import { alignColumns } from "./table.ts";
 

@@ -12,17 +12,13 @@
  * the source gives, also where an element does not exist and is `undefined`. Kernels leave iterations that meet such an
  * element to the CPU. Stores to elements that do not exist do nothing.
  */
+import type { Span } from "../diagnostics/diagnostic.ts";
 
 export type NumberType = "i32" | "u32" | "f32";
 export type ValueType = NumberType | "bool";
 
 /** Element types of typed arrays; `u8c` clamps on a store, as a `Uint8ClampedArray` does. */
 export type ElementType = "i8" | "u8" | "u8c" | "i16" | "u16" | NumberType;
-
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
 
 export interface Loop {
   readonly name: string;

@@ -1,4 +1,5 @@
 import { delimiter, dirname } from "node:path";
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { findChromiumSwiftShader, unpackSwiftShader } from "./adapterSwiftShader.ts";
 import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
@@ -156,8 +157,4 @@ function describe({ info }: GPUAdapter): string {
 function explain(tried: readonly AdapterAttempt[]): string {
   const before = tried.slice(0, -1).map(({ kind, outcome }) => `${kind}: ${outcome}`);
   return before.join("; ") || "a GPU is preferred to any software adapter";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

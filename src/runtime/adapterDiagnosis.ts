@@ -1,3 +1,4 @@
+import { messageOf } from "../diagnostics/messageOf.ts";
 import {
   type AdapterAttempt,
   type AdapterChoice,
@@ -65,7 +66,7 @@ function problemOf(error: unknown): NonNullable<AdapterDiagnosis["problem"]> {
   if (error instanceof NoAdapterError) return { code: error.code, message: error.message, help: error.help };
   return {
     code: "BELAY302",
-    message: `the adapter was found, but its device failed: ${error instanceof Error ? error.message : error}`,
+    message: `the adapter was found, but its device failed: ${messageOf(error)}`,
     help: "update the GPU driver, or pass VK_ICD_FILENAMES to use another one",
   };
 }

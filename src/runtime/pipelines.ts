@@ -1,3 +1,4 @@
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { AddedBindings, addedPoints, checkedGranules } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
@@ -96,7 +97,7 @@ export class Pipelines {
     } catch (error) {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
-      const reason = leftAlone.refusedByDriver(error instanceof Error ? error.message : String(error));
+      const reason = leftAlone.refusedByDriver(messageOf(error));
       this.#leaveAlone(descriptor, plan.request, reason);
       return this.#adopt(own, plan);
     }

@@ -6,6 +6,7 @@ import type {
   ProtectResult,
 } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { leftAlone } from "./coverage.ts";
 import type { KernelRequest } from "./kernels.ts";
 import type { KernelPolicy, ResolvedPolicy } from "./policy.ts";
@@ -84,7 +85,7 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
   try {
     return protect(source, options);
   } catch (error) {
-    const diagnostics = [leftAlone.compilerFailed(error instanceof Error ? error.message : String(error))];
+    const diagnostics = [leftAlone.compilerFailed(messageOf(error))];
     return { code: source, diagnostics, layout: null, entryPoints: [], checks: [], faultSites: [] };
   }
 }

@@ -1,6 +1,7 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
+import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, Span } from "../ir.ts";
+import type { Expression } from "../ir.ts";
 import { indexOf } from "./indices.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";

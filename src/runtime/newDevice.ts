@@ -1,5 +1,5 @@
-import { NoAdapterError, type OpenedGpu } from "../runtime/adapter.ts";
-import { requestFullDevice } from "../runtime/adapterDevice.ts";
+import { NoAdapterError, type OpenedGpu } from "./adapter.ts";
+import { requestFullDevice } from "./adapterDevice.ts";
 
 /** Makes a device of the adapter that was opened. An adapter object is good for one device, so each gets its own. */
 export async function newDevice({ gpu, choice }: OpenedGpu): Promise<GPUDevice> {

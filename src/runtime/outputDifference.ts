@@ -1,6 +1,6 @@
-import type { Outputs } from "../runtime/workload.ts";
+import type { Outputs } from "./workload.ts";
 
-/** Where a struck run's outputs differ from those of a clean one. */
+/** Where the outputs of two runs differ. */
 export interface OutputDifference {
   readonly output: string;
   readonly index: number;
@@ -9,6 +9,10 @@ export interface OutputDifference {
   /** Elements that differ, of all outputs. */
   readonly count: number;
 }
+
+/** The first element that differs, in words. */
+export const describeDifference = ({ output, index, expected, actual }: OutputDifference): string =>
+  `${output}[${index}] is ${actual} instead of ${expected}`;
 
 /** The first element that differs, and how many do. */
 export function findDifference(expected: Outputs, actual: Outputs): OutputDifference | undefined {
