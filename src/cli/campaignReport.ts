@@ -106,8 +106,8 @@ function renderText(summary: Summary, io: Io): string {
     const cell = summary.cells[i]!;
     const { holds } = cell;
     if (holds === undefined) return [configuration!, structure!, ...rest];
-    const mark = `${holds ? "✓" : "✗"}${isPart(cell) ? " but stuck lanes" : ""}`;
-    return [configuration!, { text: `${structure!.text} ${mark}`, ok: holds }, ...rest];
+    const claimed = `${structure!.text}${isPart(cell) ? ", stuck lanes aside" : ""}`;
+    return [configuration!, { text: `${claimed} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];
   });
   const problems = summary.problems.length > 1 ? summary.problems.map((text) => color.red(`- ${text}`)) : [];
   const verdict = { ok: summary.ok, headline: headlineOf(summary), detail: detailOf(summary) };
