@@ -1,6 +1,6 @@
 /** The loops in C: what a program that runs them in order, natively, takes for them. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Argument } from "./loopProgram.ts";
@@ -42,10 +42,10 @@ export function runCompiled(
   seconds = 3600,
 ): CompiledRun {
   const [input, output] = [`${program}.in`, `${program}.out`] as const;
-  writeFileSync(
-    input,
-    Buffer.concat([words(BigUint64Array.of(BigInt(parameters.length))), ...parameters.map(encode)]),
-  );
+  const file = openSync(input, "w");
+  for (const piece of [words(BigUint64Array.of(BigInt(parameters.length))), ...parameters.flatMap(encode)])
+    writeFileSync(file, piece);
+  closeSync(file);
   const printed = execFileSync(program, [input, output, String(repetitions), String(seconds)], {
     encoding: "utf8",
   });
@@ -58,10 +58,10 @@ export function runCompiled(
 const words = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 
-function encode(parameter: Argument): Buffer {
-  if (typeof parameter === "number") return words(Float64Array.of(0, parameter));
+function encode(parameter: Argument): Buffer[] {
+  if (typeof parameter === "number") return [words(Float64Array.of(0, parameter))];
   const length = words(BigUint64Array.of(BigInt(parameter.byteLength)));
-  return Buffer.concat([length, words(parameter), Buffer.alloc(-parameter.byteLength & 7)]);
+  return [length, words(parameter), Buffer.alloc(-parameter.byteLength & 7)];
 }
 
 /** The arguments in a file, of which `like` has the types. */
@@ -72,7 +72,11 @@ function decode(file: Buffer, like: readonly Argument[]): Argument[] {
     const start = at + 8;
     at = start + (bytes === 0 ? 8 : bytes + (-bytes & 7));
     if (typeof parameter === "number") return file.readDoubleLE(start);
-    const Elements = parameter.constructor as new (from: ArrayBuffer) => Exclude<Argument, number>;
-    return new Elements(new Uint8Array(file.subarray(start, start + bytes)).buffer);
+    const Elements = parameter.constructor as new (
+      from: ArrayBufferLike,
+      start: number,
+      length: number,
+    ) => Exclude<Argument, number>;
+    return new Elements(file.buffer, file.byteOffset + start, parameter.length);
   });
 }
