@@ -10,7 +10,15 @@ import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import type { ProtectedBinding, ProtectOptions } from "./contract.ts";
-import { type Rates, streamedBytes, type Times, timeOf, timesOf, usualRates } from "./memoryCost.ts";
+import {
+  passSlowdown,
+  type Rates,
+  streamedBytes,
+  type Times,
+  timeOf,
+  timesOf,
+  usualRates,
+} from "./memoryCost.ts";
 import { protect } from "./protect.ts";
 
 export interface RankedScheme {
@@ -120,7 +128,7 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
   return {
     name: before.fn.name,
     time,
-    predicted: (timeOf(times.guarded) + passes / rates.memory) / time,
+    predicted: (timeOf(times.guarded) + (passSlowdown * passes) / rates.memory) / time,
     reason: reasonFor(times.plain, times.guarded, passes > 0 ? bracketed.length : 0, bindings.length),
     checked: bindings.length - bracketed.length,
     bracketed: bracketed.length,

@@ -7,14 +7,14 @@ import { type Rates, timeOf, timesOf } from "./memoryCost.ts";
 /** Numbers in which bytes and operations are seconds. */
 const rates: Rates = { memory: 1, cache: 1, flops: 2, integers: 1, invocations: 0.1 };
 
-const timesFor = (body: string) => {
+const timesFor = (body: string, own = rates) => {
   const program = typed(/* wgsl */ `
 @group(0) @binding(0) var<storage, read> input: array<f32>;
 @group(0) @binding(1) var<storage, read_write> output: array<f32>;
 @group(0) @binding(2) var<storage, read> wide: array<vec4f>;
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
 @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { let i = id.x; ${body} }`);
-  return timesOf([runSubgroup(program, functionsOf(program)[0]!)], rates);
+  return timesOf([runSubgroup(program, functionsOf(program)[0]!)], own);
 };
 
 describe("the bytes of memory", () => {
@@ -47,8 +47,15 @@ describe("the bytes of caches", () => {
 });
 
 it("is latency where little else is done, and next to the largest of parts that overlap", () => {
-  const times = timesFor("output[i] = input[i];");
+  const times = timesFor("output[i] = input[i];", { ...rates, flops: 100, integers: 50 });
   expect(times.latency).toBe(10);
   expect(timeOf(times)).toBeGreaterThan(10);
   expect(timeOf(times)).toBeLessThan(13);
+});
+
+it("counts what an access and an invocation take beside the operations of the text", () => {
+  const [none, one] = [timesFor("let x = i;"), timesFor("output[i] = 0;")];
+  expect(none.integers).toBeGreaterThan(0);
+  expect(one.integers).toBeGreaterThan(none.integers);
+  expect(one.instructions).toBeGreaterThan(none.instructions);
 });

@@ -48,8 +48,17 @@ const lineBytes = 128;
 /** Compilers make one instruction of two operations: multiply-adds, rotations, logic of three words. */
 const operationsPerInstruction = 2;
 
-/** An access takes instructions for its address and bounds, and itself; assumed. */
+/** An access takes instructions for its address and bounds, all on integers, and itself; assumed. */
 const instructionsPerAccess = 4;
+
+/**
+ * What an invocation takes to begin and to end: a copy of words has 30 instructions in all, as chains of operations on integers show
+ * that were added to it.
+ */
+const instructionsPerInvocation = 20;
+
+/** Passes that verify or encode hardly write: a sum of a buffer takes so much longer than half a copy of it. */
+export const passSlowdown = 1.15;
 
 /** A compute unit's first cache delivers so many bytes in the time in which it begins an instruction of a lane (128 of both per cycle on NVIDIA's). */
 const bytesPerInstruction = 1;
@@ -76,16 +85,18 @@ function timesOfOne(run: SubgroupRun, rates: Rates): Times {
   const shared = run.accesses.filter(({ variable }) => addressSpaceOf(variable) !== "uniform");
   const sum = (accesses: readonly LaneAccess[], of: (access: LaneAccess) => number) =>
     accesses.reduce((total, access) => total + access.times * of(access), 0);
-  const instructions =
-    (run.integerOperations + run.floatOperations) / operationsPerInstruction +
-    instructionsPerAccess * sum(shared, () => 1);
+  const integers =
+    run.integerOperations / operationsPerInstruction +
+    instructionsPerAccess * sum(shared, () => 1) +
+    instructionsPerInvocation;
+  const instructions = integers + run.floatOperations / operationsPerInstruction;
   const starts = rates.flops / operationsPerInstruction;
   const streamed = storage.filter(({ trip }) => trip === 0);
   return {
     memory: distinctBytes(streamed) / rates.memory,
     cache: (loadedBytes(storage) + sum(storage, storedBytes)) / rates.cache,
     lines: sum(shared, bytesOfLines) / (bytesPerInstruction * starts),
-    integers: run.integerOperations / rates.integers,
+    integers: integers / (rates.integers / operationsPerInstruction),
     instructions: instructions / starts,
     latency: storage.length > 0 ? 1 / rates.invocations : 0,
   };
