@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { compileLoop, runCompiled } from "../../workloads/loops/compiled.ts";
+import { compileLoop, describeCompiler, runCompiled } from "../../workloads/loops/compiled.ts";
 import * as gatherScatter from "../../workloads/loops/gatherScatter.ts";
 import { type LoopEntry, loops } from "../../workloads/loops/index.ts";
 import { loadSpeculated } from "../bench/speculatedFunction.ts";
@@ -24,6 +24,8 @@ export interface SpeculationRun extends SpeculationResult, MeasuredOn {
   readonly size: Size;
   readonly runs: number;
   readonly threads: number;
+  /** The compiler of the versions in C; null where there is none. */
+  readonly compiler: string | null;
   /** What measured this: several commands where one went on with the result of another. */
   readonly commands: readonly string[];
 }
@@ -92,10 +94,11 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
   const chosen = loops.filter(({ name }) => only?.includes(name) ?? true);
   const allBits = size === "small" ? [8, 10] : [16, 18, 20, 22, 24, 26, 27];
   const bits = growth ?? (only ? [] : allBits);
+  const compiler = describeCompiler();
   const about = (result: SpeculationResult): SpeculationRun => ({
     ...result,
     ...measuredOn(opened.choice),
-    ...{ size, runs, threads },
+    ...{ size, runs, threads, compiler },
     commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   try {

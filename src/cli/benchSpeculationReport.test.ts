@@ -31,6 +31,7 @@ const program: SpeculationProgram = {
 
 const run: SpeculationRun = {
   ...{ ok: true, programs: [program], growth: [], size: "scaled", runs: 20, threads: 2, commands: [] },
+  compiler: "gcc",
   ...{ date: "", node: "", platform: "" },
   adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
 };

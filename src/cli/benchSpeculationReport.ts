@@ -10,10 +10,9 @@ import { columnsOf, tableSection } from "./sections.ts";
 
 /** Puts the measurements into a report's terms. */
 export function describeSpeculation(run: SpeculationRun): Report {
-  const { programs, growth, adapter, runs, threads } = run;
+  const { programs, growth, adapter, runs, threads, compiler } = run;
   const sizes = [...new Set(programs.map(({ size }) => size))];
   const wrong = [...programs, ...growth].filter((program) => !isRight(program));
-  const noCompiler = programs.every(({ c }) => c && "failed" in c);
   return {
     title: "belay bench speculation",
     verdict: {
@@ -21,7 +20,7 @@ export function describeSpeculation(run: SpeculationRun): Report {
       headline: run.ok
         ? `${programs.length} loops measured, every result right`
         : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Milliseconds, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${noCompiler ? " Without a C compiler the columns for C are empty." : ""}`,
+      detail: `Milliseconds, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${compiler === null ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       ...bySize(programs).map(
@@ -36,7 +35,11 @@ export function describeSpeculation(run: SpeculationRun): Report {
       {
         kind: "facts",
         title: "Machine",
-        facts: [...machineFacts(run), ["Threads", String(threads)]],
+        facts: [
+          ...machineFacts(run),
+          ["Threads", String(threads)],
+          ...(compiler ? [["C compiler", compiler] as const] : []),
+        ],
       },
       {
         kind: "commands",

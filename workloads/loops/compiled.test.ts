@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { compileLoop, runCompiled } from "./compiled.ts";
+import { compileLoop, describeCompiler, runCompiled } from "./compiled.ts";
 import { loops } from "./index.ts";
 
 let directory: string;
@@ -12,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describe.skipIf(!hasCompiler())("in C", () => {
+describe.skipIf(describeCompiler() === null)("in C", () => {
   test.each(loops)("$name leaves the right values", ({ name, small }) => {
     const program = small();
     const before = program.inputs();
@@ -22,12 +21,3 @@ describe.skipIf(!hasCompiler())("in C", () => {
     expect(before).toEqual(program.inputs());
   });
 });
-
-function hasCompiler(): boolean {
-  try {
-    execFileSync(process.env.CC ?? "gcc", ["--version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}

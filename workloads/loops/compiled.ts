@@ -10,6 +10,19 @@ const sources = ["./c/", "../../../workloads/loops/c/"]
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync);
 
+const compiler = process.env.CC ?? "gcc";
+const flags = ["-std=gnu11", "-O3"];
+
+/** The compiler and its flags, in words; null when there is none. */
+export function describeCompiler(): string | null {
+  try {
+    const [version] = execFileSync(compiler, ["--version"], { encoding: "utf8" }).split("\n");
+    return `${version} ${flags.join(" ")} -march=native`;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Builds the C version of a loop in a directory, unless it is there, and returns the program. Throws when there is no compiler, which `CC` may name.
  * `machine` is the processor to build for.
@@ -19,8 +32,7 @@ export function compileLoop(name: string, directory: string, machine = "native")
   const program = join(directory, name);
   if (existsSync(program)) return program;
   const files = [join(sources, `${name}.c`), join(sources, "driver.c")];
-  const compiler = process.env.CC ?? "gcc";
-  execFileSync(compiler, ["-std=gnu11", "-O3", `-march=${machine}`, ...files, "-lm", "-o", program]);
+  execFileSync(compiler, [...flags, `-march=${machine}`, ...files, "-lm", "-o", program]);
   return program;
 }
 
