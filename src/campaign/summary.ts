@@ -1,22 +1,20 @@
 /** What a campaign has found, as a value: every rate with its interval. */
 import type { Redundancy } from "../compiler/contract.ts";
+import {
+  type BitSummary,
+  bitsOf,
+  groupBy,
+  type KernelSummary,
+  kernelsOf,
+  type LineSummary,
+  linesOf,
+} from "./breakdowns.ts";
 import type { FaultModel, StruckStructure } from "./faultModel.ts";
-import { struckBits } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
 import { claims, type Progress } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
-import { type Counts, countOutcomes, effective, type Results } from "./results.ts";
-import { type Rate, wilson } from "./statistics.ts";
-
-/** Outcomes of some injections. */
-export interface Tally {
-  readonly injections: number;
-  readonly counts: Counts;
-  /** Of those that struck something: how many ended in wrong results that nobody noticed. */
-  readonly sdc: Rate;
-  /** And how many were detected or corrected, or made a program end or hang, of those that were not masked. */
-  readonly noticed: Rate;
-}
+import type { Results } from "./results.ts";
+import { type Tally, tally } from "./tally.ts";
 
 export interface CellSummary extends Tally {
   readonly configuration: string;
@@ -31,24 +29,6 @@ export interface CellSummary extends Tally {
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
   /** The id of an injection to look at: a silent one, else one that was detected, else any. */
   readonly example: string | null;
-}
-
-export interface KernelSummary extends Tally, Unit {
-  readonly kernel: string;
-  readonly structure: StruckStructure;
-}
-
-/** Of faults that flip one bit. */
-export interface BitSummary {
-  readonly configuration: string;
-  readonly bit: number;
-  readonly sdc: Rate;
-}
-
-export interface LineSummary extends Unit {
-  readonly kernel: string;
-  readonly line: number;
-  readonly sdc: Rate;
 }
 
 /** What protection costs: host time of a clean run, its results read, to that of the plain program. */
@@ -81,20 +61,6 @@ export interface Summary {
     readonly line: number;
     readonly message: string;
   })[];
-}
-
-const noticedOutcomes: readonly Outcome[] = ["corrected", "recovered", "unrecovered", "crash", "hang"];
-
-function tally(injections: readonly InjectionRecord[], confidence: number): Tally {
-  const counts = countOutcomes(injections);
-  const struck = effective(counts);
-  const noticed = noticedOutcomes.reduce((sum, outcome) => sum + counts[outcome], 0);
-  return {
-    injections: injections.length,
-    counts,
-    sdc: wilson(counts.sdc, struck, confidence),
-    noticed: wilson(noticed, noticed + counts.sdc, confidence),
-  };
 }
 
 export function summarize(results: Results): Summary {
@@ -132,10 +98,7 @@ export function summarize(results: Results): Summary {
     problems,
     ...{ settings, shard, cells, unstruck, controls },
     adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
-    kernels: [...groupBy(results.injections, kernelOf).values()].map((of) => {
-      const { program, configuration, kernel, structure } = of[0]!;
-      return { program, configuration, kernel, structure, ...tally(of, confidence) };
-    }),
+    kernels: kernelsOf(results, confidence),
     bits: bitsOf(results, confidence),
     lines: linesOf(results, confidence),
     costs: results.units.map(({ program, configuration, milliseconds }) => ({
@@ -189,69 +152,4 @@ function problemsOf(
           `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,
     ),
   ];
-}
-
-const kernelOf = ({ program, configuration, kernel, structure }: InjectionRecord) =>
-  [program, configuration, kernel, structure].join("/");
-
-/** By position of the bit, over all structures, where one bit was flipped. */
-function bitsOf({ injections }: Results, confidence: number): BitSummary[] {
-  const single = injections.flatMap((injection) => {
-    const bits =
-      injection.model === "single-bit" || injection.model === "at-rest"
-        ? struckBits(injection.fault)
-        : undefined;
-    return bits === undefined ? [] : [{ injection, bit: Math.log2(bits) }];
-  });
-  const groups = groupBy(single, ({ injection, bit }) => `${injection.configuration}/${bit}`);
-  return [...groups.values()]
-    .map((of) => ({
-      configuration: of[0]!.injection.configuration,
-      bit: of[0]!.bit,
-      sdc: tally(
-        of.map(({ injection }) => injection),
-        confidence,
-      ).sdc,
-    }))
-    .sort((a, b) => a.bit - b.bit);
-}
-
-/** By line of the kernel's source. */
-function linesOf({ injections, units }: Results, confidence: number): LineSummary[] {
-  const lines = new Map<string, number>();
-  for (const { program, configuration, kernels } of units) {
-    for (const { kernel, source, sites } of kernels) {
-      for (const { id, span } of sites) {
-        lines.set(
-          [program, configuration, kernel, id].join("/"),
-          source.slice(0, span.start).split("\n").length,
-        );
-      }
-    }
-  }
-  const placed = injections.flatMap((injection) => {
-    const { program, configuration, kernel, fault } = injection;
-    const line =
-      "site" in fault ? lines.get([program, configuration, kernel, fault.site].join("/")) : undefined;
-    return line === undefined ? [] : [{ injection, line }];
-  });
-  const groups = groupBy(placed, ({ injection, line }) =>
-    [injection.configuration, injection.program, injection.kernel, line].join("/"),
-  );
-  return [...groups.values()].map((of) => {
-    const { injection, line } = of[0]!;
-    const { program, configuration, kernel } = injection;
-    const all = of.map((each) => each.injection);
-    return { program, configuration, kernel, line, sdc: tally(all, confidence).sdc };
-  });
-}
-
-function groupBy<T, K>(items: readonly T[], key: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const group = groups.get(key(item));
-    if (group) group.push(item);
-    else groups.set(key(item), [item]);
-  }
-  return groups;
 }

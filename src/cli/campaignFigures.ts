@@ -1,7 +1,9 @@
 /** The figures of a campaign's report. */
+
+import type { LineSummary } from "../campaign/breakdowns.ts";
 import type { Results } from "../campaign/results.ts";
 import { wilson } from "../campaign/statistics.ts";
-import type { LineSummary, Summary } from "../campaign/summary.ts";
+import type { Summary } from "../campaign/summary.ts";
 import type { Bar, Listing, Section } from "../report/report.ts";
 import { percents, proportion } from "./campaignRates.ts";
 

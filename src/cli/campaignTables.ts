@@ -2,7 +2,8 @@
 
 import { compareWithinFlavors } from "../campaign/compare.ts";
 import type { Outcome } from "../campaign/outcome.ts";
-import type { CellSummary, Summary, Tally } from "../campaign/summary.ts";
+import type { CellSummary, Summary } from "../campaign/summary.ts";
+import type { Tally } from "../campaign/tally.ts";
 import type { Cell, Section, TableSection } from "../report/report.ts";
 import { comparisonTable } from "./campaignComparison.ts";
 import { atMost, percents } from "./campaignRates.ts";
