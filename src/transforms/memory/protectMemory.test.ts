@@ -84,6 +84,22 @@ it("lets statements that branch or repeat run before a look, where they can run 
     }`,
   ));
 
+it("looks at what lanes exchange before they do, as the others could not run again", () =>
+  checked(
+    "exchanges of what was loaded",
+    "secded32",
+    `enable subgroups;
+    diagnostic(off, subgroup_uniformity);
+    @group(0) @binding(0) var<storage, read> a: array<f32>;
+    @group(0) @binding(1) var<storage, read_write> out: array<f32>;
+    @compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) {
+      let first = a[i];
+      var sum = subgroupAdd(first);
+      if (i > 1u) { sum += a[i - 1u]; }
+      out[i] = sum;
+    }`,
+  ));
+
 it("takes what must be uniform as it is, and loads the granules of uniform buffers once", () =>
   checked(
     "uniform values",

@@ -44,7 +44,9 @@ export class Replays {
 
   /** How statements of one block run again; undefined where they may not. */
   of(statements: readonly Statement[]): Replay | undefined {
-    const isAllowed = statements.every((each) => !isBranching(each) || this.#isAllowed(each));
+    const isAllowed = statements.every(
+      (each) => this.#isAllowed(each) && !(isBranching(each) && this.#isFixed(each)),
+    );
     const tainted = isAllowed && new Taint(this.#program, (node) => this.#loads(node)).of(statements);
     if (!tainted) return undefined;
     const declared = new Set<Target>(statements.filter(isDeclaration));
@@ -74,14 +76,22 @@ export class Replays {
   #isAllowed(statement: Statement): boolean {
     let isAllowed = true;
     walk(statement, (node) => {
-      if (isExpression(node)) {
-        if (this.#options.isFixed(node) || (node.kind === "call" && this.#leaves(node))) isAllowed = false;
-      } else if (!allowed.has(node.kind)) isAllowed = false;
+      if (isExpression(node)) isAllowed &&= node.kind !== "call" || !this.#leaves(node);
+      else if (!allowed.has(node.kind)) isAllowed = false;
       else if (node.kind === "let" && this.#program.typeOf(node.initializer).kind === "pointer")
         isAllowed = false;
       return isAllowed;
     });
     return isAllowed;
+  }
+
+  #isFixed(statement: Statement): boolean {
+    let isFixed = false;
+    walk(statement, (node) => {
+      if (isExpression(node) && this.#options.isFixed(node)) isFixed = true;
+      return !isFixed;
+    });
+    return isFixed;
   }
 
   /** Whether a call needs other lanes, or has loops, of which nobody knows how long what was loaded makes them. */
