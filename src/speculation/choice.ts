@@ -105,9 +105,10 @@ export class Choice {
     return isDone() ? this.#finish(reached, history.onGpu(this.#count, fixed)) : reached;
   }
 
-  /** Whether the device was asked, of a CPU that is as fast as it gets. */
+  /** Whether the device was asked, of a CPU that is as fast as it gets, and is not waiting for arrays that would be better there. */
   get isSure(): boolean {
-    return this.#costs !== unasked && this.#history.isKnownOnCpu && this.#history.worked > warm;
+    const isWarm = this.#costs !== unasked && this.#history.isKnownOnCpu && this.#history.worked > warm;
+    return isWarm && (this.#toDevice === 0 || this.#history.regretOf("cpu") === 0);
   }
 
   /** The CPU has executed everything, and the GPU would have taken so long if it had had the arrays that are to stay there. */

@@ -1,7 +1,8 @@
 import type { Loop } from "../loops/ir.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import { History } from "./history.ts";
-import { hasCopies } from "./sharedMemory.ts";
+import { Resident, residentOf } from "./resident.ts";
+import { hasOtherCopies } from "./sharedMemory.ts";
 import { runInSlices } from "./slices.ts";
 import type { SpeculateCall, Speculated } from "./speculate.ts";
 import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
@@ -16,6 +17,8 @@ interface Habit {
   readonly workspace: Workspace;
   readonly count: number;
   readonly lengths: readonly number[];
+  /** Which of the arrays stay on the device between loops. */
+  readonly kept: readonly boolean[];
   readonly reason: string;
   /** Milliseconds after which it is asked again where the rest should be executed; infinite where no clock may decide. */
   readonly most: number;
@@ -31,25 +34,34 @@ export function becomeHabit(
   reason: string,
   milliseconds: number,
 ): void {
-  const lengths = loop.arrays.map(({ name }) => arrays[name]!.length);
+  const given = loop.arrays.map(({ name }) => arrays[name]!);
+  const lengths = given.map(({ length }) => length);
+  const kept = given.map((array) => array instanceof Resident);
   const most = patience.times * milliseconds + patience.more;
-  habits.set(loop, { workspace, count, lengths, reason, most, left: period });
+  habits.set(loop, { workspace, count, lengths, kept, reason, most, left: period });
 }
 
 /**
  * Executes a call on the CPU at once, with as little as can be around it, where the last one like it was left to the CPU: one of as many
- * iterations on arrays of the same lengths, that only the host has. Null where it must be asked first; otherwise what came of it, which is
- * the beginning only where it took longer than expected.
+ * iterations on arrays of the same lengths, of which the host has everything. Null where it must be asked first; otherwise what came of it,
+ * which is the beginning only where it took longer than expected.
  */
 export function byHabit(workspace: Workspace, call: SpeculateCall): Speculated | null {
   const { loop, sequential, first, step, count } = call;
   const habit = habits.get(loop);
   if (!habit || habit.workspace !== workspace || habit.count !== count || !workspace.isIdle) return null;
-  const arrays = call.arrays as Readonly<Record<string, LoopData>>;
+  const arrays: Record<string, LoopData> = {};
   for (const [place, { name }] of loop.arrays.entries()) {
-    const array = arrays[name]!;
-    // A resident array has no buffer of its own to show.
-    if (array.length !== habit.lengths[place] || !array.buffer || hasCopies(array)) return null;
+    const given = residentOf(call.arrays[name]!);
+    const kept = given instanceof Resident ? given : null;
+    const host = given instanceof Resident ? given.host : given;
+    if (host.length !== habit.lengths[place] || (kept !== null) !== habit.kept[place]) return null;
+    if (kept?.isOnDevice || hasOtherCopies(host, kept)) return null;
+    arrays[name] = host;
+  }
+  for (const { name, role } of loop.arrays) {
+    const array = role === "read" ? null : residentOf(call.arrays[name]!);
+    if (array instanceof Resident) array.hostChanged();
   }
   const start = performance.now();
   const inputs = { ...call.inputs, $first: first, $step: step };

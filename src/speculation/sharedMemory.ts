@@ -23,9 +23,10 @@ export function removeCopy(array: Copied): void {
   copied.get(array.host.buffer)?.delete(array);
 }
 
-/** Whether some view of the array's memory has a copy. */
-export function hasCopies({ buffer }: LoopData): boolean {
-  return (copied.get(buffer)?.size ?? 0) > 0;
+/** Whether views of the array's memory have copies besides its own. */
+export function hasOtherCopies({ buffer }: LoopData, own: Copied | null): boolean {
+  const copies = copied.get(buffer);
+  return copies !== undefined && copies.size > (own && copies.has(own) ? 1 : 0);
 }
 
 /** Whether some byte belongs to both arrays. */
@@ -42,9 +43,8 @@ export function overlap(one: LoopData, other: LoopData): boolean {
  * changed through another view comes home, and the copies of other views are sent anew before they are used again.
  */
 export async function settle(host: LoopData, own: Copied | null, isWritten: boolean): Promise<void> {
-  const copies = copied.get(host.buffer);
-  if (!copies || copies.size === (own && copies.has(own) ? 1 : 0)) return;
-  const others = [...copies].filter((other) => other !== own && overlap(other.host, host));
+  if (!hasOtherCopies(host, own)) return;
+  const others = [...copied.get(host.buffer)!].filter((other) => other !== own && overlap(other.host, host));
   await rescue(others);
   if (isWritten) for (const other of others) other.hostChanged();
 }

@@ -86,6 +86,20 @@ describe("a loop that the CPU executes", () => {
     copied.release();
   });
 
+  it("is executed at once on arrays that stay on a device, as long as the host has them", async () => {
+    const { device, call, array, isAtOnce } = await newProgram("Float32");
+    const kept = new Resident(array());
+    await speculate(call(kept), { device });
+    expect(await isAtOnce(call(kept))).toBe(true);
+    await speculate(call(kept), { device, fallback: "never" });
+    expect(await isAtOnce(call(kept))).toBe(false);
+    expect(await isAtOnce(call(kept))).toBe(true);
+    // The device's copy is older now, and is sent anew.
+    await speculate(call(kept), { device, fallback: "never" });
+    expect([...(await kept.read())]).toEqual(new Array(n).fill(3));
+    kept.release();
+  });
+
   it("waits for calls before it", async () => {
     const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(1);
