@@ -3,7 +3,7 @@
  * fault-tolerant software framework for memory on commodity GPUs" (IPDPS 2010), and those that they left open: transfers,
  * memory, and other codes.
  */
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { corrects, type MemoryCode, storageOf } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { harden } from "../runtime/harden.ts";
 import type { Outputs, Program, Verdict } from "../runtime/workload.ts";
@@ -21,7 +21,7 @@ export interface EccOptions {
   readonly newDevice: () => Promise<GPUDevice>;
   readonly size: CeilingSize;
   readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
-  readonly schemes: readonly SchemeName[];
+  readonly schemes: readonly MemoryCode[];
   /** What protects the compute path while overheads are measured. */
   readonly redundancy: Redundancy;
   readonly runs: number;
@@ -35,7 +35,7 @@ export interface EccOptions {
 }
 
 export interface FaultFreeRuns {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   readonly runs: number;
   /** Corrections and uncorrectable errors, none of which was there. */
   readonly reports: number;
@@ -59,13 +59,13 @@ export interface EccProgram {
 }
 
 export interface SchemeRates extends HostRates {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /** Bytes of check words to bytes of data. */
   readonly storage: number;
 }
 
 export interface SchemeTransfers extends TransferTimes {
-  readonly scheme: SchemeName | "none";
+  readonly scheme: MemoryCode | "none";
 }
 
 export interface EccResult {
@@ -107,7 +107,7 @@ export async function measureEcc(options: EccOptions): Promise<EccResult> {
   }
   progress("the host");
   for (const scheme of chosen) {
-    const storage = 4 / schemes[scheme].granuleBytes;
+    const storage = storageOf(scheme);
     host.push({ scheme, storage, ...measureHostRates(scheme, transferBytes, hostRuns) });
   }
   await options.save(result());
@@ -180,7 +180,7 @@ async function measureProgram(
         if (outcome) struck.push(outcome);
       }
     }
-    const candidates = chosen.filter((scheme) => schemes[scheme].corrects);
+    const candidates = chosen.filter((scheme) => corrects(scheme));
     if (candidates.length < 2) return;
     automatic = await attempt("auto", () =>
       chooseMemory(program, { newDevice, candidates, rates: ceilings, redundancy }),
@@ -194,7 +194,7 @@ async function countFalseReports(
   program: Program,
   native: GPUDevice,
   expected: Outputs,
-  scheme: SchemeName,
+  scheme: MemoryCode,
   runs: number,
 ): Promise<FaultFreeRuns> {
   const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });

@@ -1,5 +1,5 @@
 /** What `memory: "auto"` takes: from the text of the kernels, and with a short measurement where that leaves a question. */
-import type { SchemeName } from "../codes/scheme.ts";
+import type { MemoryCode } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { inQuestion, rankSchemes } from "../compiler/memoryChoice.ts";
 import type { Rates } from "../compiler/memoryCost.ts";
@@ -8,15 +8,15 @@ import type { Program } from "../runtime/workload.ts";
 import { TimedProgram, warmUp } from "./timing.ts";
 
 export interface AutomaticMemory {
-  readonly fromText: SchemeName;
+  readonly fromText: MemoryCode;
   /** The codes in question. */
-  readonly tried: readonly SchemeName[];
+  readonly tried: readonly MemoryCode[];
   /** That of them which the measurement found to cost least. */
-  readonly measured: SchemeName;
+  readonly measured: MemoryCode;
 }
 
 interface AutomaticOptions {
-  readonly candidates: readonly SchemeName[];
+  readonly candidates: readonly MemoryCode[];
   readonly newDevice: () => Promise<GPUDevice>;
   readonly rates: Rates;
   readonly redundancy: Redundancy;

@@ -1,12 +1,12 @@
 /** Random bit flips in the buffers that a program reads, while nobody uses them. */
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { corrects, hostCodeOf, type MemoryCode } from "../codes/scheme.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { Outputs, Program } from "../runtime/workload.ts";
 import { sameBits } from "./timing.ts";
 
 export interface FlipOutcome {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   readonly single: FlipCounts;
   /** Two bits of one code word each. */
   readonly double: FlipCounts;
@@ -34,7 +34,7 @@ export function isContained({ scheme, single, double }: FlipOutcome): boolean {
     uncorrectable >= struck && corrected === 0 && left === 0;
   const isHealed = ({ struck, corrected, uncorrectable, different, left }: FlipCounts) =>
     corrected >= struck && uncorrectable === 0 && different === 0 && left === 0;
-  return isFlagged(double) && (schemes[scheme].corrects ? isHealed : isFlagged)(single);
+  return isFlagged(double) && (corrects(scheme) ? isHealed : isFlagged)(single);
 }
 
 /** Most code words that are struck at once, and at most one in so many, so that runs do not only correct. */
@@ -46,7 +46,7 @@ export async function flipAtRest(
   program: Program,
   native: GPUDevice,
   expected: Outputs,
-  scheme: SchemeName,
+  scheme: MemoryCode,
   count: number,
 ): Promise<FlipOutcome> {
   const device = await harden(native, { redundancy: "none", memory: scheme, onFault: "report" });
@@ -72,7 +72,7 @@ interface Strikes {
   readonly device: HardenedDevice;
   readonly native: GPUDevice;
   readonly inputs: readonly GPUBuffer[];
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /** Runs the program; whether its outputs are right. */
   readonly run: () => Promise<boolean>;
   readonly bits: 1 | 2;
@@ -80,9 +80,7 @@ interface Strikes {
 }
 
 async function strikeAll({ device, native, inputs, scheme, run, bits, count }: Strikes): Promise<FlipCounts> {
-  const { granuleBytes, corrects } = schemes[scheme];
-  const wordsOfGranule = granuleBytes / 4;
-  const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
+  const isCorrected = corrects(scheme);
   /** What is found while something is done, in code words. */
   const finds = async (act: () => Promise<unknown>) => {
     const before = (await device.belay.report()).memory!;
@@ -98,6 +96,9 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
   const total = { struck: 0, corrected: 0, uncorrectable: 0, runs: 0, different: 0, left: 0 };
   for (let turn = 0; total.struck < count; turn++) {
     const buffer = inputs[(turn >> 1) % inputs.length]!;
+    const granuleBytes = Math.min(hostCodeOf(scheme).granuleBytes, buffer.size);
+    const wordsOfGranule = Math.floor(granuleBytes / 4);
+    const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
     const granules = Math.floor(buffer.size / granuleBytes);
     const most = Math.min(
       ...[mostAtOnce, Math.ceil(count / 2), count - total.struck],
@@ -106,14 +107,14 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
     const strikes = strikesIn({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);
     flips.flip(buffer, strikes);
     const found = await finds(async () => {
-      if (turn % 2 === 1 && bits === 1 && corrects) {
+      if (turn % 2 === 1 && bits === 1 && isCorrected) {
         total.runs++;
         if (!(await run())) total.different++;
       }
       await device.belay.scrub();
     });
     // Two flips of the same bit are none.
-    if (bits === 2 || !corrects) flips.flip(buffer, strikes);
+    if (bits === 2 || !isCorrected) flips.flip(buffer, strikes);
     const rest = await finds(() => device.belay.scrub());
     total.struck += most;
     total.corrected += found.corrected;
@@ -124,7 +125,7 @@ async function strikeAll({ device, native, inputs, scheme, run, bits, count }: S
 }
 
 /** Words of data in a code word, where a granule has several. */
-const packedWords: Partial<Record<SchemeName, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
+const packedWords: Partial<Record<MemoryCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
 
 interface Struck {
   readonly granules: number;

@@ -1,6 +1,6 @@
 /** What the host's side of a code does per second, on one core. */
 import { median } from "simple-statistics";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { hostCodeOf, type MemoryCode } from "../codes/scheme.ts";
 
 /** Bytes of data per second. */
 export interface HostRates {
@@ -16,10 +16,12 @@ export function anyWords(bytes: number): Uint32Array<ArrayBuffer> {
 }
 
 /** Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs + 1` runs does not count. */
-export function measureHostRates(name: SchemeName, bytes: number, runs: number): HostRates {
-  const scheme = schemes[name];
+export function measureHostRates(name: MemoryCode, bytes: number, runs: number): HostRates {
+  const scheme = hostCodeOf(name);
   const data = anyWords(bytes);
-  const checks = new Uint32Array(bytes / scheme.granuleBytes);
+  const checks = new Uint32Array(
+    Math.ceil(bytes / scheme.granuleBytes) * scheme.checkWords || scheme.checkWords,
+  );
   const rate = (work: () => void) => {
     const seconds = Array.from({ length: runs + 1 }, () => {
       const start = performance.now();

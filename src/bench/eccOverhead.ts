@@ -1,5 +1,5 @@
 /** What protected memory costs: protected to unprotected time, side by side, and what was predicted. */
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type MemoryCode, storageOf } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { type RankedKernel, rankSchemes } from "../compiler/memoryChoice.ts";
 import type { Rates } from "../compiler/memoryCost.ts";
@@ -9,7 +9,7 @@ import type { Baseline } from "./overhead.ts";
 import { alternate, sameBits, TimedProgram, type Times, warmUp } from "./timing.ts";
 
 export interface MemoryOverhead {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   readonly unprotected: Times;
   readonly protected: Times;
   /** Of the medians. */
@@ -40,7 +40,7 @@ export async function measureMemoryOverhead(
   program: Program,
   native: GPUDevice,
   { unprotected, expected }: Baseline,
-  scheme: SchemeName,
+  scheme: MemoryCode,
   { runs, rates, redundancy }: OverheadOptions,
 ): Promise<MemoryOverhead> {
   const { features, limits } = native;
@@ -60,7 +60,7 @@ export async function measureMemoryOverhead(
     ratio: after.median / before.median,
     predicted: ranked!.predicted,
     kernels: ranked!.kernels,
-    storage: 4 / schemes[scheme].granuleBytes,
+    storage: storageOf(scheme),
     errors: memory!.corrected + memory!.uncorrectable + detections,
     identical,
   };

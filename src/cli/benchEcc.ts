@@ -3,7 +3,7 @@ import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
 import { flavors } from "../bench/configurations.ts";
 import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
@@ -18,7 +18,7 @@ import { withProgress } from "./progress.ts";
 export interface EccRun extends EccResult, MeasuredOn {
   readonly size: "small" | "full";
   readonly runs: number;
-  readonly schemes: readonly SchemeName[];
+  readonly schemes: readonly MemoryCode[];
   readonly redundancy: Redundancy;
 }
 
@@ -27,13 +27,13 @@ interface Flags extends OutputFlags {
   readonly runs: number;
   readonly only?: readonly string[];
   readonly heldOut?: true;
-  readonly schemes: readonly SchemeName[];
+  readonly schemes: readonly MemoryCode[];
   readonly redundancy: Redundancy;
   readonly faultFree: number;
   readonly flips: number;
 }
 
-const usualSchemes: readonly SchemeName[] = ["secded128", "secded64", "secded32", "detect"];
+const usualSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32", "detect"];
 
 const name = "ecc";
 
@@ -52,7 +52,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
     .option("--runs <count>", "runs of each code, in alternation with the unprotected program", count, 20)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option("--held-out", "programs that the cost model is not fitted to, in place of the usual ones")
-    .option("--schemes <codes>", `some of ${Object.keys(schemes).join(", ")}`, schemesFrom, [...usualSchemes])
+    .option("--schemes <codes>", `some of ${memoryCodes.join(", ")}`, schemesFrom, [...usualSchemes])
     .addOption(
       new Option("--redundancy <flavor>", "what protects the compute path meanwhile")
         .choices(["none", ...flavors])
@@ -114,4 +114,4 @@ const programsFrom = (text: string) =>
     text,
     everyProgram.map(({ name }) => name),
   );
-const schemesFrom = (text: string) => namesFrom(text, Object.keys(schemes) as SchemeName[]);
+const schemesFrom = (text: string) => namesFrom(text, memoryCodes);

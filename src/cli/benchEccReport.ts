@@ -1,6 +1,6 @@
 import { type EccProgram, isSound } from "../bench/ecc.ts";
 import { isContained } from "../bench/eccFlips.ts";
-import { schemes } from "../codes/scheme.ts";
+import { corrects } from "../codes/scheme.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
@@ -73,7 +73,7 @@ export function summaryTable({ programs, schemes: measured }: EccRun): TableSect
 
 /** What `memory: "auto"` takes, and how much slower that is than the best. */
 function automaticChoice({ overheads, automatic }: EccProgram, how: "fromText" | "measured"): string {
-  const correcting = overheads.filter(({ scheme }) => schemes[scheme].corrects);
+  const correcting = overheads.filter(({ scheme }) => corrects(scheme));
   const taken = correcting.find(({ scheme }) => scheme === automatic?.[how]);
   if (!taken) return "";
   const best = Math.min(...correcting.map((each) => each.ratio));

@@ -4,7 +4,7 @@ import { bufferKernels } from "../../test/arbitraryBuffers.ts";
 import { kernel } from "../../test/arbitraryKernels.ts";
 import { heldOut } from "../../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../../workloads/memory/index.ts";
-import { type SchemeName, schemes } from "../codes/scheme.ts";
+import { type MemoryCode, schemes } from "../codes/scheme.ts";
 import { codeOperations } from "./codeOperations.ts";
 import { correctingSchemes, rankSchemes } from "./memoryChoice.ts";
 import { usualRates } from "./memoryCost.ts";
@@ -137,7 +137,7 @@ describe("the prediction", () => {
    * Protected to unprotected time on an NVIDIA H200, as `belay bench ecc --size full` measured it; those of the first line are what
    * a constant is fitted to. docs/measurements.md has all programs; these are those whose kernels have been the same since.
    */
-  const programs: Record<string, Partial<Record<SchemeName, number>>> = {
+  const programs: Record<string, Partial<Record<MemoryCode, number>>> = {
     copy16: { secded128: 1.25, secded32: 3.85 },
     copy4: { secded128: 1.5, secded64: 1.4, secded32: 1.3 },
     copy12: { secded128: 2.22, secded64: 2.36, secded32: 1.77 },
@@ -151,7 +151,7 @@ describe("the prediction", () => {
     "for %s gives a code within 5 percent of the fastest",
     (name, measured) => {
       const { kernelSources } = [...memoryCatalog, ...heldOut].find((entry) => entry.name === name)!.small();
-      const candidates = Object.keys(measured) as SchemeName[];
+      const candidates = Object.keys(measured) as MemoryCode[];
       const ranked = rankSchemes(Object.values(kernelSources), { candidates, features: ["subgroups"] });
       const taken = measured[ranked[0]!.scheme]!;
       expect(taken).toBeLessThanOrEqual(1.05 * Math.min(...Object.values(measured)));

@@ -4,7 +4,7 @@ import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { runSubgroups, type SubgroupRun } from "../analysis/subgroup/subgroupRun.ts";
-import { type SchemeName, schemes, storageOf } from "../codes/scheme.ts";
+import { hostCodeOf, type MemoryCode, storageOf } from "../codes/scheme.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -22,7 +22,7 @@ import {
 import { protect } from "./protect.ts";
 
 export interface RankedScheme {
-  readonly scheme: SchemeName;
+  readonly scheme: MemoryCode;
   /** Predicted time of all kernels with protected memory, that with unprotected memory being 1. */
   readonly predicted: number;
   readonly kernels: readonly RankedKernel[];
@@ -38,11 +38,11 @@ export interface RankedKernel {
 }
 
 /** The codes that correct, one for each size of granule. */
-export const correctingSchemes: readonly SchemeName[] = ["secded128", "secded64", "secded32"];
+export const correctingSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32"];
 
 export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "limits" | "redundancy"> {
   /** Default `correctingSchemes`. */
-  readonly candidates?: readonly SchemeName[];
+  readonly candidates?: readonly MemoryCode[];
   /** Of the device. Default: those of an NVIDIA H200. */
   readonly rates?: Rates;
 }
@@ -53,7 +53,7 @@ export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
-  const compile = (wgsl: string, memory: SchemeName | "none") => {
+  const compile = (wgsl: string, memory: MemoryCode | "none") => {
     const { code, entryPoints } = protect(wgsl, { redundancy: "none", ...others, memory });
     return { program: resolve(parse(code).module), entryPoints };
   };
@@ -88,7 +88,7 @@ const tie = 1.02;
 /** The code with the lowest predicted cost; of those within two percent of it, the one that takes least memory. */
 function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
   const least = Math.min(...options.map(({ predicted }) => predicted));
-  const granule = ({ scheme }: RankedScheme) => schemes[scheme].granuleBytes;
+  const granule = ({ scheme }: RankedScheme) => hostCodeOf(scheme).granuleBytes;
   return options
     .filter(({ predicted }) => predicted <= tie * least)
     .toSorted((a, b) => granule(b) - granule(a))[0];
@@ -98,7 +98,7 @@ function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
 const doubt = 1.2;
 
 /** The codes of which the text does not tell which costs least: those that a measurement has to decide between. */
-export function inQuestion(ranked: readonly RankedScheme[]): SchemeName[] {
+export function inQuestion(ranked: readonly RankedScheme[]): MemoryCode[] {
   const least = Math.min(...ranked.map(({ predicted }) => predicted));
   return ranked.filter(({ predicted }) => predicted <= doubt * least).map(({ scheme }) => scheme);
 }

@@ -1,5 +1,5 @@
 import { median } from "simple-statistics";
-import type { SchemeName } from "../codes/scheme.ts";
+import type { MemoryCode } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
 import { inQuestion, rankSchemes } from "../compiler/memoryChoice.ts";
 import { harden } from "./harden.ts";
@@ -9,19 +9,19 @@ export interface TuneMemoryOptions {
   /** A new device of the adapter that the workload is going to run on. */
   readonly newDevice: () => Promise<GPUDevice>;
   /** Default: of the codes that correct, those of which the text of the kernels does not tell which costs least. */
-  readonly candidates?: readonly SchemeName[];
+  readonly candidates?: readonly MemoryCode[];
   /** What protects the compute path meanwhile. Default `"none"`. */
   readonly redundancy?: Redundancy;
   /** Runs under each code. Default 5. */
   readonly runs?: number;
   /** Milliseconds of a run. Default: from the workload's call until its results are there. */
   readonly time?: (device: GPUDevice) => Promise<number>;
-  readonly progress?: (doing: SchemeName) => void;
+  readonly progress?: (doing: MemoryCode) => void;
 }
 
 export interface MemoryTuning {
   /** For `Policy.memory`. */
-  readonly memory: SchemeName;
+  readonly memory: MemoryCode;
   /** Median milliseconds of a run, and of the unprotected runs between. */
   readonly protected: number;
   readonly unprotected: number;
@@ -30,7 +30,7 @@ export interface MemoryTuning {
 }
 
 interface TriedMemory {
-  readonly memory: SchemeName;
+  readonly memory: MemoryCode;
   readonly milliseconds: number;
   readonly unprotected: number;
 }
@@ -46,7 +46,7 @@ interface TriedMemory {
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
   const { newDevice, redundancy = "none", runs = 5, progress } = options;
   const time = options.time ?? ((device) => millisecondsOf(workload, device));
-  const deviceWith = async (memory: SchemeName | "none") => {
+  const deviceWith = async (memory: MemoryCode | "none") => {
     const native = await newDevice();
     return { native, device: await harden(native, { redundancy, memory, onFault: "throw" }) };
   };
@@ -80,7 +80,7 @@ async function candidatesFor(
   workload: Workload,
   device: GPUDevice,
   redundancy: Redundancy,
-): Promise<SchemeName[]> {
+): Promise<MemoryCode[]> {
   const sources = new Set<string>();
   const create = device.createShaderModule.bind(device);
   device.createShaderModule = (descriptor) => {
