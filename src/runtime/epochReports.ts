@@ -1,8 +1,8 @@
 import { CommandRecord } from "./commandRecord.ts";
+import type { Epoch } from "./epoch.ts";
 import type { Detection } from "./fault.ts";
 import { type Found, nothing } from "./found.ts";
 import { observedIn } from "./injector.ts";
-import type { Epoch } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";

@@ -1,33 +1,11 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
+import { DeferredDestruction } from "./deferredDestruction.ts";
+import { type Epoch, newEpoch, type QueueEvent } from "./epoch.ts";
 import type { Memory } from "./memory/memory.ts";
-import { flags, makeSilently, overlay } from "./nativeObjects.ts";
+import { flags, makeSilently } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
-import { type Contents, type SnapshotReport, Snapshots } from "./snapshots.ts";
-
-/** The host wrote into a buffer or a texture. */
-export interface HostWrite {
-  readonly target: Resource;
-  /** All of it was replaced. */
-  readonly whole: boolean;
-  /** Writes the same again; absent when that is never needed. */
-  readonly again?: () => void;
-}
-
-/** Something that happened on the queue, in order. */
-export type QueueEvent = CommandRecord | HostWrite;
-
-/** All that was submitted between two checks. */
-export interface Epoch {
-  readonly events: QueueEvent[];
-  readonly touched: Set<Resource>;
-  /** What the epoch overwrites, as it was before. */
-  readonly past: Map<Resource, Contents>;
-  /** Settle when the device has taken, or refused, the snapshots. */
-  readonly saving: Promise<void>[];
-  /** Why the epoch cannot be run again, if so. */
-  obstacle?: string;
-}
+import { type SnapshotReport, Snapshots } from "./snapshots.ts";
 
 /**
  * Everything on the queue that is not verified yet, and the means to run it again: what was submitted, what the host
@@ -45,9 +23,7 @@ export class Journal {
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #memory: Memory | undefined;
-  /** What the program destroyed while unverified work may have to run on it again, and how to destroy it. */
-  readonly #doomed = new Map<Resource, () => void>();
-  readonly #wantCheck: () => void;
+  readonly #destruction: DeferredDestruction;
 
   /** `wantCheck` is called when a check would free memory. */
   constructor(
@@ -64,7 +40,7 @@ export class Journal {
     this.#usages = usages;
     this.#memory = memory;
     this.recoverable = recoverable;
-    this.#wantCheck = wantCheck;
+    this.#destruction = new DeferredDestruction((resource) => this.#isTouched(resource), wantCheck);
   }
 
   /** Unverified epochs, oldest first, the open one last. */
@@ -95,7 +71,7 @@ export class Journal {
     const buffer = this.#usages.createBuffer(descriptor);
     this.#memory?.protect(buffer, descriptor, this.#usages.isVerified(buffer));
     if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
-    this.#keep(buffer);
+    if (this.recoverable) this.#destruction.keep(buffer);
     return buffer;
   }
 
@@ -104,30 +80,13 @@ export class Journal {
     const texture = this.#usages.createTexture(descriptor);
     if (descriptor.usage & flags.transientAttachment) return texture;
     this.#snapshots.made(texture);
-    this.#keep(texture);
+    if (this.recoverable) this.#destruction.keep(texture);
     return texture;
-  }
-
-  #keep(resource: Resource): void {
-    if (!this.recoverable) return;
-    // Looked up when it is called: what belongs to the resource by then is destroyed with it.
-    const destroy = () => (Object.getPrototypeOf(resource) as Resource).destroy.call(resource);
-    overlay<Resource>(resource, {
-      destroy: (): undefined => {
-        if (!this.#isTouched(resource)) return destroy();
-        this.#doomed.set(resource, destroy);
-        this.#wantCheck();
-      },
-    });
   }
 
   /** Call before the program uses a resource: when it has destroyed it, the error has to come out. */
   using(resource: Resource): void {
-    if (this.#doomed.size === 0) return;
-    const destroy = this.#doomed.get(resource);
-    if (!destroy) return;
-    this.#doomed.delete(resource);
-    destroy();
+    if (!this.#destruction.finish(resource)) return;
     for (const epoch of this.#epochs) {
       if (epoch.touched.has(resource)) epoch.obstacle = "a resource it needs is destroyed";
     }
@@ -186,11 +145,7 @@ export class Journal {
       this.#closed.splice(this.#closed.indexOf(epoch), 1);
       this.#snapshots.release(epoch.past.values());
     }
-    for (const [resource, destroy] of this.#doomed) {
-      if (this.#isTouched(resource)) continue;
-      this.#doomed.delete(resource);
-      destroy();
-    }
+    this.#destruction.finishUnneeded();
   }
 
   /**
@@ -251,8 +206,4 @@ export class Journal {
     });
     epoch.saving.push(saved);
   }
-}
-
-function newEpoch(): Epoch {
-  return { events: [], touched: new Set(), past: new Map(), saving: [] };
 }

@@ -1,6 +1,6 @@
 import { CommandRecord } from "./commandRecord.ts";
+import type { Epoch, QueueEvent } from "./epoch.ts";
 import type { Refusal } from "./found.ts";
-import type { Epoch, QueueEvent } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { Resource } from "./resources.ts";
 

@@ -1,7 +1,8 @@
+import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
 import type { Detection, Fault, FaultOutcome } from "./fault.ts";
 import { errorOf, type Found, faultError, isClean, note, type Refusal, type Seen, seenIn } from "./found.ts";
-import type { Epoch, Journal } from "./journal.ts";
+import type { Journal } from "./journal.ts";
 import type { Kernel } from "./kernels.ts";
 import type { Memory } from "./memory/memory.ts";
 import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
