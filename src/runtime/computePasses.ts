@@ -170,14 +170,15 @@ class ComputePass {
   /** What the kernel adds up on a grid, if that is known. Where it is of no use, a kernel runs that adds up nothing. */
   #chooseSums(grid?: readonly number[]): void {
     const { memory, bindGroups } = this.#parts;
-    const { kernel, bracketed } = this.#pipeline ?? {};
+    const kernel = this.#pipeline?.kernel;
     if (!kernel?.memory?.bindings.some(({ mode }) => mode === "summed")) return;
     const rangeAt = ({ group, binding }: BindingPoint) => {
       const set = this.#groups.get(group);
       return set && bindGroups.rangeAt(set, binding);
     };
     this.#sums = grid && memory?.sums.of(kernel, grid, rangeAt);
-    const running = this.#sums ? this.#pipeline : bracketed;
+    // The variant is made when it is first asked for.
+    const running = this.#sums ? this.#pipeline : this.#pipeline?.bracketed;
     // What is trusted may change, and slots do.
     if (this.#sums || this.#running !== running) this.#prepared = undefined;
     this.#running = running;
