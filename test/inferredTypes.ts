@@ -1,4 +1,3 @@
-import { isConstructible } from "../src/wgsl/conversion.ts";
 import {
   type Block,
   type Declaration,
@@ -10,6 +9,7 @@ import {
 } from "../src/wgsl/index.ts";
 import type { Program } from "../src/wgsl/program.ts";
 import { isSpellable, typeExpressionOf } from "../src/wgsl/resolve/index.ts";
+import { isConstructible } from "../src/wgsl/typeFamilies.ts";
 import type { Type } from "../src/wgsl/types.ts";
 
 const span = { start: 0, end: 0 };

@@ -3,7 +3,8 @@
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, IndexExpression, MemberExpression } from "../ast.ts";
 import { foldIndex, foldMember } from "../constants/index.ts";
-import { isAbstract, isInteger, vectorType } from "../conversion.ts";
+import { isAbstract, vectorType } from "../conversion.ts";
+import { isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { ReferenceType, Type } from "../types.ts";
 import {

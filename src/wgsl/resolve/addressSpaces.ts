@@ -2,7 +2,7 @@
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Attribute, GlobalVariable } from "../ast.ts";
-import { isConstructible, isElement, isHandle, isHostShareable } from "../conversion.ts";
+import { isConstructible, isElement, isHandle, isHostShareable } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { AddressSpace, Type } from "../types.ts";
 import type { Context } from "./context.ts";

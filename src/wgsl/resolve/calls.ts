@@ -3,7 +3,8 @@
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, FunctionDeclaration } from "../ast.ts";
 import { convert, foldBuiltin } from "../constants/index.ts";
-import { concretize, elementScalar, withElement } from "../conversion.ts";
+import { concretize, withElement } from "../conversion.ts";
+import { elementScalar } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import { type ScalarType, type Type, u32Type, voidType } from "../types.ts";
 import type { Value } from "../values.ts";

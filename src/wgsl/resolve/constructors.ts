@@ -3,14 +3,8 @@
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, Expression } from "../ast.ts";
 import { foldConstructor } from "../constants/index.ts";
-import {
-  commonType,
-  conversionRank,
-  elementScalar,
-  isConstructible,
-  matrixType,
-  vectorType,
-} from "../conversion.ts";
+import { commonType, conversionRank, matrixType, vectorType } from "../conversion.ts";
+import { elementScalar, isConstructible } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { ArrayType, MatrixType, ScalarType, Type, VectorType } from "../types.ts";
 import { abstractFloatType, abstractIntType } from "../types.ts";

@@ -9,7 +9,8 @@ import type {
   StructDeclaration,
   StructMember,
 } from "../ast.ts";
-import { isConstructible, isElement, isHandle, isInteger, sameType } from "../conversion.ts";
+import { sameType } from "../conversion.ts";
+import { isConstructible, isElement, isHandle, isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { StructMemberType, StructType, Type } from "../types.ts";
 import { voidType } from "../types.ts";

@@ -2,13 +2,13 @@
 import {
   conversionRank,
   isAbstract,
-  isConstructible,
   matrixType,
   sameType,
   scalarRank,
   scalarTypes,
   vectorType,
 } from "../conversion.ts";
+import { isConstructible } from "../typeFamilies.ts";
 import type { ScalarType, Type } from "../types.ts";
 import { f32Type, i32Type, u32Type, voidType } from "../types.ts";
 import { resultStruct } from "./resultStructs.ts";

@@ -1,5 +1,6 @@
 /** The structs that `frexp`, `modf` and `atomicCompareExchangeWeak` return; programs cannot name them. */
-import { elementScalar, withElement } from "../conversion.ts";
+import { withElement } from "../conversion.ts";
+import { elementScalar } from "../typeFamilies.ts";
 import {
   abstractIntType,
   boolType,

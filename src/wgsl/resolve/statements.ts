@@ -13,7 +13,8 @@ import type {
   SwitchStatement,
 } from "../ast.ts";
 import { foldBinary } from "../constants/index.ts";
-import { commonType, concretize, isConstructible, isHandle, isInteger, sameType } from "../conversion.ts";
+import { commonType, concretize, sameType } from "../conversion.ts";
+import { isConstructible, isHandle, isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type Type, voidType } from "../types.ts";
 import { neverEnds } from "./behaviors.ts";

@@ -3,8 +3,9 @@
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, Identifier, TypeExpression } from "../ast.ts";
-import { isElement, isHandle, isInteger, matrixType, scalarTypes, vectorType } from "../conversion.ts";
+import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import { printExpression } from "../printer.ts";
+import { isElement, isHandle, isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, ScalarName, ScalarType, Type } from "../types.ts";
 import { type Context, errorType } from "./context.ts";

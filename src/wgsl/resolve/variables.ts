@@ -9,8 +9,8 @@ import type {
   OverrideDeclaration,
   VarStatement,
 } from "../ast.ts";
-import { isConstructible, isHandle } from "../conversion.ts";
 import type { EvaluationStage } from "../program.ts";
+import { isConstructible, isHandle } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, Type } from "../types.ts";
 import { checkAddressSpace } from "./addressSpaces.ts";
