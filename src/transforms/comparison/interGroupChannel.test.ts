@@ -13,7 +13,9 @@ const kernel = "@compute @workgroup_size(64) fn main() {}";
 const mail = mailWords([64]);
 const prepared: Step[] = [
   (program, names) =>
-    declareReport(program, names, { group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 8, mail }),
+    declareReport(program, names, {
+      ...{ group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 8, mail, pairs: true },
+    }),
   (program, names) =>
     replicateWorkgroups(program, names, {
       entryPoints: new Set(["main"]),
