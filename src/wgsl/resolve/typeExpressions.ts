@@ -5,13 +5,14 @@ import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, Identifier, TypeExpression } from "../ast.ts";
 import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import { printExpression } from "../printer.ts";
-import { isElement, isHandle, isInteger } from "../typeFamilies.ts";
+import { isElement, isHandle } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, ScalarName, ScalarType, Type } from "../types.ts";
+import { arrayCount } from "./arrayCount.ts";
 import { type Context, errorType } from "./context.ts";
+import { checkEnumerant, defaultAccess } from "./enumerants.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces, plainTypes, texelFormats } from "./predeclared.ts";
-import { similarName } from "./suggest.ts";
 
 /** Types nested deeper than this are refused, so that later passes may recurse over types. */
 const maxTypeDepth = 255;
@@ -185,75 +186,6 @@ class TypeGenerator {
     if (count !== "override" || !countExpression) return { kind: "array", element, count };
     return { kind: "array", element, count, countText: printExpression(countExpression), countExpression };
   }
-}
-
-/** An enumerant's name, where `expression` must be one of `words`. */
-export function checkEnumerant(
-  cx: Context,
-  expression: Expression,
-  words: ReadonlySet<string>,
-  what: string,
-): string | undefined {
-  if (expression.kind !== "identifier") {
-    checkExpression(cx, expression);
-    cx.report(resolutionError.badTemplateArgument(what, undefined, expression.span));
-    return undefined;
-  }
-  const target = cx.targets.get(expression);
-  if (target?.kind === "builtin" && words.has(expression.name) && expression.templateArgs === null) {
-    return expression.name;
-  }
-  const similar = similarName(expression.name, words);
-  if (target) {
-    const help = similar === expression.name ? undefined : similar;
-    cx.report(resolutionError.badTemplateArgument(what, help, expression.span));
-  }
-  return undefined;
-}
-
-/** The access mode that a memory view has when none is written (specification section "Address Spaces"). */
-export function defaultAccess(space: AddressSpace): AccessMode {
-  return space === "function" || space === "private" || space === "workgroup" ? "read_write" : "read";
-}
-
-function arrayCount(cx: Context, expression: Expression): number | "override" | undefined {
-  // A type is needed even where the expression that names it is not evaluated.
-  const wasEvaluating = cx.evaluating;
-  cx.evaluating = true;
-  const { type, stage } = checkExpression(cx, expression);
-  const concrete = cx.materialize(expression);
-  cx.evaluating = wasEvaluating;
-  if (type === errorType) return undefined;
-  if (!isInteger(concrete)) {
-    cx.report(
-      resolutionError.wrongType(
-        "an element count of type `i32` or `u32`",
-        describeType(concrete),
-        expression.span,
-      ),
-    );
-    return undefined;
-  }
-  if (stage === "override") return "override";
-  if (stage === "runtime") {
-    cx.report(
-      resolutionError.notConstant(
-        "an array's element count",
-        "a const-expression or an override-expression",
-        expression.span,
-      ),
-    );
-    return undefined;
-  }
-  const value = cx.valueOf(expression);
-  if (!value || !("value" in value)) {
-    if (!cx.hasErrors)
-      cx.report(resolutionError.tooLarge("this element count is too costly to evaluate", expression.span));
-    return undefined;
-  }
-  if (Number(value.value) >= 1) return Number(value.value);
-  cx.report(resolutionError.badTemplateArgument("a positive element count", undefined, expression.span));
-  return undefined;
 }
 
 function depthOf(type: Type): number {

@@ -15,9 +15,10 @@ import { describeType } from "../typeNames.ts";
 import type { AccessMode, AddressSpace, Type } from "../types.ts";
 import { checkAddressSpace } from "./addressSpaces.ts";
 import { type Context, errorType } from "./context.ts";
+import { checkEnumerant, defaultAccess } from "./enumerants.ts";
 import { checkExpression } from "./expressions.ts";
 import { accessModes, addressSpaces } from "./predeclared.ts";
-import { checkEnumerant, checkType, defaultAccess } from "./typeExpressions.ts";
+import { checkType } from "./typeExpressions.ts";
 
 /** `const`: keeps an abstract type when none is written. */
 export function checkConst(cx: Context, declaration: ConstDeclaration): void {

@@ -1,0 +1,36 @@
+/** Words of the language that stand where an expression stands: address spaces, access modes, texel formats. */
+import { resolutionError } from "../../diagnostics/resolution.ts";
+import type { Expression } from "../ast.ts";
+import type { AccessMode, AddressSpace } from "../types.ts";
+import type { Context } from "./context.ts";
+import { checkExpression } from "./expressions.ts";
+import { similarName } from "./suggest.ts";
+
+/** An enumerant's name, where `expression` must be one of `words`. */
+export function checkEnumerant(
+  cx: Context,
+  expression: Expression,
+  words: ReadonlySet<string>,
+  what: string,
+): string | undefined {
+  if (expression.kind !== "identifier") {
+    checkExpression(cx, expression);
+    cx.report(resolutionError.badTemplateArgument(what, undefined, expression.span));
+    return undefined;
+  }
+  const target = cx.targets.get(expression);
+  if (target?.kind === "builtin" && words.has(expression.name) && expression.templateArgs === null) {
+    return expression.name;
+  }
+  const similar = similarName(expression.name, words);
+  if (target) {
+    const help = similar === expression.name ? undefined : similar;
+    cx.report(resolutionError.badTemplateArgument(what, help, expression.span));
+  }
+  return undefined;
+}
+
+/** The access mode that a memory view has when none is written (specification section "Address Spaces"). */
+export function defaultAccess(space: AddressSpace): AccessMode {
+  return space === "function" || space === "private" || space === "workgroup" ? "read_write" : "read";
+}
