@@ -35,7 +35,27 @@ describe("belay", () => {
     [["protect", "k.wgsl", "--redundancy", "triple"], "Allowed choices are none, intra+lds, intra-lds"],
     [["protect", "k.wgsl", "--chek", "store"], "Did you mean --check?"],
     [["protect", "k.wgsl", "--constant", "size"], "Expected a form such as size=64."],
+    [["protect", "k.wgsl", "--constant", "size= "], "Expected a form such as size=64."],
+    [["protect", "k.wgsl", "--constant", "size=1e400"], "Expected a form such as size=64."],
+    [["protect", "k.wgsl", "--constant", "size=1", "--constant", "size=2"], '"size" has two values'],
     [["protect", "k.wgsl", "more.wgsl"], "too many arguments"],
+    [["protect", "k.wgsl", "--feature", "subgroup"], '"subgroup" is none of core-features-and-limits'],
+    [["protect", "k.wgsl", "--output", ""], "Expected a path."],
+    [["protect", "k.wgsl", "--redundancy", "inter", "--pairing", "passes"], "--pairing has no meaning with"],
+    [
+      ["run", "w.ts", "--redundancy", "auto", "--check", "store"],
+      "--check has no meaning with --redundancy auto",
+    ],
+    [["tune", "w.ts", "--runs", "1e99"], "Expected a whole number."],
+    [["bench", "ecc", "--flips", "-1"], "Expected a whole number."],
+    [
+      ["bench", "ecc", "--flips", "0", "--fault-free", "0", "--runs", "0"],
+      "--runs <count>' argument '0' is invalid",
+    ],
+    [["bench", "rmt", "--merge", "a.json,,b.json"], "Expected a path."],
+    [["campaign", "reduction", "--seed", ""], "Expected a whole number."],
+    [["campaign", "reduction", "--shard", "1/99999999999999999999"], "Expected a form such as 1/4."],
+    [["demo", "--out", ""], "Expected a path."],
   ])("refuses %j", async (args, message) => {
     const { status, stdout, stderr } = await belay(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
@@ -116,10 +136,27 @@ describe("belay protect", () => {
     expect(stderr).toContain(message);
   });
 
-  it("refuses an output it cannot write", async () => {
-    const { status, stderr } = await belay(["protect", file("double.wgsl", kernel), "-o", folder]);
-    expect(status).toBe(1);
+  it.each([
+    ["a directory", () => folder, "it is a directory"],
+    [
+      "a path through a file",
+      () => join(file("plain", ""), "x"),
+      "a file stands where a directory is needed",
+    ],
+    ["a path that is too long", () => join(folder, "x".repeat(5000)), "the name is too long"],
+  ])("refuses to write to %s", async (_name, output, message) => {
+    const source = file("double.wgsl", kernel);
+    const before = readdirSync(folder);
+    const { status, stdout, stderr } = await belay(["protect", source, "-o", output()]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain("error[BELAY405]");
+    expect(stderr).toContain(message);
+    expect(readdirSync(folder).filter((name) => !before.includes(name) && name !== "plain")).toEqual([]);
+  });
+
+  it("takes - for standard output", async () => {
+    const path = file("double.wgsl", kernel);
+    expect(await belay(["protect", path, "-o", "-"])).toEqual(await belay(["protect", path]));
   });
 
   it("shows a stack only when asked to", async () => {
@@ -247,6 +284,37 @@ describe("belay bench rmt", () => {
     const { status, stderr } = await belay(["bench", "rmt", ...flags]);
     expect(status).toBe(2);
     expect(stderr).toContain("error[BELAY400]");
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("what takes long", () => {
+  it.each([
+    [["demo", "--out"], "BELAY405"],
+    [["bench", "rmt", "--only", "sobelFilter", "--out"], "BELAY405"],
+    [["campaign", "reduction", "--out"], "BELAY610"],
+  ])("finds out first that %j can't be written", async (args, code) => {
+    const { status, stdout, stderr } = await belay([...args, join(file("plain", ""), "results")]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain(`error[${code}]`);
+    expect(stderr).toContain("a file stands where a directory is needed");
+  });
+
+  it.each([
+    ["a directory", () => folder, "it is a directory"],
+    ["JSON of another kind", () => file("other.json", "[1]"), "it is no result of a benchmark"],
+    ["no JSON", () => file("plain", "x"), "is not valid JSON"],
+  ])("refuses %s as a result to merge", async (_name, path, message) => {
+    const { status, stderr } = await belay([
+      "bench",
+      "rmt",
+      "--merge",
+      path(),
+      "--out",
+      join(folder, "merged"),
+    ]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("error[BELAY401]");
     expect(stderr).toContain(message);
   });
 });

@@ -10,7 +10,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -20,8 +19,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { CampaignError } from "./failure.ts";
+import { makeDirectory } from "./makeDirectory.ts";
 import type { Header, StoreRecord } from "./records.ts";
 
 /** Records between two calls of `fsync`. */
@@ -118,7 +119,7 @@ export class Store implements Disposable {
     }
     const line = toLine(header);
     try {
-      mkdirSync(directory, { recursive: true });
+      makeDirectory(directory);
       // A store has its header from the start, whenever the process dies.
       writeFileSync(`${path}.new`, line, { flush: true });
       renameSync(`${path}.new`, path);
@@ -196,7 +197,7 @@ const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 function unwritable(path: string, error: unknown): CampaignError {
   const isFull = fullDisk.has((error as NodeJS.ErrnoException).code ?? "");
-  const reason = isFull ? "no space is left on the disk" : messageOf(error);
+  const reason = isFull ? "no space is left on the disk" : reasonOf(error);
   const help = isFull ? "make room and go on by --resume; every finished injection is kept" : undefined;
   return new CampaignError("BELAY610", `cannot write ${path}: ${reason}`, {
     cause: error,

@@ -8,7 +8,7 @@ import type { Redundancy } from "../compiler/contract.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
-import { count, namesFrom } from "./benchOptions.ts";
+import { count, namesFrom, whole } from "./benchOptions.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
@@ -58,8 +58,8 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
         .choices(["none", ...flavors])
         .default("none"),
     )
-    .option("--fault-free <count>", "further runs under each code, in search of false reports", count, 0)
-    .option("--flips <count>", "code words that are struck by one bit flip, and as many by two", count, 0)
+    .option("--fault-free <count>", "further runs under each code, in search of false reports", whole, 0)
+    .option("--flips <count>", "code words that are struck by one bit flip, and as many by two", whole, 0)
     .action(async (flags: Flags) => {
       finish(
         await publishRun(

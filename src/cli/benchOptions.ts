@@ -1,20 +1,33 @@
 import { InvalidArgumentError } from "commander";
 
-/** Values that the flags of several benchmarks have. */
+/** Values that the flags of several commands have. */
 
 /** A whole number from 1 on. */
 export function count(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError("Expected a whole number from 1 on.");
+  const number = whole(text);
+  if (number < 1) throw new InvalidArgumentError("Expected a whole number from 1 on.");
   return number;
 }
 
-/** Some of the known names, with commas between. */
+/** A whole number from 0 on. */
+export function whole(text: string): number {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError("Expected a whole number.");
+  return number;
+}
+
+/** The path of a file or directory. */
+export function path(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Expected a path.");
+  return text;
+}
+
+/** Some of the known names, with commas between; one that is said twice counts once. */
 export function namesFrom<Name extends string>(text: string, known: readonly Name[]): Name[] {
-  return text.split(",").map((name) => {
+  const names = text.split(",").map((name) => {
     const found = known.find((each) => each === name.trim());
     if (!found) throw new InvalidArgumentError(`"${name}" is none of ${known.join(", ")}.`);
     return found;
   });
+  return [...new Set(names)];
 }

@@ -8,7 +8,7 @@ import { type Measurement, measurements, measureRmt, type RmtResult } from "../b
 import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
-import { count, namesFrom } from "./benchOptions.ts";
+import { count, namesFrom, path, whole } from "./benchOptions.ts";
 import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
 import { describeRmt } from "./benchRmtReport.ts";
 import { problemsOf, summaryTable } from "./benchRmtTables.ts";
@@ -64,11 +64,11 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
       ...measurements,
     ])
     .option("--flavors <flavors>", `some of ${flavors.join(", ")}`, flavorsFrom, [...flavors])
-    .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", count, 0)
+    .option("--fault-free <count>", "further runs of each configuration, in search of false alarms", whole, 0)
     .option("--time-limit <seconds>", "begin no further step after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .option("--merge <files>", "measure nothing, and put these results together; commas between", (text) =>
-      text.split(","),
+      text.split(",").map(path),
     )
     .action(async (flags: Flags) => {
       const run = flags.merge ? await mergedRun(flags.merge) : await runRmt(flags, io);

@@ -1,13 +1,14 @@
 /** What every benchmark does with its result. */
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { messageOf } from "../diagnostics/messageOf.ts";
 import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
+import { path } from "./benchOptions.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
+import { unreadable } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
-import { writeAtomically } from "./output.ts";
+import { prepareDirectory, writeAtomically } from "./output.ts";
 import { renderReport } from "./table.ts";
 
 export interface OutputFlags {
@@ -17,8 +18,13 @@ export interface OutputFlags {
 
 export function addOutputOptions(command: Command): Command {
   return command
-    .option("--out <directory>", "where the report and the result go", "belay-report")
-    .option("--json [file]", "print the result as JSON, or write it there");
+    .option("--out <directory>", "where the report and the result go", path, "belay-report")
+    .option("--json [file]", "print the result as JSON, or write it there")
+    .hook("preAction", async (_, action) => {
+      const { out, json } = action.opts<OutputFlags>();
+      await prepareDirectory(out);
+      if (typeof json === "string") await prepareDirectory(dirname(json));
+    });
 }
 
 /** A benchmark's files, `<name>.json` and `<name>.html`, and what stands in them. */
@@ -38,13 +44,19 @@ export async function saveRun(name: string, run: unknown, { out, json }: OutputF
 }
 
 /** The result of an earlier run; undefined when there is none. */
-export async function readRun<Run>(path: string): Promise<Run | undefined> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
+export async function readRun<Run extends { readonly programs: unknown }>(
+  path: string,
+): Promise<Run | undefined> {
+  let run: Partial<Run> | null;
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as Run);
+    run = JSON.parse(await readFile(path, "utf8"));
   } catch (error) {
-    throw new CommandFailure("BELAY401", `cannot read ${path}: ${messageOf(error)}`);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw unreadable(path, error);
   }
+  if (!Array.isArray(run?.programs))
+    throw new CommandFailure("BELAY401", `cannot read ${path}: it is no result of a benchmark`);
+  return run as Run;
 }
 
 /** Writes the result and the page, prints one of them, and gives the exit status. */

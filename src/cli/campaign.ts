@@ -13,7 +13,7 @@ import { summarize } from "../campaign/summary.ts";
 import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Configuration } from "../compiler/configurations.ts";
 import type { Check, Pairing } from "../compiler/contract.ts";
-import { count, namesFrom } from "./benchOptions.ts";
+import { count, namesFrom, path, whole } from "./benchOptions.ts";
 import { namesOf, programNamed } from "./campaignPrograms.ts";
 import { campaignReplayCommand } from "./campaignReplay.ts";
 import { printCampaign } from "./campaignReport.ts";
@@ -88,7 +88,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .option("--jobs <count>", "processes that inject at the same time", count, 1)
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
     .option("--resume", "go on with the campaign in the output directory", false)
-    .option("--out <directory>", "where the results are kept and the report goes", "belay-campaign")
+    .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
     .option("--json", "print the result as JSON", false)
     .action(async (workload: string, flags: Flags) => {
       const results = await withProgress(io, async (progress) =>
@@ -189,15 +189,9 @@ function confidence(text: string): number {
   return percent / 100;
 }
 
-function whole(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError("Expected a whole number.");
-  return number;
-}
-
 function shard(text: string): Shard {
   const [, index, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
-  if (!(Number(index) >= 1 && Number(index) <= Number(count))) {
+  if (!(Number(index) >= 1 && Number(index) <= Number(count) && Number.isSafeInteger(Number(count)))) {
     throw new InvalidArgumentError("Expected a form such as 1/4.");
   }
   return { index: Number(index) - 1, count: Number(count) };

@@ -21,5 +21,5 @@ export async function programNamed(name: string): Promise<CampaignProgram> {
 
 /** The names that a command line asks for. */
 export function namesOf(workload: string): string[] {
-  return workload === "all" ? catalog.map(({ name }) => name) : workload.split(",");
+  return workload === "all" ? catalog.map(({ name }) => name) : [...new Set(workload.split(","))];
 }

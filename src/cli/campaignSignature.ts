@@ -3,7 +3,7 @@ import { type Collisions, countCollisions } from "../campaign/signatureCollision
 import { chanceOfAtLeast } from "../campaign/statistics.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
-import { count } from "./benchOptions.ts";
+import { count, whole } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { withProgress } from "./progress.ts";
@@ -45,7 +45,7 @@ export function campaignSignatureCommand(io: Io, finish: (status: number) => voi
       "Hashes pairs of streams of stores that differ, as protected kernels do, and counts those whose signatures are the same. The exit status is 1 when some kind of difference is missed more often than a random function of 32 bits would.",
     )
     .option("--pairs <count>", "pairs of streams, at least", count, 100_000_000)
-    .option("--seed <number>", "decides the streams", count, 1)
+    .option("--seed <number>", "decides the streams", whole, 1)
     .option("--json", "print the counts as JSON", false)
     .action(async ({ pairs, seed, json }: Flags) => {
       using opened = await openGpu();

@@ -3,6 +3,7 @@ import { type CellComparison, compareCampaigns } from "../campaign/compare.ts";
 import { mergeShards, readResults } from "../campaign/merge.ts";
 import { summarize } from "../campaign/summary.ts";
 import type { Cell } from "../report/report.ts";
+import { path } from "./benchOptions.ts";
 import { comparisonTable } from "./campaignComparison.ts";
 import { printCampaign } from "./campaignReport.ts";
 import { exitStatus } from "./failure.ts";
@@ -15,7 +16,7 @@ export function campaignMergeCommand(io: Io, finish: (status: number) => void): 
     .summary("put the shards of a campaign together")
     .description("Puts the shards of a campaign together, in a directory where --resume can go on with it.")
     .argument("<directories...>", "the --out of each shard")
-    .option("--out <directory>", "where the whole goes", "belay-campaign")
+    .option("--out <directory>", "where the whole goes", path, "belay-campaign")
     .option("--json", "print the result as JSON", false)
     .action(async (directories: string[], { out, json }: { out: string; json: boolean }) => {
       const results = mergeShards(directories, out);

@@ -5,6 +5,7 @@ import { renderPage } from "../report/page.ts";
 import type { Report, TableSection } from "../report/report.ts";
 import { openGpu } from "../runtime/adapter.ts";
 import { describeFault } from "../runtime/fault.ts";
+import { path } from "./benchOptions.ts";
 import {
   type Demonstration,
   type DemoResult,
@@ -17,7 +18,7 @@ import { exitStatus } from "./failure.ts";
 import { colorsFor, type Io } from "./io.ts";
 import { measuredOn } from "./machine.ts";
 import { addPolicyOptions, type PolicyFlags, policyOf } from "./options.ts";
-import { writeAtomically } from "./output.ts";
+import { prepareDirectory, writeAtomically } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { renderReport } from "./table.ts";
 
@@ -41,9 +42,10 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
         .choices(["small", "full"])
         .default("small"),
     )
-    .option("--out <directory>", "where the report and the result go", "belay-report")
+    .option("--out <directory>", "where the report and the result go", path, "belay-report")
     .option("--json", "print the result as JSON", false)
     .action(async (flags: Flags) => {
+      await prepareDirectory(flags.out);
       const result = await runDemo(policyOf(flags), flags.size, io);
       const report = describeDemo(result);
       const page = join(flags.out, "report.html");

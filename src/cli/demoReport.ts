@@ -11,6 +11,7 @@ import type {
 import type { Fault } from "../runtime/fault.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
 import { caveatOf, machineFacts } from "./machine.ts";
+import { flagsFor } from "./options.ts";
 
 /** Puts a demo's result into a report's terms. */
 export function describeDemo(result: DemoResult): Report {
@@ -36,10 +37,7 @@ export function describeDemo(result: DemoResult): Report {
       {
         kind: "commands",
         title: "Reproduce",
-        commands: [
-          "npm ci",
-          `npm start -- --redundancy ${policy.redundancy} --check ${policy.check} --channel ${policy.channel} --size ${result.size}`,
-        ],
+        commands: ["npm ci", `npm start -- ${flagsFor(policy)} --size ${result.size}`],
       },
     ],
   };

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { messageOf } from "../diagnostics/messageOf.ts";
+import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { CommandFailure } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -19,6 +19,7 @@ export async function readSource(path: string, io: Io): Promise<string> {
 
 /** Refuses a path that is missing or no regular file, in words about the path. */
 export async function refuseNonFile(path: string): Promise<void> {
+  if (path === "") throw new CommandFailure("BELAY401", "the name of the file is empty");
   try {
     if ((await stat(path)).isDirectory()) {
       throw new CommandFailure("BELAY401", `${path} is a directory`, { help: "name a file in it" });
@@ -61,10 +62,6 @@ function decode(bytes: Buffer, name: string): string {
   });
 }
 
-function unreadable(name: string, error: unknown): CommandFailure {
-  const reasons: Record<string, string> = { ENOENT: "no such file", EACCES: "permission denied" };
-  const code = (error as NodeJS.ErrnoException).code ?? "";
-  return new CommandFailure("BELAY401", `cannot read ${name}: ${reasons[code] ?? messageOf(error)}`, {
-    cause: error,
-  });
+export function unreadable(name: string, error: unknown): CommandFailure {
+  return new CommandFailure("BELAY401", `cannot read ${name}: ${reasonOf(error)}`, { cause: error });
 }

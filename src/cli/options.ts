@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { memoryCodes } from "../codes/scheme.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Policy } from "../runtime/policy.ts";
+import { namesFrom } from "./benchOptions.ts";
 
 /** Flags that several commands share, each defined once. Commander checks their values. */
 
@@ -32,14 +33,51 @@ export const memoryOption = () =>
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 
-/** Adds the flags that say how a device is hardened. */
+/** Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves without a meaning. */
 export function addPolicyOptions(command: Command, check?: Check): Command {
   return command
     .addOption(redundancyOption())
     .addOption(checkOption(check))
     .addOption(channelOption())
-    .addOption(pairingOption());
+    .addOption(pairingOption())
+    .hook("preAction", (_, action) => {
+      const { redundancy } = action.opts<PolicyFlags>();
+      const { flags, why } = meaningless[redundancy] ?? { flags: [], why: "" };
+      const given = flags.find((flag) => action.getOptionValueSource(flag) === "cli");
+      if (given) action.error(`error: --${given} has no meaning with --redundancy ${redundancy}: ${why}`);
+    });
 }
+
+/** The flags that ask for a policy, those that mean nothing left out. */
+export function flagsFor(policy: PolicyFlags): string {
+  const left = meaningless[policy.redundancy]?.flags ?? [];
+  return (["redundancy", "check", "channel", "pairing"] as const)
+    .filter((flag) => !left.includes(flag))
+    .map((flag) => `--${flag} ${policy[flag]}`)
+    .join(" ");
+}
+
+const meaningless: Partial<Record<PolicyFlags["redundancy"], { flags: readonly string[]; why: string }>> = {
+  none: { flags: ["check", "channel", "pairing"], why: "there are no replicas" },
+  auto: { flags: ["check", "channel", "pairing"], why: "it is chosen too" },
+  inter: { flags: ["pairing"], why: "replicas are in workgroups of their own" },
+};
+
+export const featureOption = () =>
+  new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
+    .argParser((name, all: string[]) => [...all, ...namesFrom(name, features)])
+    .default([], "none");
+
+/** Source: WebGPU specification, `GPUFeatureName`. */
+const features = [
+  ...["core-features-and-limits", "depth-clip-control", "depth32float-stencil8", "texture-compression-bc"],
+  ...["texture-compression-bc-sliced-3d", "texture-compression-etc2", "texture-compression-astc"],
+  ...["texture-compression-astc-sliced-3d", "texture-compression-unaligned", "timestamp-query"],
+  ...["indirect-first-instance", "shader-f16", "rg11b10ufloat-renderable", "bgra8unorm-storage"],
+  ...["float32-filterable", "float32-blendable", "clip-distances", "dual-source-blending", "subgroups"],
+  ...["subgroup-size-control", "texture-formats-tier1", "texture-formats-tier2", "primitive-index"],
+  ...["texture-component-swizzle", "atomic-vec2u-min-max"],
+];
 
 /** The policy's part of a command's flags. */
 export function policyOf({ redundancy, check, channel, pairing }: PolicyFlags): PolicyFlags {

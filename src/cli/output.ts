@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { messageOf } from "../diagnostics/messageOf.ts";
+import { makeDirectory } from "../campaign/makeDirectory.ts";
+import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { CommandFailure } from "./failure.ts";
 
 /** Writes a whole file or nothing: the text goes beside the target and is renamed over it. */
@@ -10,14 +12,24 @@ export async function writeAtomically(path: string, text: string): Promise<void>
   const target = await realpath(path).catch(() => path);
   const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
-    await mkdir(dirname(target), { recursive: true });
+    makeDirectory(dirname(target));
     if (await isDirectory(target)) throw new Error("it is a directory");
     if (await isDevice(target)) return await writeFile(target, text);
     await writeFile(temporary, text);
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
-    throw new CommandFailure("BELAY405", `cannot write ${path}: ${messageOf(error)}`, { cause: error });
+    throw new CommandFailure("BELAY405", `cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Makes a directory for results, before a command spends its time on what goes there. */
+export async function prepareDirectory(path: string): Promise<void> {
+  try {
+    makeDirectory(path);
+    await access(path, constants.W_OK);
+  } catch (error) {
+    throw new CommandFailure("BELAY405", `cannot write to ${path}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -15,10 +15,11 @@ import { protect } from "../compiler/protect.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
+import { path } from "./benchOptions.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
 import { colorsFor, type Io } from "./io.ts";
-import { channelOption, checkOption, memoryOption, pairingOption, redundancyOption } from "./options.ts";
+import { addPolicyOptions, featureOption, memoryOption } from "./options.ts";
 import { writeAtomically } from "./output.ts";
 
 interface Flags {
@@ -37,22 +38,15 @@ interface Flags {
 
 /** `belay protect`: the compiler alone, from text to text. */
 export function protectCommand(io: Io, finish: (status: number) => void): Command {
-  return new Command("protect")
+  const command = new Command("protect")
     .summary("print the protected form of a WGSL module")
     .description(
       "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
     )
-    .argument("<file>", "WGSL source, or - for standard input")
-    .addOption(redundancyOption())
-    .addOption(checkOption())
-    .addOption(channelOption())
-    .addOption(pairingOption())
+    .argument("<file>", "WGSL source, or - for standard input");
+  return addPolicyOptions(command)
     .addOption(memoryOption())
-    .addOption(
-      new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
-        .argParser((name, all: string[]) => [...all, name])
-        .default([], "none"),
-    )
+    .addOption(featureOption())
     .addOption(
       new Option("--constant <name=value>", "value of an override; repeatable")
         .argParser(parseConstant)
@@ -60,7 +54,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     )
     .option("--inject-faults", "instrument the source so that faults can be armed in it", false)
     .option("--strict", "make every gap in the coverage an error", false)
-    .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error")
+    .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error", path)
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
@@ -78,7 +72,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
         );
       if (flags.json || !failed) {
         const text = flags.json ? toJson(result, source) : result.code;
-        if (flags.output && !failed) await writeAtomically(flags.output, text);
+        if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
         else io.stdout.write(text);
       }
       finish(failed ? exitStatus.failed : exitStatus.ok);
@@ -115,7 +109,9 @@ function toProtectOptions(source: string, flags: Flags): ProtectOptions {
 
 function parseConstant(text: string, all: Record<string, number>): Record<string, number> {
   const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  const number = value === "true" ? 1 : value === "false" ? 0 : Number(value);
-  if (!name || Number.isNaN(number)) throw new InvalidArgumentError("Expected a form such as size=64.");
+  const number = value === "true" ? 1 : value === "false" ? 0 : Number(value?.trim() || Number.NaN);
+  if (!name || !Number.isFinite(number)) throw new InvalidArgumentError("Expected a form such as size=64.");
+  if (Object.hasOwn(all, name) && all[name] !== number)
+    throw new InvalidArgumentError(`"${name}" has two values.`);
   return { ...all, [name]: number };
 }
