@@ -135,7 +135,7 @@ export class Pipelines {
         : bindings.some((each) => each.group === group);
     const checked = checkedGranules(kernel);
     // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
-    const seen = checked.size > 0 && !explicit ? bindings.map(({ group }) => group) : checked.keys();
+    const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
     const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...seen]);
     const guarded = {
       descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points, checked) } : own,

@@ -1,4 +1,5 @@
 /** Buffers with a checksum each, which kernels add up as they go. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
 import { harden } from "../harden.ts";
@@ -53,24 +54,51 @@ class Program {
       }));
       return { pipeline, group: device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }) };
     });
-    const contents = Uint32Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9));
-    device.queue.writeBuffer(this.buffers[0]!, 0, contents);
+    device.queue.writeBuffer(this.buffers[0]!, 0, Uint32Array.from(contents(words)));
   }
 
-  run(steps = this.#steps): void {
+  /** Both steps, so many times, in one command buffer. */
+  run(times = 1): void {
+    this.#submit((pass) => {
+      for (let i = 0; i < 2 * times; i++) this.#encode(pass, i % 2, { group: this.#steps[i % 2]!.group });
+    });
+  }
+
+  /** One step, on the first bytes of its buffers, or with the grid in a buffer. */
+  runStep(i: number, { size, indirect = false }: { size?: number; indirect?: boolean } = {}): void {
+    const { pipeline, group } = this.#steps[i]!;
+    const entries = [0, 1].map((binding) => ({
+      binding,
+      resource: { buffer: this.buffers[i + binding]!, ...(size && { size }) },
+    }));
+    const layout = pipeline.getBindGroupLayout(0);
+    const own = size ? this.#device.createBindGroup({ layout, entries }) : group;
+    this.#submit((pass) => this.#encode(pass, i, { group: own, indirect }));
+  }
+
+  #encode(
+    pass: GPUComputePassEncoder,
+    i: number,
+    { group, indirect = false }: { group: GPUBindGroup; indirect?: boolean },
+  ): void {
+    pass.setPipeline(this.#steps[i]!.pipeline);
+    pass.setBindGroup(0, group);
+    if (!indirect) {
+      pass.dispatchWorkgroups(...(this.#grid as [number]));
+      return;
+    }
+    const { INDIRECT, COPY_DST } = GPUBufferUsage;
+    const grid = this.#device.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
+    this.#device.queue.writeBuffer(grid, 0, Uint32Array.of(this.#grid[0]!, 1, 1));
+    pass.dispatchWorkgroupsIndirect(grid, 0);
+  }
+
+  #submit(encode: (pass: GPUComputePassEncoder) => void): void {
     const encoder = this.#device.createCommandEncoder();
     const pass = encoder.beginComputePass();
-    for (const { pipeline, group } of steps) {
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(...(this.#grid as [number]));
-    }
+    encode(pass);
     pass.end();
     this.#device.queue.submit([encoder.finish()]);
-  }
-
-  runStep(i: number): void {
-    this.run([this.#steps[i]!]);
   }
 
   async read(buffer = 2): Promise<number[]> {
@@ -121,33 +149,174 @@ class Program {
   }
 }
 
-const COPY = kernel("u32", "if (id.x < arrayLength(&a)) { b[id.x] = a[id.x] + 1u; }");
-const expected = (words: number) =>
-  Array.from({ length: words }, (_, i) => (Math.imul(i + 1, 0x9e3779b9) + 2) >>> 0);
+const GUARDED = "if (id.x < arrayLength(&a)) { b[id.x] = a[id.x]; }";
+const COPY = kernel("u32", GUARDED);
+const contents = (words: number) =>
+  Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> 0);
 
-describe("checksums", () => {
-  it("are added up by kernels once they are known to access all of a buffer", async () => {
-    using program = await Program.create(COPY, 41, [6]);
-    program.run();
-    expect(await program.read()).toEqual(expected(41));
-    const { verified } = await program.report();
-    program.run();
-    expect(await program.read()).toEqual(expected(41));
-    const after = await program.report();
-    expect(after.verified[1]).toBe(verified[1]);
-    expect(after).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+/** Which of the three buffers Belay passes over once it knows the kernels; reading the last one passes over that. */
+async function passedOver(program: Program): Promise<boolean[]> {
+  program.run();
+  await program.read();
+  const before = (await program.report()).verified;
+  program.run();
+  const after = (await program.report()).verified;
+  return [0, 1, 2].map((i) => after[i] !== before[i]);
+}
+
+describe("kernels that access all of a buffer add it up, and nothing passes over it", () => {
+  it.each([
+    ["an element each, within bounds", COPY, 41, [6]],
+    ["an element each, in the order of their groups", kernel("vec4f", "b[id.x] = a[id.x];"), 96, [3]],
+    ["pairs", kernel("vec2u", "b[id.x] = a[id.x];"), 32, [2]],
+    [
+      "two elements each, far apart",
+      kernel("u32", "b[id.x] = a[id.x]; b[id.x + 16] = a[id.x + 16];"),
+      32,
+      [2],
+    ],
+    [
+      "rows and columns that change places",
+      kernel("u32", "let column = id.x % 4; let row = id.x / 4; b[column * 4 + row] = a[column * 4 + row];"),
+      16,
+      [2],
+    ],
+    [
+      "a loop over them, which all groups but the first take in vain",
+      kernel(
+        "u32",
+        "for (var i = local.x; i < arrayLength(&a); i += 8u) { let value = a[i]; if (group.x == 0) { b[i] = value; } }",
+      ),
+      24,
+      [3],
+    ],
+    [
+      "a return of those that have nothing to do",
+      kernel("u32", "if (id.x >= 13u) { return; } b[id.x] = a[id.x];"),
+      13,
+      [2],
+    ],
+    [
+      "parts of structures",
+      `${kernel("S", "b[id.x].x = a[id.x].x; b[id.x].y = a[id.x].y;")} struct S { x: u32, y: f32 }`,
+      32,
+      [2],
+    ],
+  ])("%s", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    expect(await passedOver(program)).toEqual([false, false, false]);
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+});
+
+describe("all others are bracketed", () => {
+  it.each([
+    ["one element too few", kernel("u32", "if (id.x < 15) { b[id.x] = a[id.x]; }"), 16, [2]],
+    ["one element twice, and one not at all", kernel("u32", "let i = max(id.x, 1u); b[i] = a[i];"), 16, [2]],
+    ["strides that overlap", kernel("u32", "let i = group.x * 4 + local.x; b[i] = a[i];"), 16, [2]],
+    ["a grid that is too small", COPY, 41, [5]],
+    ["some elements more often", kernel("u32", "b[id.x] = a[id.x] + 0u * a[id.x / 2];"), 16, [2]],
+    ["parts of vectors", kernel("vec4u", "b[id.x].x = a[id.x].x;"), 32, [1]],
+    ["what memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
+  ])("%s", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    const [first, second] = await passedOver(program);
+    expect([first, second]).toEqual([true, true]);
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
   });
 
-  it("tell a flip in what kernels load, by the name of the buffer", async () => {
+  it("parts of buffers, and dispatches whose size nobody knows", async () => {
+    using program = await Program.create(COPY, 128, [16]);
+    program.run();
+    await program.read();
+    const passes = async (run: () => void) => {
+      const before = (await program.report()).verified[0]!;
+      run();
+      return (await program.report()).verified[0]! > before;
+    };
+    expect(await passes(() => program.runStep(0))).toBe(false);
+    expect(await passes(() => program.runStep(0, { size: 256 }))).toBe(true);
+    expect(await passes(() => program.runStep(0, { indirect: true }))).toBe(true);
+    expect(await program.read()).toEqual(contents(128));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+});
+
+describe("flips at rest", () => {
+  it.each([
+    ["u32", 41, [6], GUARDED],
+    ["f32", 41, [6], GUARDED],
+    ["vec2i", 42, [3], GUARDED],
+    ["vec4f", 44, [2], GUARDED],
+  ])(
+    "are seen by kernels that load %s, and replays make good what kernels had made",
+    async (type, words, grid, body) => {
+      using program = await Program.create(kernel(type, body), words, grid);
+      program.run();
+      await program.read();
+      const right = await program.read();
+      for (const [word, mask] of [
+        [0, 1],
+        [words - 1, 1 << 31],
+        [7, 0x10001],
+        [12, -1],
+      ] as const) {
+        program.runStep(0);
+        await program.flip(1, word, mask);
+        program.runStep(1);
+        expect(await program.read()).toEqual(right);
+      }
+      expect(program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`)).toEqual(
+        new Array(4).fill("second recovered"),
+      );
+    },
+  );
+
+  it("are told with the buffer's name, and refused where they can't be made good", async () => {
+    using program = await Program.create(COPY, 41, [6]);
+    program.run();
+    await program.read();
+    await program.flip(0, 40, 1 << 31);
+    program.run();
+    await expect(program.read()).rejects.toMatchObject({
+      ...{ name: "BelayMemoryError", code: "BELAY332" },
+      errors: [{ buffer: "first", byteOffset: 0, granuleBytes: 176 }],
+    });
+  });
+
+  it("are seen where words change places, as an index goes into every sum", async () => {
     using program = await Program.create(COPY, 41, [6], { onFault: "report" });
     program.run();
     await program.read();
-    expect(program.faults).toEqual([]);
-    await program.flip(0, 40, 1 << 31);
+    const both = contents(41)[3]! ^ contents(41)[17]!;
+    await program.flip(0, 3, both);
+    await program.flip(0, 17, both);
     program.run();
-    await program.read();
-    expect(program.faults).toMatchObject([
-      { buffer: "first", byteOffset: 0, granuleBytes: 176, outcome: "reported" },
-    ]);
+    await program.report();
+    expect(program.faults).toMatchObject([{ buffer: "first", outcome: "reported" }]);
   });
+});
+
+it("keeps more sums apart than there are slots", async () => {
+  using program = await Program.create(COPY, 41, [6]);
+  program.run();
+  await program.read();
+  program.run(50);
+  expect(await program.read()).toEqual(contents(41));
+  expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+});
+
+it("is right on random sizes and grids", async () => {
+  const random = fc.record({
+    words: fc.integer({ min: 1, max: 70 }),
+    groups: fc.integer({ min: 1, max: 10 }),
+  });
+  for (const { words, groups } of fc.sample(random, { numRuns: 4, seed: 5 })) {
+    using program = await Program.create(COPY, words, [groups]);
+    const first = 8 * groups < words;
+    expect((await passedOver(program))[0]).toBe(first);
+    expect(await program.read()).toEqual(contents(words).map((word, i) => (i < 8 * groups ? word : 0)));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  }
 });

@@ -73,7 +73,7 @@ async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> 
 const stepsTo = (steps: number) => new Array(WORDS).fill((3 ** steps - 1) / 2);
 
 describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (redundancy) => {
-  it.each(["secded128", "secded32", "detect"] as const)("two flips are never silent, %s", async (memory) => {
+  it.each(["secded128", "secded32", "detect", "checksum"] as const)("two flips are never silent, %s", async (memory) => {
     const program = await newProgram({ redundancy, memory });
     const { device } = program;
     let steps = 0;

@@ -76,7 +76,7 @@ async function newProgram(policy: Policy): Promise<Program> {
 const correcting: SchemeName[] = ["secded32", "secded64", "secded128", "secded1024", "packed32"];
 
 describe("protected memory", () => {
-  it.each([...correcting, "detect" as const])("reports nothing without faults, %s", async (memory) => {
+  it.each([...correcting, "detect" as const, "checksum" as const])("reports nothing without faults, %s", async (memory) => {
     const program = await newProgram({ memory });
     program.step();
     program.step();
@@ -123,9 +123,11 @@ describe("protected memory", () => {
   });
 });
 
-describe.each(["secded128", "detect"] as const)("damage, %s", (memory) => {
+describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memory) => {
+  const granule = (offset: number) => (memory === "checksum" ? 0 : offset - (offset % 16));
+
   /** What the code cannot correct. */
-  const mask = memory === "detect" ? 1 : 3;
+  const mask = memory === "secded128" ? 3 : 1;
 
   it("is repaired where the data can be made again", async () => {
     const program = await newProgram({ memory });
@@ -136,8 +138,8 @@ describe.each(["secded128", "detect"] as const)("damage, %s", (memory) => {
     program.device.belay.flip(program.buffers.staging, 16, mask);
     expect(await program.read()).toEqual(afterSteps(1));
     expect(faults).toMatchObject([
-      { buffer: "output", byteOffset: 64, outcome: "recovered" },
-      { buffer: "staging", byteOffset: 16, outcome: "recovered" },
+      { buffer: "output", byteOffset: granule(64), outcome: "recovered" },
+      { buffer: "staging", byteOffset: granule(16), outcome: "recovered" },
     ]);
     program.device.destroy();
   });
@@ -148,7 +150,7 @@ describe.each(["secded128", "detect"] as const)("damage, %s", (memory) => {
     program.step();
     await expect(program.read()).rejects.toMatchObject({
       ...{ name: "BelayMemoryError", code: "BELAY332" },
-      errors: [{ buffer: "input", byteOffset: 32 }],
+      errors: [{ buffer: "input", byteOffset: granule(36) }],
     });
     program.device.destroy();
   });
