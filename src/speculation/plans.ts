@@ -29,7 +29,7 @@ export interface Plan {
   readonly epochs: number;
   /** Bytes that it needs for each iteration of a window, besides the marks. */
   readonly bytesPerSlot: number;
-  /** Words for each marked element. */
+  /** Words for each marked element; for each version of it where a round continues another one. */
   readonly marksPerElement: number;
   /** Whether a round begins with what the one before it left, so that its first kernel decides how long its window is. */
   readonly continues?: true;

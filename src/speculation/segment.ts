@@ -82,7 +82,7 @@ export class Segment {
       this.#takeCarried(state);
       const next = nextPlan(this.#plan.name, state, this.#tally.recent, {
         reserve: this.#memory.canReserve,
-        version: this.#memory.hasTwoMarks,
+        version: this.#memory.versions > 0,
       });
       if (next) {
         if (next.name !== "in place") this.#progress.window = next.window;
@@ -111,7 +111,7 @@ export class Segment {
   /** The plan that was wanted, unless other arrays than those before are too large for it. */
   #possible(wanted: PlanName): PlanName {
     if (wanted === "by reservation" && !this.#memory.canReserve) return "logged";
-    return wanted === "versioned" && !this.#memory.hasTwoMarks ? "logged" : wanted;
+    return wanted === "versioned" && this.#memory.versions === 0 ? "logged" : wanted;
   }
 
   /** Starts the rounds of a plan at an iteration up to which everything is done. */

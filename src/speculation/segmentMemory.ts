@@ -33,12 +33,17 @@ export class SegmentMemory {
 
   /** Whether iterations can reserve elements: their addresses are known, and there is room for the marks. */
   get canReserve(): boolean {
-    return this.hasTwoMarks && addressLoop(this.#execution.loop)?.isPredicted === false;
+    return this.#hasMarks(2) && addressLoop(this.#execution.loop)?.isPredicted === false;
   }
 
-  /** Whether there is room for two marks for each element. */
-  get hasTwoMarks(): boolean {
-    return 8 * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
+  /** How many versions elements can have, each with a mark for two rounds; none where there is no room for them. */
+  get versions(): number {
+    return [4, 2, 1].find((versions) => this.#hasMarks(2 * versions)) ?? 0;
+  }
+
+  /** Whether there is room for so many marks for each element. */
+  #hasMarks(marks: number): boolean {
+    return 4 * marks * this.#marked <= this.#workspace.device.limits.maxStorageBufferBindingSize;
   }
 
   get logSize(): LogSize {
@@ -78,7 +83,7 @@ export class SegmentMemory {
     return {
       params: named("params", 4 * engineParameters(loop).size, UNIFORM),
       control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
-      marks: named("marks", 4 * this.#marked * plan.marksPerElement, STORAGE),
+      marks: named("marks", 4 * this.#marked * this.#marksOf(plan), STORAGE),
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
       covered: named("covered", plan.covers ? coveredBytes(loop, lengths) : 0, STORAGE | COPY_SRC),
       claims: named("claims", plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
@@ -87,6 +92,10 @@ export class SegmentMemory {
       contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
       ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
     };
+  }
+
+  #marksOf({ marksPerElement, continues }: Plan): number {
+    return continues ? marksPerElement * this.versions : marksPerElement;
   }
 
   /** The parameters of the kernels of a plan, by name. */
@@ -100,6 +109,7 @@ export class SegmentMemory {
     values.claim_shift = claimShift(this.#marked);
     values.most_loads = this.logSize.mostLoads;
     values.most_stores = this.logSize.mostStores;
+    values.versions = this.versions;
     values.capacity = this.capacity(plan);
     values.window = loop.schedule.iterationsPerRound ?? 0;
     return values;

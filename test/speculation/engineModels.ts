@@ -182,67 +182,64 @@ export const reservations: EngineModel = (loop, conditions) => {
 
 /** What {@link versionedWithout} leaves out. */
 export interface BrokenVersions {
-  /** Commits behind a second writer of an element. */
-  readonly hasManyVersions?: boolean;
-  /** Takes for sure what may have seen the version of the first of two writers. */
+  /** Commits what has more writers before it than there are versions. */
+  readonly ignoresWriters?: boolean;
+  /** Takes for sure what did not see the versions of all writers. */
   readonly isAlwaysSure?: boolean;
   /** Commits iterations that still change. */
   readonly commitsChanges?: boolean;
+  /** Leaves what the first writer stored, and not the last. */
+  readonly keepsFirst?: boolean;
 }
 
 /**
- * Executes the iterations of a window again and again, each on what the first writer of an element stored in the round before, if that is an
- * earlier iteration, and commits those up to the first that stores something else than in that round. Without branches that misspeculate.
+ * Executes the iterations of a window again and again, each on what the last earlier one of the first writers of an element stored in the
+ * round before, and commits those up to the first that stores something else than in that round. An element has so many versions.
+ * Without branches that misspeculate.
  */
-export function versionedWithout(broken: BrokenVersions): EngineModel {
+export function versionedWithout(broken: BrokenVersions, versions = 1): EngineModel {
   return (loop, conditions) => {
     const state = initialState(loop);
     const count = loop.iterations.length;
     let [first, rounds, executions] = [0, 0, 0];
-    let before = new Map<number, Log>();
+    let before: Log[] = [];
     let sure = count;
+    const writersIn = (inOrder: readonly Log[], e: number) =>
+      inOrder.filter(({ written }) => (written >> e) & 1);
     const isSame = (one: Log, other: Log | undefined) =>
       one.written === (other?.written ?? 0) &&
       membersOf(one.written).every((e) => one.values[e] === other!.values[e]);
     while (first < count) {
       const last = Math.min(first + conditions.window, count);
-      const firstWriter = new Map<number, Log>();
-      for (const log of before.values()) {
-        for (const e of membersOf(log.written))
-          if (log.iteration < (firstWriter.get(e)?.iteration ?? count)) firstWriter.set(e, log);
-      }
+      const known: Log[][] = [];
+      for (let e = 0; e < loop.elements; e++) known.push(writersIn(before, e).slice(0, versions));
       const logs = visited(conditions, first, last).map((i) =>
         execute(loop, i, {
-          load(e) {
-            const writer = firstWriter.get(e);
-            return writer && writer.iteration < i ? writer.values[e]! : state.values[e]!;
-          },
+          load: (e) => known[e]!.findLast(({ iteration }) => iteration < i)?.values[e] ?? state.values[e]!,
           state,
         }),
       );
       executions += logs.length;
       rounds++;
-      let [changed, second] = [count, count];
-      const writers = new Map<number, number>();
+      logs.sort((a, b) => a.iteration - b.iteration);
+      let [changed, extra] = [count, count];
       for (const log of logs) {
-        if (!isSame(log, before.get(log.iteration))) changed = Math.min(changed, log.iteration);
-        for (const e of membersOf(log.written)) {
-          const other = writers.get(e);
-          if (other !== undefined) second = Math.min(second, Math.max(other, log.iteration));
-          writers.set(e, Math.min(other ?? count, log.iteration));
-        }
+        const same = before.find(({ iteration }) => iteration === log.iteration);
+        if (!isSame(log, same)) changed = Math.min(changed, log.iteration);
       }
+      for (let e = 0; e < loop.elements; e++)
+        extra = Math.min(extra, writersIn(logs, e)[versions]?.iteration ?? count);
       const end = firstEnd(logs, () => true, count);
       const limit = Math.min(
         ...[last, end + 1],
         broken.commitsChanges ? count : changed + 1,
-        broken.hasManyVersions ? count : second,
+        broken.ignoresWriters ? count : extra,
         broken.isAlwaysSure ? count : sure,
       );
-      before = new Map(logs.map((log) => [log.iteration, log]));
-      for (const log of [...logs].sort((a, b) => a.iteration - b.iteration))
-        if (log.iteration < limit) apply(state, log);
-      sure = second + 1;
+      before = logs;
+      const committed = logs.filter(({ iteration }) => iteration < limit);
+      for (const log of broken.keepsFirst ? committed.reverse() : committed) apply(state, log);
+      sure = extra + 1;
       first = limit;
       if (limit === end + 1) break;
     }
@@ -251,6 +248,7 @@ export function versionedWithout(broken: BrokenVersions): EngineModel {
 }
 
 export const versioned = versionedWithout({});
+export const twiceVersioned = versionedWithout({}, 2);
 
 /**
  * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign stamp is marked, the

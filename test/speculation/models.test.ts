@@ -9,6 +9,7 @@ import {
   publishedAsPrinted,
   publishedWithout,
   reservations,
+  twiceVersioned,
   versioned,
   versionedWithout,
 } from "./engineModels.ts";
@@ -61,7 +62,7 @@ const store = (element: number): Operation => ({ kind: "store", element });
 const pair = (...iterations: Operation[][]): AbstractLoop => ({ elements: 3, seed: 1, iterations });
 
 describe("all loops of four iterations on three elements with fixed addresses", () => {
-  const models = { prefixCommit, inPlace, reservations, versioned, published };
+  const models = { prefixCommit, inPlace, reservations, versioned: twiceVersioned, published };
   let result: ReturnType<typeof countWrong<keyof typeof models | "publishedAsPrinted">>;
   beforeAll(() => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
@@ -98,7 +99,7 @@ describe("the published rules as printed", () => {
 
 describe("the order in which a phase visits iterations", () => {
   it("decides nothing: all loops of three iterations, all orders, rounds of two and three", () => {
-    const models = { prefixCommit, inPlace, reservations, versioned, published };
+    const models = { prefixCommit, inPlace, reservations, versioned, twiceVersioned, published };
     const loops = loopsOf(fixedIterations(3), { count: 3, elements: 3, renamed: true });
     const { tried, wrong } = countWrong(models, loops, { windows: [2, 3], orders: permutations(3) });
     expect(tried).toBe(16_479);
@@ -122,7 +123,7 @@ describe("all loops of three iterations with addresses that depend on the values
       reservations,
     };
     const loops = loopsOf(dependentIterations(3), { count: 3, elements: 3 });
-    const sound = { prefixCommit, versioned, published };
+    const sound = { prefixCommit, versioned, twiceVersioned, published };
     const { tried, wrong } = countWrong({ ...sound, ...partial }, loops, { windows: [3] });
     expect(tried).toBe(262_144);
     expect(wrong).toMatchObject(none(Object.keys(sound)));
@@ -144,22 +145,23 @@ describe("all loops of three iterations with branches that misspeculate or end",
 });
 
 describe("versions of elements", () => {
-  it.each<[string, Parameters<typeof versionedWithout>[0]]>([
-    ["commit past a second writer", { hasManyVersions: true, isAlwaysSure: true }],
-    ["take what the first of two writers may have hidden for sure", { isAlwaysSure: true }],
-    ["commit what still changes", { commitsChanges: true }],
-  ])("are wrong when they %s", (_, broken) => {
+  it.each<[string, ...Parameters<typeof versionedWithout>]>([
+    ["commit what has too many writers before it", { ignoresWriters: true, isAlwaysSure: true }, 1],
+    ["take for sure what saw too few versions", { isAlwaysSure: true }, 1],
+    ["commit what still changes", { commitsChanges: true }, 2],
+    ["leave what the first writer stored", { keepsFirst: true }, 2],
+  ])("are wrong when they %s", (_, broken, versions) => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
     const some = [...loops].filter((_, n) => n % 97 === 0);
-    const { wrong } = countWrong({ broken: versionedWithout(broken) }, some, { windows: [4] });
+    const { wrong } = countWrong({ broken: versionedWithout(broken, versions) }, some, { windows: [4] });
     expect(wrong.broken.wrong).toBeGreaterThan(0);
   });
 
   it("end where the loop ends itself, in windows of any length", () => {
     const loops = [...loopsOf(endingIterations(2), { count: 3, elements: 2, seed: 2 })];
-    const { wrong, tried } = countWrong({ versioned }, loops, { windows: [2, 3] });
+    const { wrong, tried } = countWrong({ versioned, twiceVersioned }, loops, { windows: [2, 3] });
     expect(tried).toBe(5832);
-    expect(wrong.versioned.wrong).toBe(0);
+    expect(wrong).toEqual(none(["versioned", "twiceVersioned"]));
   });
 });
 

@@ -99,7 +99,7 @@ export function offsetOf({ name }: LoopArray): string {
  * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
  * how many elements are `marked`, turns of inner loops per iteration (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the
  * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
- * (`window`, 0 for none), and where the bits of claims are (`claim_shift`).
+ * (`window`, 0 for none), and where the bits of claims are (`claim_shift`), and how many versions elements have (`versions`).
  */
 export function engineParameters(loop: Loop): Map<string, NumberType> {
   const known = parametersOfLoops.get(loop) ?? makeEngineParameters(loop);
@@ -114,7 +114,17 @@ function makeEngineParameters(loop: Loop): Map<string, NumberType> {
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [
     ...offsets,
-    ...["marked", "fuel", "most_loads", "most_stores", "capacity", "longest", "window", "claim_shift"],
+    ...[
+      "marked",
+      "fuel",
+      "most_loads",
+      "most_stores",
+      "capacity",
+      "longest",
+      "window",
+      "claim_shift",
+      "versions",
+    ],
   ]);
 }
 

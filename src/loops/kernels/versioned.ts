@@ -19,13 +19,14 @@ import { pokePlace } from "./pokePlace.ts";
  * The kernel for loops whose iterations depend on each other often, at elements that nobody knows before: `advance` executes the
  * iterations of a window again and again, each on what the earlier ones stored the last time, until they store the same as then.
  *
- * What an iteration stored in the round before is a version of these elements, which all later iterations of the window see instead of
- * the arrays: the mark of an element names its first writer, and that one's log has the value. So what an iteration sees is right when all
- * before it stored the last time what they store now, and the iterations up to the first that changes, this one included, are right. They
- * are committed while the others are executed the next time, which see their versions and not the arrays that change meanwhile.
+ * What an iteration stored in the round before is a version of these elements, of which all later iterations of the window see the last
+ * one before them instead of what is in the arrays: the marks of an element name its first writers, and their logs have the values. So what
+ * an iteration sees is right when all before it stored the last time what they store now, and the iterations up to the first that changes,
+ * this one included, are right. They are committed while the others are executed the next time, which see their versions and not the arrays
+ * that change meanwhile.
  *
- * An element has one version: behind its second writer nothing is committed, and nothing is sure in the round after, in which the first
- * one's version may still hide that of the second. As many rounds are needed as the longest chain of dependences in a window has
+ * An element has `params.versions` of them: where it has one more writer, nothing from that one on is committed, and nothing behind it is sure in
+ * the round after, which does not see its version. As many rounds are needed as the longest chain of dependences in a window has
  * links, few where a loop would have to be executed up to the first dependence hundreds of times.
  *
  * Words of the log, twice, for this round and the one before: how many stores each iteration made; the places that it stored to; the bits.
@@ -42,7 +43,10 @@ const layout = `
 fn log_of(epoch: u32) -> u32 { return (epoch & 1u) * params.capacity * (1u + 2u * params.most_stores); }
 fn log_store(log: u32, slot: u32, n: u32) -> u32 { return log + (1u + n) * params.capacity + slot; }
 fn log_value(log: u32, slot: u32, n: u32) -> u32 { return log_store(log, slot, n) + params.most_stores * params.capacity; }
-fn mark_at(epoch: u32, place: u32) -> u32 { return (epoch & 1u) * params.marked + place; }
+/** The mark of one of the first writers of a place, the first one being 0. */
+fn mark_at(epoch: u32, writer: u32, place: u32) -> u32 {
+  return ((epoch & 1u) * params.versions + writer) * params.marked + place;
+}
 
 /** Which of its stores that a log has was to this place, or NONE. */
 fn store_to(place: u32, log: u32, slot: u32, stores: u32) -> u32 {
@@ -60,15 +64,32 @@ var<private> log_now: u32;
 var<private> log_before: u32;
 var<private> stores: u32;
 
-/** The first writer of a place in the round before, if that is an earlier iteration; otherwise a number that is not less than \`slot_before\`. */
-fn writer_before(place: u32) -> u32 {
-  return slot_of(atomicLoad(&marks[mark_at(control.executing_epoch, place)]), control.executing_epoch);
+/** The last of the first writers of a place in the round before that comes before an iteration, counted as then; NONE where there is none. */
+fn writer_before(place: u32, later: u32) -> u32 {
+  var last = NONE;
+  for (var n = 0u; n < params.versions; n += 1u) {
+    let writer = slot_of(atomicLoad(&marks[mark_at(control.executing_epoch, n, place)]), control.executing_epoch);
+    if (writer >= later) { break; }
+    last = writer;
+  }
+  return last;
 }
 
 /** What it stored there. */
 fn version(writer: u32, place: u32) -> u32 {
   let n = store_to(place, log_before, writer, log_words[log_before + writer]);
   return log_words[log_value(log_before, writer, n)];
+}
+
+/** Each mark keeps the first writer that comes by, and the other one goes on to the next. */
+fn mark_writer(place: u32) {
+  var mark = mark_of(control.epoch, slot);
+  for (var n = 0u; n < params.versions; n += 1u) {
+    let before = atomicMax(&marks[mark_at(control.epoch, n, place)], mark);
+    if (slot_of(before, control.epoch) == NONE) { return; }
+    mark = min(mark, before);
+  }
+  cut_at(slot_of(mark, control.epoch));
 }
 
 fn note_store(place: u32, bits: u32) {
@@ -78,11 +99,7 @@ fn note_store(place: u32, bits: u32) {
     own = stores;
     stores += 1u;
     log_words[log_store(log_now, slot, own)] = place;
-    if (place < params.marked) {
-      let mark = mark_of(control.epoch, slot);
-      let other = slot_of(atomicMax(&marks[mark_at(control.epoch, place)], mark), control.epoch);
-      if (other != NONE) { cut_at(max(slot, other)); }
-    }
+    if (place < params.marked) { mark_writer(place); }
   }
   log_words[log_value(log_now, slot, own)] = bits;
 }
@@ -99,11 +116,16 @@ fn stored_the_same() -> bool {
   return true;
 }
 
+/** Stores what an iteration of the round before stored, and no later one that is committed now. */
 fn commit(committed: u32) {
   let log = log_of(control.executing_epoch);
   let stored = log_words[log + committed];
   for (var n = 0u; n < stored; n += 1u) {
-    poke_place(log_words[log_store(log, committed, n)], log_words[log_value(log, committed, n)]);
+    let place = log_words[log_store(log, committed, n)];
+    if (place < params.marked) {
+      if (writer_before(place, control.executing) != committed) { continue; }
+    }
+    poke_place(place, log_words[log_value(log, committed, n)]);
   }
 }`.trim();
 
@@ -116,7 +138,7 @@ function advanceKernel(loop: Loop): Kernel {
   const load = (place: string, isTracked: boolean, value: string) => `  let place = ${place};
   let own = store_to(place, log_now, slot, stores);
   if (own != NONE) { return log_words[log_value(log_now, slot, own)]; }
-${isTracked ? "  let writer = writer_before(place);\n  if (writer < slot_before) { return version(writer, place); }\n" : ""}  return ${value};`;
+${isTracked ? "  let writer = writer_before(place, slot_before);\n  if (writer != NONE) { return version(writer, place); }\n" : ""}  return ${value};`;
   const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
   const effects: Effects = {
     load: (array) =>
