@@ -40,6 +40,7 @@ describe("addressOf", () => {
   it("is a constant for a place that never moves", () => {
     expect(address("words[3] = 1;")).toMatchObject({ text: "12u", indices: [] });
     expect(address("parts[1].b[2] = 1;")).toMatchObject({ text: `${32 + 12 + 8}u`, indices: [] });
+    expect(address("parts[4294967295u].a.y = 1;").text).toBe(`${2 ** 32 - 32 + 4}u`);
   });
 
   it("is the byte offset in bounds", () => {

@@ -36,8 +36,10 @@ export function addressOf(program: Program, place: Place): Address {
     const term = scaled(step.index, step.stride);
     sum = sum ? expression`${sum} + ${term}` : term;
   }
-  if (!sum) return { expression: expression`${`${known}u`}`, indices };
-  return { expression: known === 0 ? sum : expression`${sum} + ${`${known}u`}`, indices };
+  // An index out of bounds may take it out of 32 bits.
+  const offset = `${known >>> 0}u`;
+  if (!sum) return { expression: expression`${offset}`, indices };
+  return { expression: known === 0 ? sum : expression`${sum} + ${offset}`, indices };
 }
 
 /** `index * stride`, as a product with the odd part of the stride and a rotation by the rest. */

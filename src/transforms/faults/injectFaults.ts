@@ -16,7 +16,7 @@ import { divergence } from "../../analysis/divergence.ts";
 import { uniformity } from "../../analysis/uniformity.ts";
 import type { Block, Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
-import { walk } from "../../wgsl/traverse.ts";
+import { mayReachEnd } from "../../wgsl/resolve/behaviors.ts";
 import { wrapEntryPoint } from "../entryPointWrapper.ts";
 import type { Names } from "../names.ts";
 import type { FaultSites } from "./faultSites.ts";
@@ -127,22 +127,12 @@ class Injection {
     return this.#sites.value("branch", this.#sites.loads(selector), type, selector);
   }
 
-  /** What ends a loop that goes on too long, where it may end at different times in different invocations. */
+  /**
+   * What ends a loop that goes on too long, where it may end at different times in different invocations. What can only be left
+   * by a return stays so: a function that returns a value may have nothing behind it.
+   */
   #limit(loop: Statement): Statement[] {
     const { uniform, strikes } = this.#sites.facts;
-    return uniform.anchored.has(loop) || !mayEnd(loop) ? [] : strikes.limit();
+    return uniform.anchored.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
   }
-}
-
-/** Whether a loop can end other than by a return: only there, code behind it can be reached. */
-function mayEnd(loop: Statement): boolean {
-  if (loop.kind === "while" || (loop.kind === "for" && loop.condition)) return true;
-  if (loop.kind === "loop" && loop.breakIf) return true;
-  if (loop.kind !== "for" && loop.kind !== "loop") return false;
-  let found = false;
-  walk(loop.body, (node) => {
-    if (node.kind === "break") found = true;
-    return !["for", "while", "loop", "switch"].includes(node.kind);
-  });
-  return found;
 }

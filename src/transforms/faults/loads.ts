@@ -89,16 +89,18 @@ export class Loads {
       terms.push(`u32(${used}) * ${stride}u`);
       return code.expression`${used}`;
     };
+    let known = 0;
     const dynamic = place.steps.flatMap((step) => {
       const constant = step.kind === "index" ? program.constantOf(step.index) : undefined;
       if (step.kind === "index" && !constant) return [step];
-      const offset =
+      known +=
         step.kind === "member"
           ? step.offset
           : step.stride * Number(constant && "value" in constant && constant.value);
-      if (offset > 0) terms.push(`${offset}u`);
       return [];
     });
+    // An index out of bounds may take it out of 32 bits.
+    if (known > 0) terms.push(`${known >>> 0}u`);
     const loaded = mapIndices(expression, (index) => {
       const constant = program.constantOf(index);
       if (constant && "value" in constant) return code.expression`${String(constant.value)}`;
