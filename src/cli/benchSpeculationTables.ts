@@ -102,7 +102,8 @@ export function phaseTable(programs: readonly SpeculationProgram[]): TableSectio
       if (!isMeasured(measured) || !measured.phases) return [];
       const { phases } = measured;
       const all = Object.values(phases).reduce((sum, each) => sum + each, 0);
-      const share = (name: keyof typeof phases) => ({ text: all > 0 ? percent(phases[name] / all) : "" });
+      if (all === 0) return [];
+      const share = (name: keyof typeof phases) => ({ text: percent(phases[name] / all) });
       return [
         [
           { text: titleOf(program) },
@@ -118,7 +119,7 @@ export function phaseTable(programs: readonly SpeculationProgram[]): TableSectio
     }),
   );
   return tableSection(
-    { title: "Time of the phases (figure 11)", lead: "On the GPU's clock, one call." },
+    { title: "Time of the phases (figure 11)", lead: "On the GPU's clock, one call that the GPU executes." },
     columnsOf(["Loop", "Engine"], ["All", "scheduling", "computation", "check", "commit", "recovery"]),
     rows,
   );
@@ -175,9 +176,9 @@ export function hardenedTable(programs: readonly SpeculationProgram[]): TableSec
   return tableSection(
     {
       title: "On a hardened device",
-      lead: "The default engine where kernels run redundantly (intra+lds) and memory has codes (secded128), and how much longer it takes than without.",
+      lead: "The default engine where kernels run redundantly (intra+lds) and memory has codes (secded128); beside its times, how they compare with those on a device that is not.",
     },
-    columnsOf(["Loop", "Plans"], ["moved", "", "resident", ""]),
+    columnsOf(["Loop", "Plans"], ["moved", "times as long", "resident", "times as long"]),
     rows,
   );
 }
