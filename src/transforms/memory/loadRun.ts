@@ -9,18 +9,23 @@
  * A branch behind each load would keep the next one waiting: that is why loads run ahead, and statements that branch or repeat run
  * before what they loaded is looked at. Where something is wrong, they run again.
  */
-import type { Expression, Statement } from "../../wgsl/ast.ts";
+import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
+import type { CallExpression, Expression, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
+import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
 import type { Names } from "../names.ts";
 import type { Findings } from "./findings.ts";
 import type { LineRuns, NotedLoad } from "./lineRuns.ts";
-import { changedIn, type Replay, type Replays } from "./replay.ts";
+import type { Replay, Replays } from "./replay.ts";
+import { changedIn } from "./taint.ts";
 
 export interface LoadRunOptions {
   readonly lines: LineRuns;
   readonly findings: Findings;
   readonly replays: Replays;
+  /** Whether an expression is a load, or calls a function for one. */
+  readonly isLoad: (expression: Expression) => boolean;
 }
 
 /** A load that runs ahead. */
@@ -47,7 +52,7 @@ export class LoadRun {
   readonly #noted: NotedLoad[] = [];
   readonly #steps: Step[] = [];
   /** What the statements declare or change. */
-  readonly changed = new Set<Target>();
+  readonly #changed = new Set<Target>();
 
   constructor(program: Program, names: Names, options: LoadRunOptions) {
     this.#program = program;
@@ -64,7 +69,43 @@ export class LoadRun {
   /** Adds a statement, and what it changes. */
   append(source: Statement, made: readonly Statement[], changed: Target | undefined): void {
     this.#steps.push({ source, made });
-    if (changed) this.changed.add(changed);
+    if (changed) this.#changed.add(changed);
+  }
+
+  /** Whether the loads of a statement do not depend on what those before it declare or change. */
+  canLoadAhead(statement: Statement): boolean {
+    const changed = this.#changed;
+    let admitted = true;
+    const visit = (node: AnyNode, inLoad: boolean): void => {
+      if (node.kind === "block") return;
+      const isLoad = inLoad || (isExpression(node) && this.#options.isLoad(node));
+      if (isLoad && node.kind === "call" && this.#uses(node, changed)) admitted = false;
+      if (isLoad && node.kind === "identifier") {
+        const target = this.#program.targetOf(node);
+        if (target && (changed.has(target) || (changed.size > 0 && this.#isPointer(target))))
+          admitted = false;
+      }
+      mapChildren(node, (child) => {
+        visit(child, isLoad);
+        return child;
+      });
+    };
+    visit(statement, false);
+    return admitted;
+  }
+
+  /** Whether a function that is called uses some of these variables. */
+  #uses({ callee }: CallExpression, some: ReadonlySet<Target>): boolean {
+    const called = this.#program.targetOf(callee);
+    if (called?.kind !== "function") return false;
+    const used = variablesOf(this.#program, reachableFrom(this.#program, [called]));
+    return [...used].some((variable) => some.has(variable));
+  }
+
+  /** What a local points to may be anything that was assigned. */
+  #isPointer(target: Target): boolean {
+    const isLocal = target.kind === "let" || target.kind === "parameter";
+    return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
   }
 
   /** Whether a statement that has loads of its own can run before they are looked at. */
@@ -75,7 +116,7 @@ export class LoadRun {
   /** Adds such a statement, as it is before and after that. */
   appendLoading(source: Statement, made: readonly Statement[], again: readonly Statement[]): void {
     this.#steps.push({ source, made, again });
-    for (const each of changedIn(this.#program, source)) this.changed.add(each);
+    for (const each of changedIn(this.#program, source)) this.#changed.add(each);
   }
 
   /** All that it has come to. */

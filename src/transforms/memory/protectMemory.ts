@@ -16,13 +16,7 @@
 import { builtinFunction } from "../../analysis/effects.ts";
 import { rootVariable } from "../../analysis/places.ts";
 import { uniformity } from "../../analysis/uniformity.ts";
-import type {
-  CallExpression,
-  FunctionDeclaration,
-  GlobalVariable,
-  Module,
-  Statement,
-} from "../../wgsl/ast.ts";
+import type { CallExpression, Declaration, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { walk } from "../../wgsl/traverse.ts";
@@ -51,6 +45,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   const uniform = uniformity(program);
   const hasEffects = effectsOf(program);
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
+  const functionsMade: { readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }[] = [];
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
     const uniforms: UniformGranules = new Map();
     const places = new OpenPlaces(program, names, granules, { kernel, made });
@@ -65,6 +60,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
       hasEffects,
     });
     for (const fn of functions) rewritten.set(fn, buffers.function(fn));
+    functionsMade.push(...buffers.made);
     const hasLines = [...kernel.checked.values()].some(({ pieceBytes }) => pieceBytes);
     for (const fn of functions) {
       if (fn.name !== entryPoint) continue;
@@ -74,17 +70,21 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   }
   const module = mapFunctions(program.module, (fn) => rewritten.get(fn) ?? fn);
   const named = new Set<string>();
-  for (const declaration of module.declarations) {
+  for (const declaration of [...module.declarations, ...functionsMade.map(({ fn }) => fn)]) {
     walk(declaration, (node) => {
       if (node.kind === "identifier") named.add(node.name);
     });
   }
-  const isGone = ({ name }: GlobalVariable) =>
-    !named.has(name) && options.kernels.some(({ checked }) => checked.has(name));
+  const replaced = new Set([
+    ...functionsMade.map(({ of }) => of.name),
+    ...options.kernels.flatMap(({ checked }) => [...checked.keys()]),
+  ]);
+  const isGone = (each: Declaration) => "name" in each && !named.has(each.name) && replaced.has(each.name);
   return {
     ...module,
     declarations: [
-      ...module.declarations.filter((d) => d.kind !== "globalVariable" || !isGone(d)),
+      ...module.declarations.filter((each) => !isGone(each)),
+      ...functionsMade.map(({ fn }) => fn),
       ...granules.declarations,
       ...[...made.values()].flatMap(({ declarations }) => declarations),
     ],

@@ -5,10 +5,16 @@
 
 import { reachableFrom } from "../../analysis/callGraph.ts";
 import { builtinFunction } from "../../analysis/effects.ts";
-import { rootIdentifier } from "../../analysis/places.ts";
-import type { CallExpression, Expression, Statement, VarStatement } from "../../wgsl/ast.ts";
+import type {
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  Statement,
+  VarStatement,
+} from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../../wgsl/traverse.ts";
+import { changedIn, isDeclaration, Taint } from "./taint.ts";
 
 /** How statements run again. */
 export interface Replay {
@@ -30,6 +36,7 @@ export interface ReplaysOptions {
 export class Replays {
   readonly #program: Program;
   readonly #options: ReplaysOptions;
+  readonly #transparent = new Map<FunctionDeclaration, boolean>();
 
   constructor(program: Program, options: ReplaysOptions) {
     this.#program = program;
@@ -40,6 +47,26 @@ export class Replays {
   loadsInside(statement: Statement): boolean {
     const blocks = children(statement).filter((child) => child.kind === "block" || child.kind === "if");
     return isBranching(statement) && blocks.some((block) => this.#loads(block));
+  }
+
+  /** Whether all that a function does is to return what it computes from loads, which who calls it can look at. */
+  isTransparent(fn: FunctionDeclaration): boolean {
+    const known = this.#transparent.get(fn);
+    if (known !== undefined) return known;
+    const isTransparent = this.#returnsLoads(fn);
+    this.#transparent.set(fn, isTransparent);
+    return isTransparent;
+  }
+
+  #returnsLoads({ parameters, body }: FunctionDeclaration): boolean {
+    if (!this.#loads(body) || parameters.some((each) => this.#options.uniform.has(each))) return false;
+    const { statements } = body;
+    const isLocal = statements.every((each) =>
+      changedIn(this.#program, each).every(({ kind }) => kind === "var"),
+    );
+    if (!isLocal || !statements.every((each) => this.#isAllowed(each, allowedInFunctions))) return false;
+    const taint = new Taint(this.#program, (node) => this.#loads(node), parameters);
+    return !statements.some((each) => this.#isFixed(each)) && taint.of(statements) !== undefined;
   }
 
   /** How statements of one block run again; undefined where they may not. */
@@ -73,11 +100,11 @@ export class Replays {
   }
 
   /** Whether a statement leaves nothing but what locals hold, and is over whatever was loaded. */
-  #isAllowed(statement: Statement): boolean {
+  #isAllowed(statement: Statement, kinds = allowed): boolean {
     let isAllowed = true;
     walk(statement, (node) => {
       if (isExpression(node)) isAllowed &&= node.kind !== "call" || !this.#leaves(node);
-      else if (!allowed.has(node.kind)) isAllowed = false;
+      else if (!kinds.has(node.kind)) isAllowed = false;
       else if (node.kind === "let" && this.#program.typeOf(node.initializer).kind === "pointer")
         isAllowed = false;
       return isAllowed;
@@ -99,7 +126,7 @@ export class Replays {
     const name = builtinFunction(this.#program, call);
     if (name !== undefined) return /^(subgroup|quad)/.test(name);
     const target = this.#program.targetOf(call.callee);
-    if (target?.kind !== "function") return false;
+    if (target?.kind !== "function" || this.#options.isLoad(call)) return false;
     let found = false;
     for (const { body } of reachableFrom(this.#program, [target])) {
       walk(body, (node) => {
@@ -112,83 +139,8 @@ export class Replays {
   }
 }
 
-/** What may hold values that come from loads. */
-class Taint {
-  readonly #program: Program;
-  readonly #loads: (node: AnyNode) => boolean;
-  readonly #tainted = new Set<Target>();
-
-  constructor(program: Program, loads: (node: AnyNode) => boolean) {
-    this.#program = program;
-    this.#loads = loads;
-  }
-
-  /** The locals; undefined where loads decide how often a loop goes round. */
-  of(statements: readonly Statement[]): ReadonlySet<Target> | undefined {
-    for (let before = -1; before < this.#tainted.size; ) {
-      before = this.#tainted.size;
-      for (const each of statements) this.#visit(each, false);
-    }
-    let isBounded = true;
-    for (const each of statements) {
-      walk(each, (node) => {
-        if (node.kind !== "for") return;
-        const { initializer, condition, update } = node;
-        const isFree = (part: AnyNode | null) => part && !this.#loads(part) && !this.#names(part);
-        if (!isFree(condition) || (update && !isFree(update))) isBounded = false;
-        // What it loads is looked at there.
-        if (initializer && this.#names(initializer)) isBounded = false;
-      });
-    }
-    return isBounded ? this.#tainted : undefined;
-  }
-
-  #visit(node: AnyNode, inDoubt: boolean): void {
-    if (isExpression(node)) return;
-    const isDoubtful = inDoubt || (node.kind === "if" && this.#isTainted(node.condition));
-    if (isDeclaration(node) && node.initializer && (isDoubtful || this.#isTainted(node.initializer)))
-      this.#tainted.add(node);
-    if (node.kind === "assign" || node.kind === "increment") {
-      const target = node.target && targetOf(this.#program, node.target);
-      if (target && (isDoubtful || this.#isTainted(node))) this.#tainted.add(target);
-    }
-    for (const child of children(node))
-      if (node.kind !== "for" || child !== node.initializer) this.#visit(child, isDoubtful);
-  }
-
-  #isTainted(node: AnyNode): boolean {
-    return this.#loads(node) || this.#names(node);
-  }
-
-  #names(node: AnyNode): boolean {
-    let found = false;
-    walk(node, (each) => {
-      const target = each.kind === "identifier" ? this.#program.targetOf(each) : undefined;
-      if (target && this.#tainted.has(target)) found = true;
-    });
-    return found;
-  }
-}
-
 const allowed = new Set<AnyNode["kind"]>(["let", "var", "assign", "increment", "block", "if", "for"]);
 
+const allowedInFunctions = new Set([...allowed, "return", "const"] as const);
+
 const isBranching = ({ kind }: Statement) => kind === "if" || kind === "for";
-const isDeclaration = (node: AnyNode) => node.kind === "let" || node.kind === "var";
-
-function targetOf(program: Program, place: Expression): Target | undefined {
-  const root = rootIdentifier(place);
-  return root && program.targetOf(root);
-}
-
-/** What a statement changes of what was there before it. */
-export function changedIn(program: Program, statement: Statement): Target[] {
-  const inner = new Set<Target>();
-  const changed = new Set<Target>();
-  walk(statement, (node) => {
-    if (isDeclaration(node)) inner.add(node);
-    const isChange = node.kind === "assign" || node.kind === "increment";
-    const target = isChange && node.target && targetOf(program, node.target);
-    if (target) changed.add(target);
-  });
-  return [...changed].filter((each) => !inner.has(each));
-}

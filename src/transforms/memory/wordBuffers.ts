@@ -13,7 +13,7 @@
  * what is out of bounds there never reaches padding, another buffer or a wrong check word.
  */
 
-import { rootIdentifier } from "../../analysis/places.ts";
+import { addressSpaceOf, rootIdentifier } from "../../analysis/places.ts";
 import type { Uniformity } from "../../analysis/uniformity.ts";
 import type { Block, CallExpression, Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
@@ -43,13 +43,19 @@ export class WordBuffers {
   readonly #options: WordBuffersOptions;
   readonly #expressions: WordExpressions;
   readonly #replays: Replays;
+  readonly #made = new Map<string, { readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }>();
 
   constructor(program: Program, names: Names, options: WordBuffersOptions) {
     const { uniform } = options;
     this.#program = program;
     this.#names = names;
     this.#options = options;
-    this.#expressions = new WordExpressions(program, names, { ...options, uniform: uniform.expressions });
+    this.#expressions = new WordExpressions(program, names, {
+      ...options,
+      uniform: uniform.expressions,
+      isTransparent: (fn) => this.#replays.isTransparent(fn),
+      madeWith: (fn, kind) => (kind === "corrected" ? fn.name : this.#functionWith(fn, kind)),
+    });
     this.#replays = new Replays(program, {
       isLoad: (expression) => this.#expressions.isLoad(expression),
       isFixed: (expression) => this.#isFixed(expression),
@@ -61,11 +67,28 @@ export class WordBuffers {
     return { ...fn, body: this.#block(fn.body, "corrected") };
   }
 
+  /** Functions that were made for those who look at what they load, and what they stand for. */
+  get made(): Iterable<{ readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }> {
+    return this.#made.values();
+  }
+
+  #functionWith(of: FunctionDeclaration, kind: InPlace): string {
+    const name = this.#names.the(`${kind}_${of.name}`);
+    if (!this.#made.has(name))
+      this.#made.set(name, { of, fn: structuredClone({ ...of, name, body: this.#block(of.body, kind) }) });
+    return name;
+  }
+
   #block(block: Block, where: InPlace): Block {
     if (where !== "corrected")
       return { ...block, statements: block.statements.flatMap((each) => this.#statement(each, where)) };
-    const { lines, findings } = this.#options;
-    const newRun = () => new LoadRun(this.#program, this.#names, { lines, findings, replays: this.#replays });
+    const { access, lines, findings } = this.#options;
+    const newRun = () =>
+      new LoadRun(this.#program, this.#names, {
+        ...{ lines, findings, replays: this.#replays },
+        isLoad: (expression) =>
+          access.checked(expression) !== undefined || this.#expressions.isLoad(expression),
+      });
     const statements: Statement[] = [];
     const pure = new Set<Statement>();
     let run = newRun();
@@ -82,7 +105,7 @@ export class WordBuffers {
           continue;
         }
       }
-      if (!this.#isIndependent(run, statement)) close();
+      if (!run.canLoadAhead(statement)) close();
       const made = this.#statement(statement, this.#hasEffects(statement) ? "corrected" : run);
       if (statement.kind === "let" && !this.#hasEffects(statement)) for (const each of made) pure.add(each);
       const changed = this.#changedBy(statement);
@@ -100,40 +123,18 @@ export class WordBuffers {
     return uniform.expressions.has(expression) || access.checked(expression)?.pieceBytes !== undefined;
   }
 
-  /** Whether the loads of a statement do not depend on what a run declares or changes. */
-  #isIndependent({ changed }: LoadRun, statement: Statement): boolean {
-    let admitted = true;
-    const visit = (node: AnyNode, inLoad: boolean): void => {
-      if (node.kind === "block") return;
-      const isLoad = inLoad || (isExpression(node) && this.#options.access.checked(node) !== undefined);
-      if (isLoad && node.kind === "identifier") {
-        const target = this.#program.targetOf(node);
-        if (target && (changed.has(target) || (changed.size > 0 && this.#isPointer(target))))
-          admitted = false;
-      }
-      mapChildren(node, (child) => {
-        visit(child, isLoad);
-        return child;
-      });
-    };
-    visit(statement, false);
-    return admitted;
-  }
-
-  /** What a local points to may be anything that was assigned. */
-  #isPointer(target: Target): boolean {
-    const isLocal = target.kind === "let" || target.kind === "parameter";
-    return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
-  }
-
-  /** The local that a statement declares or assigns, and nothing else; undefined for statements that do more. */
+  /**
+   * The local, or the variable of workgroup memory, that a statement declares or assigns, and nothing else; undefined for statements
+   * that do more.
+   */
   #changedBy(statement: Statement): Target | undefined {
     if (this.#hasEffects(statement)) return undefined;
     if (statement.kind === "let" || statement.kind === "var") return statement;
     if (statement.kind !== "assign" && statement.kind !== "increment") return undefined;
     const root = statement.target && rootIdentifier(statement.target);
     const target = root && this.#program.targetOf(root);
-    return target?.kind === "var" ? target : undefined;
+    const isShared = target?.kind === "globalVariable" && addressSpaceOf(target) === "workgroup";
+    return target?.kind === "var" || isShared ? target : undefined;
   }
 
   #hasEffects(statement: Statement): boolean {

@@ -1,7 +1,7 @@
 /** Rewrites expressions that load from coded buffers, each load as a call of a function on granules. */
 
 import { builtinFunction } from "../../analysis/effects.ts";
-import type { Expression } from "../../wgsl/ast.ts";
+import type { CallExpression, Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { isExpression, mapChildren } from "../../wgsl/traverse.ts";
@@ -25,6 +25,10 @@ export interface WordExpressionsOptions {
   readonly lines: LineRuns;
   /** The expressions whose values WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Expression>;
+  /** Whether who calls a function can look at what it loads. */
+  readonly isTransparent: (fn: FunctionDeclaration) => boolean;
+  /** The name of such a function with its loads made in one way. */
+  readonly madeWith: (fn: FunctionDeclaration, kind: InPlace) => string;
 }
 
 export class WordExpressions {
@@ -38,9 +42,16 @@ export class WordExpressions {
     this.#options = options;
   }
 
-  /** Whether an expression is a load of which syndromes can be looked at later. */
+  /** Whether an expression is a load, or calls a function that loads, of which syndromes can be looked at later. */
   isLoad(expression: Expression): boolean {
+    if (expression.kind === "call") return this.#loadingFunction(expression) !== undefined;
     return this.#isPlace(expression) && !this.#options.access.isKept(expression);
+  }
+
+  #loadingFunction(call: CallExpression): FunctionDeclaration | undefined {
+    const target = this.#program.targetOf(call.callee);
+    const { uniform, isTransparent } = this.#options;
+    return target?.kind === "function" && !uniform.has(call) && isTransparent(target) ? target : undefined;
   }
 
   #isPlace(expression: Expression): boolean {
@@ -53,6 +64,8 @@ export class WordExpressions {
     const isUniform = inUniform || uniform.has(expression);
     if (this.#isPlace(expression)) return this.#load(expression, where, isUniform);
     const { expression: make } = quote(expression.span);
+    const called = expression.kind === "call" && !isUniform ? this.#loadingFunction(expression) : undefined;
+    if (called) return this.#called(expression as CallExpression, called, where);
     const checked = access.checked(expression);
     // What is left of pointers keeps a binding in use.
     if (checked && expression.kind === "unary" && expression.operator === "&")
@@ -84,6 +97,16 @@ export class WordExpressions {
     const note = lines.note(expression, args);
     const load = make`${access.load(expression, "repaired").name}(${structuredClone(args)})`;
     where.add(note ? { ...note, name, load } : { name, peek: call, load });
+    return make`${name}`;
+  }
+
+  #called({ span, args }: CallExpression, fn: FunctionDeclaration, where: Where): Expression {
+    const { expression: make } = quote(span);
+    const given = args.map((arg) => this.value(arg, where));
+    const call = (kind: InPlace, own = given) => make`${this.#options.madeWith(fn, kind)}(${own})`;
+    if (!(where instanceof LoadRun)) return call(where);
+    const name = this.#names.fresh("loaded");
+    where.add({ name, peek: call("peeked"), load: call("repaired", structuredClone(given)) });
     return make`${name}`;
   }
 }
