@@ -3,8 +3,8 @@ import { conflictKinds, states } from "../loops/kernels/control.ts";
 import { nextPlan } from "./nextPlan.ts";
 
 const { flow, order, unclear } = conflictKinds;
-const both = { reserve: true, version: true };
-const neither = { reserve: false, version: false };
+const both = { reserve: true, isExact: true, version: true };
+const neither = { reserve: false, isExact: false, version: false };
 const useful = { evaluated: 10, executed: 9 };
 const wasteful = { evaluated: 100, executed: 9 };
 
@@ -30,8 +30,13 @@ describe("the plan after a log", () => {
   it("is another one when it was mostly in vain", () => {
     expect(logged(useful)).toBeUndefined();
     expect(logged(wasteful)).toBe("by reservation");
-    expect(logged(wasteful, { reserve: false, version: true })).toBe("versioned");
+    expect(logged(wasteful, { ...both, reserve: false })).toBe("versioned");
     expect(logged(wasteful, neither)).toBeUndefined();
+  });
+
+  it("reserves what may not be accessed only where there is no room for versions", () => {
+    expect(logged(wasteful, { ...both, isExact: false })).toBe("versioned");
+    expect(logged(wasteful, { ...both, isExact: false, version: false })).toBe("by reservation");
   });
 
   it("is none when nothing is left", () => {

@@ -80,10 +80,7 @@ export class Segment {
       const state = await this.#run(encoded);
       const { base } = state;
       this.#takeCarried(state);
-      const next = nextPlan(this.#plan.name, state, this.#tally.recent, {
-        reserve: this.#memory.canReserve,
-        version: this.#memory.versions > 0,
-      });
+      const next = nextPlan(this.#plan.name, state, this.#tally.recent, this.#memory.possible);
       if (next) {
         if (next.name !== "in place") this.#progress.window = next.window;
         await this.#begin(next.name, base, next.window);
@@ -110,8 +107,9 @@ export class Segment {
 
   /** The plan that was wanted, unless other arrays than those before are too large for it. */
   #possible(wanted: PlanName): PlanName {
-    if (wanted === "by reservation" && !this.#memory.canReserve) return "logged";
-    return wanted === "versioned" && this.#memory.versions === 0 ? "logged" : wanted;
+    const { reserve, version } = this.#memory.possible;
+    if (wanted === "by reservation" && !reserve) return "logged";
+    return wanted === "versioned" && !version ? "logged" : wanted;
   }
 
   /** Starts the rounds of a plan at an iteration up to which everything is done. */

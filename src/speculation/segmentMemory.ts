@@ -7,6 +7,7 @@ import { wgslName } from "../loops/kernels/names.ts";
 import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
 import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
+import type { Possible } from "./nextPlan.ts";
 import { coveredBytes } from "./overwritten.ts";
 import type { Plan, PlanName } from "./plans.ts";
 import type { Progress } from "./progress.ts";
@@ -31,13 +32,18 @@ export class SegmentMemory {
     this.#marked = markedElements(execution.loop, execution.lengths);
   }
 
-  /** Whether iterations can reserve elements: their addresses are known, and there is room for the marks. */
-  get canReserve(): boolean {
-    return this.#hasMarks(2) && addressLoop(this.#execution.loop)?.isPredicted === false;
+  /** What there is room for, as far as the loop allows it. */
+  get possible(): Possible {
+    const addresses = addressLoop(this.#execution.loop);
+    return {
+      reserve: this.#hasMarks(2) && addresses?.isPredicted === false,
+      isExact: addresses?.isExact === true,
+      version: this.#versions > 0,
+    };
   }
 
   /** How many versions elements can have, each with a mark for two rounds; none where there is no room for them. */
-  get versions(): number {
+  get #versions(): number {
     return [4, 2, 1].find((versions) => this.#hasMarks(2 * versions)) ?? 0;
   }
 
@@ -95,7 +101,7 @@ export class SegmentMemory {
   }
 
   #marksOf({ marksPerElement, continues }: Plan): number {
-    return continues ? marksPerElement * this.versions : marksPerElement;
+    return continues ? marksPerElement * this.#versions : marksPerElement;
   }
 
   /** The parameters of the kernels of a plan, by name. */
@@ -109,7 +115,7 @@ export class SegmentMemory {
     values.claim_shift = claimShift(this.#marked);
     values.most_loads = this.logSize.mostLoads;
     values.most_stores = this.logSize.mostStores;
-    values.versions = this.versions;
+    values.versions = this.#versions;
     values.capacity = this.capacity(plan);
     values.window = loop.schedule.iterationsPerRound ?? 0;
     return values;
