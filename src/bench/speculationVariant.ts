@@ -33,7 +33,7 @@ export interface Measured {
 }
 
 /** Milliseconds for which the GPU works before each run. */
-const loadTime = 40;
+const loadTime = 15;
 
 export interface VariantRuns {
   readonly programRuns: ProgramRuns;
