@@ -28,7 +28,7 @@ export const pairingOption = () =>
 
 export const memoryOption = () =>
   new Option("--memory <code>", "the code that protects the memory of buffers")
-    .choices(["none", "auto", ...memoryCodes])
+    .choices(["none", "auto", "auto-detect", ...memoryCodes])
     .default("none");
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;

@@ -9,7 +9,7 @@ import type {
   ProtectResult,
   Redundancy,
 } from "../compiler/contract.ts";
-import { rankSchemes } from "../compiler/memoryChoice.ts";
+import { type automaticMemory, memoryCodeFor } from "../compiler/memoryChoice.ts";
 import { unknownConstants } from "../compiler/overrides.ts";
 import { protect } from "../compiler/protect.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
@@ -27,7 +27,7 @@ interface Flags {
   readonly check: Check;
   readonly channel: Channel | "auto";
   readonly pairing: Pairing;
-  readonly memory: MemoryCode | "none" | "auto";
+  readonly memory: MemoryCode | "none" | keyof typeof automaticMemory;
   readonly feature: string[];
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;
@@ -99,7 +99,7 @@ function toJson(result: ProtectResult, source: string): string {
 
 function toProtectOptions(source: string, flags: Flags): ProtectOptions {
   const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
-  const memory = flags.memory === "auto" ? rankSchemes([source])[0]!.scheme : flags.memory;
+  const memory = memoryCodeFor(flags.memory, [source]);
   return {
     ...{ redundancy, check, channel, pairing, memory, injectFaults, strict },
     features: feature,

@@ -40,11 +40,27 @@ export interface RankedKernel {
 /** The codes that correct, one for each size of granule. */
 export const correctingSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32"];
 
+/** What chooses a code, and of which: those that correct, or also one that only detects, where work can run again. */
+export const automaticMemory = {
+  auto: correctingSchemes,
+  "auto-detect": ["checksum", ...correctingSchemes],
+} as const satisfies Readonly<Record<string, readonly MemoryCode[]>>;
+
 export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "limits" | "redundancy"> {
   /** Default `correctingSchemes`. */
   readonly candidates?: readonly MemoryCode[];
   /** Of the device. Default: those of an NVIDIA H200. */
   readonly rates?: Rates;
+}
+
+/** The code for the memory that some modules work on, chosen unless it is given. */
+export function memoryCodeFor<Given extends MemoryCode | "none">(
+  memory: Given | keyof typeof automaticMemory,
+  sources: readonly string[],
+  options: Omit<MemoryChoiceOptions, "candidates"> = {},
+): Given | MemoryCode {
+  if (memory !== "auto" && memory !== "auto-detect") return memory;
+  return rankSchemes(sources, { ...options, candidates: automaticMemory[memory] })[0]!.scheme;
 }
 
 /**

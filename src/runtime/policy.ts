@@ -2,7 +2,7 @@ import { memoryCodes } from "../codes/scheme.ts";
 import { choices as options } from "../compiler/choices.ts";
 import { structures } from "../compiler/configurations.ts";
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../compiler/contract.ts";
-import { type MemoryChoiceOptions, rankSchemes } from "../compiler/memoryChoice.ts";
+import { type automaticMemory, type MemoryChoiceOptions, memoryCodeFor } from "../compiler/memoryChoice.ts";
 import { conflictIn, placesOf } from "../compiler/settings.ts";
 
 /** What the program gets to see of a detected fault. */
@@ -38,10 +38,11 @@ export interface Policy extends KernelPolicy {
   /**
    * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one wrong bit in 32, 64 or 128 is
    * corrected, two are detected. `"detect"`: errors are detected only, and what was computed from them is computed again. The
-   * others are for comparison. `"auto"`: of those that correct, the one that promises to cost least. Default `"none"`.
+   * others are for comparison. `"auto"`: of those that correct, the one that promises to cost least; `"auto-detect"`: of those and a
+   * checksum, which only detects. Default `"none"`.
    */
-  readonly memory?: MemoryCode | "none" | "auto";
-  /** The WGSL of the kernels that the memory `"auto"` is chosen for; without any it is `"secded128"`. */
+  readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
+  /** The WGSL of the kernels that the memory is chosen for; without any, what takes least memory. */
   readonly memoryFor?: readonly string[];
   /** How often all memory is verified and corrected, in milliseconds. Default 0: only when the program uses it. */
   readonly scrubInterval?: number;
@@ -71,7 +72,7 @@ const kernelChoices: { readonly [K in keyof ListedChoices]-?: readonly Required<
 const choices = {
   ...kernelChoices,
   onFault: ["recover", "throw", "report"],
-  memory: ["none", "auto", ...memoryCodes],
+  memory: ["none", "auto", "auto-detect", ...memoryCodes],
   injectFaults: [true, false, "profile"],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
@@ -101,7 +102,7 @@ export function resolvePolicy(
 ): ResolvedPolicy {
   const { kernels, ...fields } = policy;
   const given = { ...defaults, ...checked(fields, "policy's", choices) };
-  const memory = given.memory === "auto" ? rankSchemes(given.memoryFor, device)[0]!.scheme : given.memory;
+  const memory = memoryCodeFor(given.memory, given.memoryFor, device);
   const resolved = { ...given, memory };
   if (kernels === undefined) return resolved;
   if (typeof kernels !== "object" || kernels === null) {

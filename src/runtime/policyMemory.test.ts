@@ -16,6 +16,12 @@ it("chooses the memory for the kernels that are named", () => {
   expect(resolvePolicy({ memory: "secded64", memoryFor: [copy("f32")] }).memory).toBe("secded64");
 });
 
+it("takes a code that only detects where that is asked for, and costs less", () => {
+  const chosenFor = (type: string) =>
+    resolvePolicy({ memory: "auto-detect", memoryFor: [copy(type)] }).memory;
+  expect([chosenFor("vec4f"), chosenFor("f32")]).toEqual(["checksum", "secded32"]);
+});
+
 it("takes no kernels but sources", () => {
   expect(() => resolvePolicy({ memoryFor: [1] as unknown as string[] })).toThrow(
     "it is a list of WGSL sources",
