@@ -9,8 +9,16 @@ import type {
 } from "../wgsl/ast.ts";
 import { printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
-import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
+import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
+import {
+  type AccessSummary,
+  leaving,
+  nothing,
+  type Operations,
+  runsOnce,
+  together,
+} from "./accessSummary.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
 
@@ -62,35 +70,18 @@ export interface Watch {
   report(sequence: Sequence): void;
 }
 
-/** Variables with what is done to them, and where first. */
-type Operations = ReadonlyMap<GlobalVariable, ReadonlyMap<string, Span>>;
-
-/** What a piece of code does, seen from both ends. */
-interface Accesses {
-  /** Before the first barrier, on some path. */
-  readonly first: Operations;
-  /** After the last barrier, on some path. */
-  readonly last: Operations;
-  readonly all: Operations;
-  /** Some path has no barrier. */
-  readonly open: boolean;
-}
-
-const none: Operations = new Map();
-const nothing: Accesses = { first: none, last: none, all: none, open: true };
-
 /** Reports which accesses to a variable meet, with no separator between, on some path through a function and what it calls. */
 export class SequenceAnalysis {
   readonly #program: Program;
   readonly #watch: Watch;
-  readonly #functions = new Map<FunctionDeclaration, Accesses>();
+  readonly #functions = new Map<FunctionDeclaration, AccessSummary>();
 
   constructor(program: Program, watch: Watch) {
     this.#program = program;
     this.#watch = watch;
   }
 
-  ofFunction(fn: FunctionDeclaration): Accesses {
+  ofFunction(fn: FunctionDeclaration): AccessSummary {
     const known = this.#functions.get(fn);
     if (known) return known;
     const accesses = leaving(fn.body, this.#of(fn.body));
@@ -98,7 +89,7 @@ export class SequenceAnalysis {
     return accesses;
   }
 
-  #of(node: AnyNode): Accesses {
+  #of(node: AnyNode): AccessSummary {
     if (isExpression(node)) return this.#ofExpression(node);
     switch (node.kind) {
       case "assign": {
@@ -133,7 +124,7 @@ export class SequenceAnalysis {
   }
 
   /** Any number of rounds: what a round leaves meets what the next one does. */
-  #ofLoop(loop: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): Accesses {
+  #ofLoop(loop: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): AccessSummary {
     const before = loop.kind === "for" && loop.initializer ? this.#of(loop.initializer) : nothing;
     const condition = loop.kind !== "loop" && loop.condition ? this.#of(loop.condition) : nothing;
     const after = [
@@ -149,7 +140,7 @@ export class SequenceAnalysis {
     return this.#then(before, this.#then({ ...rounds, open: true }, condition));
   }
 
-  #ofExpression(expression: Expression): Accesses {
+  #ofExpression(expression: Expression): AccessSummary {
     if (expression.kind === "identifier") return this.#load(expression);
     if (expression.kind !== "call") return this.#inOrder(children(expression));
     const operation = builtinFunction(this.#program, expression);
@@ -169,21 +160,21 @@ export class SequenceAnalysis {
   }
 
   /** What the indices of a place load; the place itself is not loaded. */
-  #ofPlace(place: Expression): Accesses {
+  #ofPlace(place: Expression): AccessSummary {
     if (place.kind === "identifier") return nothing;
     if (place.kind !== "index") return this.#inOrder(children(place), (child) => this.#ofPlace(child));
     return this.#then(this.#ofPlace(place.base), this.#ofExpression(place.index));
   }
 
-  #load(identifier: Identifier): Accesses {
+  #load(identifier: Identifier): AccessSummary {
     return this.#access(identifier, "plain", "load");
   }
 
-  #store(place: Expression): Accesses {
+  #store(place: Expression): AccessSummary {
     return this.#access(place, "plain", "store");
   }
 
-  #access(place: Expression, kind: "plain" | "atomic", operation: string): Accesses {
+  #access(place: Expression, kind: "plain" | "atomic", operation: string): AccessSummary {
     const variable = rootVariable(this.#program, place)?.variable;
     const { watched, space } = this.#watch;
     if (kind !== watched || !variable || addressSpaceOf(variable) !== space) return nothing;
@@ -191,8 +182,8 @@ export class SequenceAnalysis {
     return { first: operations, last: operations, all: operations, open: true };
   }
 
-  #inOrder(nodes: readonly AnyNode[], of = (node: Expression) => this.#of(node)): Accesses {
-    return nodes.reduce<Accesses>((before, node) => this.#then(before, of(node as Expression)), nothing);
+  #inOrder(nodes: readonly AnyNode[], of = (node: Expression) => this.#of(node)): AccessSummary {
+    return nodes.reduce<AccessSummary>((before, node) => this.#then(before, of(node as Expression)), nothing);
   }
 
   /** Reports what one piece of code does to what another one has done. */
@@ -207,7 +198,7 @@ export class SequenceAnalysis {
     }
   }
 
-  #then(a: Accesses, b: Accesses): Accesses {
+  #then(a: AccessSummary, b: AccessSummary): AccessSummary {
     this.#meet(a.last, b.first);
     return {
       first: a.open ? together(a.first, b.first) : a.first,
@@ -217,7 +208,7 @@ export class SequenceAnalysis {
     };
   }
 
-  #either(a: Accesses, b: Accesses): Accesses {
+  #either(a: AccessSummary, b: AccessSummary): AccessSummary {
     // Some invocations take one branch while others take the other.
     if (this.#watch.watched === "atomic") {
       this.#meet(a.first, b.first);
@@ -230,37 +221,4 @@ export class SequenceAnalysis {
       open: a.open || b.open,
     };
   }
-}
-
-/** Whether a loop ends in a `break` and nothing goes around that, as in `loop { …; break; }`. */
-function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "loop" }>): boolean {
-  let continues = false;
-  walk(body, (node) => {
-    if (node.kind === "continue") continues = true;
-  });
-  return body.statements.at(-1)?.kind === "break" && !continues;
-}
-
-/** The accesses of a construct that a jump may leave or repeat in the middle: any of them may then be its last. */
-function leaving(construct: AnyNode, accesses: Accesses): Accesses {
-  let jumps = false;
-  walk(construct, (node) => {
-    if (node.kind === "break" || node.kind === "continue" || node.kind === "return") jumps = true;
-  });
-  return jumps ? { ...accesses, last: accesses.all, open: true } : accesses;
-}
-
-function together(a: Operations, b: Operations): Operations {
-  if (a.size === 0 || a === b) return b;
-  if (b.size === 0) return a;
-  const both = new Map(a);
-  for (const [variable, operations] of b) {
-    const before = both.get(variable);
-    both.set(variable, before ? union(before, operations) : operations);
-  }
-  return both;
-}
-
-function union(a: ReadonlyMap<string, Span>, b: ReadonlyMap<string, Span>): ReadonlyMap<string, Span> {
-  return [...b.keys()].every((operation) => a.has(operation)) ? a : new Map([...b, ...a]);
 }
