@@ -2,8 +2,9 @@
  * The Walsh–Hadamard transform of a signal in place: coefficient `k` is the sum of all samples, with the sign of sample `i`
  * changed where `i & k` has an odd number of bits.
  *
- * Source: the sample FastWalshTransform of the AMD APP SDK, as used by Wadden et al. 2014: butterflies in place, one dispatch for
- * each stage, no workgroup memory. Chosen here: four butterflies for each invocation, as vectors; samples are small whole numbers.
+ * Source: the sample FastWalshTransform of the AMD APP SDK, as used by Wadden et al. 2014: butterflies in place, a dispatch for
+ * all samples at a time, no workgroup memory. Chosen here: two stages each time that samples are loaded, and four samples at a time, as
+ * vectors; samples are small whole numbers.
  */
 import { gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -20,7 +21,7 @@ fn numberOf(id: vec3u, groups: vec3u, local: u32) -> u32 {
   return (id.y * groups.x + id.x) * ${WORKGROUP}u + local;
 }
 
-/** A stage whose butterflies lie inside of vectors: its span is one or two. */
+/** The first two stages, whose butterflies lie inside of vectors. */
 @compute @workgroup_size(${WORKGROUP})
 fn within(
   @builtin(workgroup_id) id: vec3u,
@@ -30,11 +31,9 @@ fn within(
   let i = numberOf(id, groups, local);
   if (i >= arrayLength(&samples)) { return; }
   let v = samples[i];
-  samples[i] = select(
-    vec4f(v.x + v.z, v.y + v.w, v.x - v.z, v.y - v.w),
-    vec4f(v.x + v.y, v.x - v.y, v.z + v.w, v.z - v.w),
-    span == 1u,
-  );
+  let sums = v.xz + v.yw;
+  let differences = v.xz - v.yw;
+  samples[i] = vec4f(sums.x + sums.y, differences.x + differences.y, sums.x - sums.y, differences.x - differences.y);
 }
 
 /** A stage whose butterflies join vectors. */
@@ -52,7 +51,34 @@ fn between(
   let high = samples[first + distance];
   samples[first] = low + high;
   samples[first + distance] = low - high;
+}
+
+/** Such a stage, and the one with twice its span. */
+@compute @workgroup_size(${WORKGROUP})
+fn betweenTwice(
+  @builtin(workgroup_id) id: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) local: u32,
+) {
+  let i = numberOf(id, groups, local);
+  if (i >= arrayLength(&samples) / 4u) { return; }
+  let distance = span / 4u;
+  let inside = i & (distance - 1u);
+  let at = 4u * (i - inside) + inside + distance * vec4u(0u, 1u, 2u, 3u);
+  let a = samples[at.x];
+  let b = samples[at.y];
+  let c = samples[at.z];
+  let d = samples[at.w];
+  samples[at.x] = (a + b) + (c + d);
+  samples[at.y] = (a - b) + (c - d);
+  samples[at.z] = (a + b) - (c + d);
+  samples[at.w] = (a - b) - (c - d);
 }`;
+
+type EntryPoint = "within" | "between" | "betweenTwice";
+
+/** How many samples an invocation transforms. */
+const SAMPLES: Readonly<Record<EntryPoint, number>> = { within: 4, between: 8, betweenTwice: 16 };
 
 const MAGNITUDE = 8;
 /** How many additions the definition may take; it is the reference for as many coefficients as that allows. */
@@ -71,21 +97,23 @@ export interface FastWalshTransformOptions {
 export function create(options: FastWalshTransformOptions = {}): Program<{ coefficients: Float32Array }> {
   const { length = 2 ** 12, seed = 1 } = options;
   const signal = randomIntegers(length, MAGNITUDE, seed);
-  const spans = Array.from({ length: Math.log2(length) }, (_, stage) => 2 ** stage);
+  const passes = transformingPasses(length);
 
   const prepare = (device: GPUDevice): Prepared<{ coefficients: Float32Array }> => {
     const input = uploadBuffer(device, signal, GPUBufferUsage.COPY_SRC);
     const samples = resultBuffer(device, length * 4);
     const steps = createSteps(
       device,
-      spans.map((span) => [span]),
+      passes.map(({ span }) => [span]),
       samples,
     );
     const module = device.createShaderModule({ code: TRANSFORM });
-    const pipelineOf = (entryPoint: string) =>
-      device.createComputePipeline({ layout: steps.layout, compute: { module, entryPoint } });
-    const within = { pipeline: pipelineOf("within"), invocations: length / 4 };
-    const between = { pipeline: pipelineOf("between"), invocations: length / 8 };
+    const pipelines = new Map<EntryPoint, GPUComputePipeline>();
+    for (const { entryPoint } of passes) {
+      if (pipelines.has(entryPoint)) continue;
+      const compute = { module, entryPoint };
+      pipelines.set(entryPoint, device.createComputePipeline({ layout: steps.layout, compute }));
+    }
     const reset = () => {
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(input, 0, samples, 0, length * 4);
@@ -96,11 +124,10 @@ export function create(options: FastWalshTransformOptions = {}): Program<{ coeff
     return {
       encode(encoder) {
         const pass = encoder.beginComputePass();
-        spans.forEach((span, i) => {
-          const { pipeline, invocations } = span < 4 ? within : between;
-          pass.setPipeline(pipeline);
+        passes.forEach(({ entryPoint }, i) => {
+          pass.setPipeline(pipelines.get(entryPoint)!);
           steps.set(pass, i);
-          pass.dispatchWorkgroups(...gridOf(Math.ceil(invocations / WORKGROUP)));
+          pass.dispatchWorkgroups(...gridOf(Math.ceil(length / SAMPLES[entryPoint] / WORKGROUP)));
         });
         pass.end();
       },
@@ -117,11 +144,19 @@ export function create(options: FastWalshTransformOptions = {}): Program<{ coeff
     workload: runOnce(prepare),
     verify: ({ coefficients }) => verifyCoefficients(signal, coefficients, seed + 1),
     kernelSources: { transform: TRANSFORM },
-    work: { bytes: spans.length * 8 * length, flops: spans.length * length },
+    work: { bytes: passes.length * 8 * length, flops: Math.log2(length) * length },
   };
 }
 
 export default (device: GPUDevice) => create().workload(device);
+
+function transformingPasses(length: number): { entryPoint: EntryPoint; span: number }[] {
+  const passes: { entryPoint: EntryPoint; span: number }[] = [{ entryPoint: "within", span: 1 }];
+  let span = 4;
+  for (; 2 * span < length; span *= 4) passes.push({ entryPoint: "betweenTwice", span });
+  if (span < length) passes.push({ entryPoint: "between", span });
+  return passes;
+}
 
 /**
  * Coefficients by definition, as many as are quick, then all of them at once: they are weighted by products of one random factor

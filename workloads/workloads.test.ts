@@ -87,7 +87,7 @@ const broken: Record<string, readonly [() => Program, from: string, to: string]>
   simpleConvolution: [() => simpleConvolution.create({ width: 20 }), "vec4f(line.left.w, here.xyz)", "here"],
   dct: [() => dct.create({ blocksAcross: 3 }), "ODD * (line.low - mirrored)", "EVEN * (line.low - mirrored)"],
   dwtHaar: [() => dwtHaar.create({ length: 2048 }), "level <= extent.levels", "level < extent.levels"],
-  fastWalshTransform: [() => fastWalshTransform.create({ length: 64 }), "low - high", "high - low"],
+  fastWalshTransform: [() => fastWalshTransform.create({ length: 32 }), "low - high", "high - low"],
   floydWarshall: [() => floydWarshall.create({ nodes: 33 }), "through < at(own)", "through + 9u < at(own)"],
   prefixSum: [() => prefixSum.create({ length: 1500 }), "right - distance", "right"],
 };
