@@ -1,28 +1,19 @@
 import type { AssignmentExpression, Node, Expression as Source, UpdateExpression } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { ElementType, Expression } from "../ir.ts";
+import type { Expression } from "../ir.ts";
 import { binary } from "./arithmetic.ts";
-import {
-  as,
-  asInteger,
-  exact,
-  rangeOfInteger,
-  refusePending,
-  refuseProduct,
-  toBits,
-  toBoolean,
-  toFloat,
-} from "./conversions.ts";
-import { element, loadOf, type Place, spanOf } from "./elements.ts";
+import { asInteger, exact, toFloat } from "./conversions.ts";
+import { element, loadOf } from "./elements.ts";
 import { expression } from "./expressions.ts";
-import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";
 import { afterwards, held, inOrder } from "./operands.ts";
 import { reduce } from "./reductions.ts";
 import { refuse } from "./refusal.ts";
-import { hostConstant, type Interval, negated, type Value } from "./values.ts";
-import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
+import { type Change, convertTo, note } from "./setVariables.ts";
+import { storeElement } from "./storedElements.ts";
+import { hostConstant, type Value } from "./values.ts";
+import { typeOfVariable } from "./variables.ts";
 
 /** `target = value`, `target += value`: emits the store, and gives the value that was stored, if it is used. */
 export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
@@ -116,12 +107,6 @@ export function withoutTypes(node: Source): Source {
     : node;
 }
 
-/** What an assignment adds to its variable. */
-interface Change {
-  readonly operator: string;
-  readonly change: Value;
-}
-
 /** Sets the variable that a name stands for. Gives the value as it can be read again. */
 function setName(lowering: Lowering, name: string, value: Value, node: Node, change?: Change): Value {
   const meaning = meaningOf(lowering, name, node);
@@ -157,101 +142,3 @@ const refuseTarget = (name: string, node: Node): never =>
 
 const readBack = (value: Value, ir: Expression): Value =>
   value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };
-
-/** The kind of variable that holds a value. */
-export function kindOf(value: Value, node: Node): Kind {
-  switch (value.kind) {
-    case "integer":
-    case "float":
-    case "boolean":
-      return value.kind;
-    case "pending":
-      if (value.what === "product") return refuseProduct(node);
-      return value.what === "quotient" ? "float" : refusePending(node);
-    case "host":
-      if (value.type === "boolean") return "boolean";
-      return typeof value.constant !== "number" || Number.isSafeInteger(value.constant) ? "integer" : "float";
-  }
-}
-
-/** Takes into account what a variable is set to. */
-export function note(
-  lowering: Lowering,
-  variable: Variable,
-  value: Value,
-  node: Node,
-  change?: Change,
-): void {
-  const kind = kindOf(value, node);
-  const range = (of: Value): Interval => {
-    const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
-    return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
-  };
-  if (kind !== "integer" || !change || !["+", "-"].includes(change.operator)) {
-    lowering.variables.set(variable, kind, range(value), node);
-    return;
-  }
-  const once = change.operator === "+" ? range(change.change) : negated(range(change.change));
-  const around = lowering.repetitions.slice(variable.depth);
-  const isCounted = around.every(({ trips }) => lowering.guards.requireNotPositive(scale(trips, -1)));
-  const counted = around.reduce((total, { trips }) => multiply(total, trips), constant(1));
-  const trips = isCounted ? counted : unknown;
-  lowering.variables.add(
-    variable,
-    kind,
-    `${lowering.path}@${node.start}`,
-    {
-      low: multiply(trips, minimum(zero, once.low)),
-      high: multiply(trips, maximum(zero, once.high)),
-    },
-    node,
-  );
-}
-
-/** The value as the type of a variable. */
-export function convertTo(lowering: Lowering, variable: Variable, value: Value, node: Node): Expression {
-  switch (variable.kind) {
-    case "float":
-      return toFloat(lowering, value, node);
-    case "boolean":
-      return toBoolean(lowering, value, node);
-    default:
-      return as(typeOfVariable(variable), asInteger(lowering, value, node)!.ir);
-  }
-}
-
-/** Stores a value into an element. */
-function storeElement(lowering: Lowering, { array, ir, index }: Place, value: Value, node: Node): Value {
-  array.accesses.push({ kind: "store", span: spanOf(node), index });
-  lowering.emit({
-    kind: "store",
-    array: array.name,
-    index: ir,
-    value: elementValue(lowering, array.element, value, node),
-    span: spanOf(node),
-  });
-  return value;
-}
-
-/** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
-function elementValue(lowering: Lowering, element: ElementType, value: Value, node: Node): Expression {
-  if (element === "f32") return toFloat(lowering, value, node);
-  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
-  const whole =
-    value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
-  if (value.kind === "boolean") return toBits(lowering, value, node);
-  // What is clamped is rounded, which an f32 cannot do for a double.
-  if (value.kind === "pending") return refusePending(node);
-  return whole ?? toFloat(lowering, value, node);
-}
-
-function asClamped(lowering: Lowering, value: Value, node: Node): Expression | undefined {
-  if (
-    value.kind === "host" &&
-    (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))
-  ) {
-    return undefined;
-  }
-  const whole = asInteger(lowering, value, node);
-  return whole && exact(lowering, whole, node);
-}

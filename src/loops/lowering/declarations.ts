@@ -1,12 +1,13 @@
 import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { type Binding, isFunction, lookUp, namesOf } from "../source/scopes.ts";
-import { convertTo, note, withoutTypes } from "./assignments.ts";
+import { withoutTypes } from "./assignments.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { meaningOf } from "./names.ts";
 import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
+import { convertTo, note } from "./setVariables.ts";
 import { literal, type Value } from "./values.ts";
 import { typeOfVariable } from "./variables.ts";
 

@@ -7,13 +7,13 @@ import type {
 } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { type Binding, isFunction, lookUp } from "../source/scopes.ts";
-import { convertTo, note } from "./assignments.ts";
 import { arrayNamed, declareWith } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { read } from "./names.ts";
 import { afterwards, held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
+import { convertTo, note } from "./setVariables.ts";
 import { list } from "./statements.ts";
 import { hostConstant, literal, type Value } from "./values.ts";
 import { typeOfVariable } from "./variables.ts";

@@ -1,7 +1,7 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression, MathFunction } from "../ir.ts";
-import { binary, isNeverZero } from "./arithmetic.ts";
+import { binary } from "./arithmetic.ts";
 import {
   as,
   asInteger,
@@ -12,6 +12,7 @@ import {
   toBits,
   toFloat,
 } from "./conversions.ts";
+import { isNeverZero } from "./divisionRanges.ts";
 import { hostCall } from "./hostValues.ts";
 import { maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";

@@ -1,0 +1,47 @@
+import type { Node } from "oxc-parser";
+import type { ElementType, Expression } from "../ir.ts";
+import { as, asInteger, exact, refusePending, toBits, toFloat } from "./conversions.ts";
+import { type Place, spanOf } from "./elements.ts";
+import type { Lowering } from "./lowering.ts";
+import type { Value } from "./values.ts";
+
+/** Stores a value into an element. */
+export function storeElement(
+  lowering: Lowering,
+  { array, ir, index }: Place,
+  value: Value,
+  node: Node,
+): Value {
+  array.accesses.push({ kind: "store", span: spanOf(node), index });
+  lowering.emit({
+    kind: "store",
+    array: array.name,
+    index: ir,
+    value: elementValue(lowering, array.element, value, node),
+    span: spanOf(node),
+  });
+  return value;
+}
+
+/** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
+function elementValue(lowering: Lowering, element: ElementType, value: Value, node: Node): Expression {
+  if (element === "f32") return toFloat(lowering, value, node);
+  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
+  const whole =
+    value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
+  if (value.kind === "boolean") return toBits(lowering, value, node);
+  // What is clamped is rounded, which an f32 cannot do for a double.
+  if (value.kind === "pending") return refusePending(node);
+  return whole ?? toFloat(lowering, value, node);
+}
+
+function asClamped(lowering: Lowering, value: Value, node: Node): Expression | undefined {
+  if (
+    value.kind === "host" &&
+    (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))
+  ) {
+    return undefined;
+  }
+  const whole = asInteger(lowering, value, node);
+  return whole && exact(lowering, whole, node);
+}
