@@ -63,7 +63,7 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const executed = collapse(execution.loop, execution) ?? execution;
   const { lengths, inputs, first, step, count } = executed;
   const loop = specialize(executed.loop, executed);
-  const [compiled] = await workspace.compile(loop, [uncheckedKernel(loop)]);
+  const [compiled] = await workspace.pipelines.compile(loop, [uncheckedKernel(loop)]);
   const parameters = parametersOf(loop, []);
   const { UNIFORM, COPY_DST } = GPUBufferUsage;
   const params = workspace.buffer("unchecked params", 4 * parameters.size, UNIFORM | COPY_DST);

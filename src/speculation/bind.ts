@@ -1,4 +1,4 @@
-import type { LoopPipeline } from "./workspace.ts";
+import type { LoopPipeline } from "./pipelines.ts";
 
 interface Bound {
   readonly buffers: readonly GPUBuffer[];

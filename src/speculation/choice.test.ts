@@ -32,7 +32,7 @@ function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly o
     borrow: () => ({ destroy() {} }),
     giveBack() {},
     uploads: { write: async () => {} },
-    slowestCompilation: 0,
+    pipelines: { slowest: 0 },
   } as unknown as Workspace;
   const given = isKept ? new Resident(a) : a;
   const isForeign = body.length > 0;

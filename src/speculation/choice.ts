@@ -159,7 +159,7 @@ export class Choice {
     const { compiledOn, worked } = this.#history;
     const { launch, compile } = this.#costs;
     // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
-    const compilation = Math.max(kernels * compile, this.#workspace.slowestCompilation);
+    const compilation = Math.max(kernels * compile, this.#workspace.pipelines.slowest);
     const compiling = compiledOn.has(this.#workspace) ? 0 : Math.max(0, compilation - worked);
     return compiling + launches * launch + this.#moving(this.#moves.lent);
   }

@@ -48,7 +48,7 @@ export async function combineContributions(
 ): Promise<void> {
   if (loop.reductions.length === 0 || end === 0) return;
   const { device } = workspace;
-  const pipelines = await workspace.compile(loop, kernelsOf(loop));
+  const pipelines = await workspace.pipelines.compile(loop, kernelsOf(loop));
   device.queue.writeBuffer(buffers.control!, 4 * controlWords.indexOf("base"), Uint32Array.of(end));
 
   const encoder = device.createCommandEncoder();

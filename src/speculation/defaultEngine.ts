@@ -3,11 +3,12 @@ import { specialize } from "../loops/analysis/specialize.ts";
 import { markedElements } from "../loops/kernels/marks.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
 import { type Experience, recall, remember } from "./experience.ts";
+import { longestSegment } from "./longestSegment.ts";
 import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
 import { firstPlan, type PlanName } from "./plans.ts";
 import { Progress } from "./progress.ts";
-import { longestSegment, Segment } from "./segment.ts";
+import { Segment } from "./segment.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface DefaultOptions {

@@ -44,7 +44,7 @@ export async function runPublished(
   }
   const mayFallBack = options.fallback !== "never" && !hasOpenRounding(execution.loop);
   const kernels = emitPublished(execution.loop);
-  const compiled = await workspace.compile(execution.loop, Object.values(kernels));
+  const compiled = await workspace.pipelines.compile(execution.loop, Object.values(kernels));
   const names = Object.keys(kernels) as (keyof PublishedKernels)[];
   const pipelines = Object.fromEntries(names.map((name, place) => [name, compiled[place]!])) as Pipelines;
   const timer = timings ? new PhaseTimer(workspace) : null;

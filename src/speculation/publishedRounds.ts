@@ -12,11 +12,12 @@ import { clearContributions, combineContributions } from "./contributions.ts";
 import type { Execution } from "./execution.ts";
 import { gridFor } from "./gridFor.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
+import type { LoopPipeline } from "./pipelines.ts";
 import type { PhaseName } from "./plans.ts";
 import { type PublishedMemory, publishedMemory } from "./publishedMemory.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
 import { bitsOf, numberOf } from "./variables.ts";
-import type { LoopPipeline, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Recoveries that are encoded at once, as each stops where it wrongs an iteration that had passed. */
 const recoveries = 4;

@@ -6,9 +6,10 @@ import { mostWindows } from "../loops/kernels/scheduling.ts";
 import { bind } from "./bind.ts";
 import { gridFor } from "./gridFor.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
+import type { LoopPipeline } from "./pipelines.ts";
 import type { Plan } from "./plans.ts";
 import { type Reading, readBuffers } from "./readBuffers.ts";
-import type { LoopPipeline, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** The words by which the kernels steer themselves, and the bits of the carried variables. */
 export interface ControlState extends Record<ControlWord, number> {

@@ -1,12 +1,13 @@
 import { escapes } from "../loops/kernels/body.ts";
-import { longestWindow, states } from "../loops/kernels/control.ts";
-import { combineContributions, contributionBytes } from "./contributions.ts";
+import { states } from "../loops/kernels/control.ts";
+import { combineContributions } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import type { Part } from "./execution.ts";
 import { keepFindings } from "./findings.ts";
 import { type Interrupted, interrupt } from "./interrupt.ts";
 import { nextPlan } from "./nextPlan.ts";
 import { mayOverwrite, recallOverwritten } from "./overwritten.ts";
+import type { LoopPipeline } from "./pipelines.ts";
 import { type Plan, type PlanName, planOf } from "./plans.ts";
 import type { Progress } from "./progress.ts";
 import { numbersOf, recallWindows } from "./provenWindows.ts";
@@ -14,7 +15,7 @@ import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
 import { Tally } from "./tally.ts";
 import { bitsOf, numberOf } from "./variables.ts";
-import type { LoopPipeline, Workspace } from "./workspace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Most rounds that are encoded at once: looking at the result takes about as long as two of them. */
 const mostRounds = 32;
@@ -24,14 +25,6 @@ const mostGrowth = 4;
 export interface SegmentResult extends Interrupted {
   /** Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is faster. */
   readonly stopped: "escaped" | "slow" | null;
-}
-
-/** Most iterations of a segment: what the kernels can count, and what there is room for to keep their parts of reductions. */
-export function longestSegment({ loop }: Part, { device }: Workspace): number {
-  const { maxStorageBufferBindingSize } = device.limits;
-  let longest = loop.reductions.length > 0 ? longestWindow : 2 ** 31;
-  while (contributionBytes(loop, longest) > maxStorageBufferBindingSize) longest /= 2;
-  return longest;
 }
 
 /** Some iterations of a loop, one behind the other, on the GPU: as far as it gets. */
@@ -152,7 +145,7 @@ export class Segment {
   }
 
   #compile({ phases }: Plan): Promise<LoopPipeline[]> {
-    return this.#workspace.compile(
+    return this.#workspace.pipelines.compile(
       this.#execution.loop,
       phases.map(({ kernel }) => kernel),
     );

@@ -1,15 +1,6 @@
-import type { Loop } from "../loops/ir.ts";
-import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
-import { takesLong } from "../loops/kernels/walk.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
+import { Pipelines } from "./pipelines.ts";
 import { Uploads } from "./uploads.ts";
-
-/** A compiled kernel. */
-export interface LoopPipeline {
-  readonly kernel: Kernel;
-  readonly pipeline: GPUComputePipeline;
-  readonly layout: GPUBindGroupLayout;
-}
 
 /** Buffers of a kind that are kept when nobody needs them. */
 const mostFree = 24;
@@ -23,18 +14,17 @@ const workspaces = new WeakMap<GPUDevice, Workspace>();
 export class Workspace {
   readonly device: GPUDevice;
   readonly uploads: Uploads;
+  readonly pipelines: Pipelines;
   /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
   epoch = 0;
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #free: GPUBuffer[] = [];
   readonly #written = new WeakMap<GPUBuffer, Uint32Array<ArrayBuffer>>();
-  readonly #pipelines = new WeakMap<Loop, Map<string, Promise<LoopPipeline>>>();
   /** What came of buffers that were made since it was last looked at. */
   readonly #allocations: Promise<GPUError | null>[] = [];
   #stamp = 0;
   #last: Promise<unknown> = Promise.resolve();
   #working = 0;
-  #slowestCompilation = 0;
   #isLost = false;
 
   /** The workspace of a device. */
@@ -49,25 +39,10 @@ export class Workspace {
   private constructor(device: GPUDevice) {
     this.device = device;
     this.uploads = new Uploads(device);
+    this.pipelines = new Pipelines(device);
     void device.lost.then(() => {
       this.#isLost = true;
     });
-  }
-
-  /**
-   * Invocations of a workgroup of a loop's kernels. Iterations that take long may be few: small workgroups spread them over all of
-   * the device.
-   */
-  workgroupSizeFor(loop: Loop): number {
-    const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.device.limits;
-    const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
-    // A hardened device doubles them.
-    return Math.min(takesLong(loop) ? 64 : 256, "belay" in this.device ? most / 2 : most);
-  }
-
-  /** Milliseconds of the compilation that took longest, together with those at the same time. */
-  get slowestCompilation(): number {
-    return this.#slowestCompilation;
   }
 
   get isLost(): boolean {
@@ -155,43 +130,6 @@ export class Workspace {
     if (alike.length <= mostFree) return;
     this.#free.splice(this.#free.indexOf(alike[0]!), 1);
     alike[0]!.destroy();
-  }
-
-  /** Compiles a loop's kernels, each once per device. */
-  compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
-    const compiled = this.#pipelines.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
-    this.#pipelines.set(loop, compiled);
-    return Promise.all(
-      kernels.map((kernel) => {
-        const known = compiled.get(kernel.name) ?? this.#compile(kernel, this.workgroupSizeFor(loop));
-        compiled.set(kernel.name, known);
-        return known;
-      }),
-    );
-  }
-
-  async #compile(kernel: Kernel, invocations: number): Promise<LoopPipeline> {
-    const { device } = this;
-    const start = performance.now();
-    const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
-    const layout = device.createBindGroupLayout({
-      entries: kernel.bindings.map(({ access }, binding) => ({
-        binding,
-        visibility: GPUShaderStage.COMPUTE,
-        buffer: { type: types[access] },
-      })),
-    });
-    const pipeline = await device.createComputePipelineAsync({
-      label: kernel.name,
-      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-      compute: {
-        module: device.createShaderModule({ code: kernel.code }),
-        entryPoint: kernel.name,
-        constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: invocations } : {},
-      },
-    });
-    this.#slowestCompilation = Math.max(this.#slowestCompilation, performance.now() - start);
-    return { kernel, pipeline, layout };
   }
 
   /** Frees all memory on the device. Later loops start anew. */

@@ -1,22 +1,34 @@
 /** Calls that the CPU executes at once, as it executed the ones before. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { Resident } from "../../src/speculation/resident.ts";
-import { type SpeculateCall, speculate } from "../../src/speculation/speculate.ts";
+import type { Resident } from "../../src/speculation/resident.ts";
+import type { SpeculateCall } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { loopFrom, numbers } from "./sourceLoops.ts";
 
-// A device that takes a second to be asked.
-vi.mock("../../src/speculation/costs.ts", () => ({
-  costsOf: async () => ({ launch: 1000, uploadedByte: 0, downloadedByte: 0, compile: 0 }),
-}));
-
 const devices = testDevices();
 const n = 100;
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.doUnmock("../../src/speculation/costs.ts");
+  vi.resetModules();
+});
+
+/** The engine, to which a device seems to take a second to be asked. */
+async function patientEngine() {
+  vi.resetModules();
+  vi.doMock("../../src/speculation/costs.ts", () => ({
+    costsOf: async () => ({ launch: 1000, uploadedByte: 0, downloadedByte: 0, compile: 0 }),
+  }));
+  const { speculate } = await import("../../src/speculation/speculate.ts");
+  const { Resident } = await import("../../src/speculation/resident.ts");
+  return { speculate, Resident };
+}
 
 /** A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a GPU may. */
 async function newProgram(element: "Int32" | "Float32", afterwards: (from: number) => void = () => {}) {
+  const engine = await patientEngine();
+  const { speculate } = engine;
   const device = await devices.newDevice();
   const add = element === "Int32" ? "(a[i]! + last) | 0" : "a[i]! + 0.5";
   const loop = loopFrom(
@@ -37,7 +49,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
   /** Whether a call is executed before anybody waits for it. */
   const isAtOnce = async (given: SpeculateCall) => {
     const { a } = given.arrays;
-    const host = a instanceof Resident ? a.host : a!;
+    const host = "host" in a! ? (a as Resident).host : a!;
     const before = host[n - 1];
     const result = speculate(given, { device });
     const atOnce = host[n - 1] !== before;
@@ -48,7 +60,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
     for (let k = 0; k < times; k++) await speculate(call(array()), { device });
   };
   const array = () => (element === "Int32" ? numbers(n, (i) => i) : new Float32Array(n));
-  return { device, call, array, isAtOnce, repeat };
+  return { ...engine, device, call, array, isAtOnce, repeat };
 }
 
 describe("a loop that the CPU executes", () => {
@@ -66,7 +78,7 @@ describe("a loop that the CPU executes", () => {
   );
 
   it("is asked about with other numbers of iterations or elements, and arrays that a device has", async () => {
-    const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
+    const { speculate, Resident, device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(2);
     expect(await isAtOnce(call(array()))).toBe(true);
     expect(await isAtOnce(call(array(), n - 1))).toBe(false);
@@ -87,7 +99,7 @@ describe("a loop that the CPU executes", () => {
   });
 
   it("is executed at once on arrays that stay on a device, as long as the host has them", async () => {
-    const { device, call, array, isAtOnce } = await newProgram("Float32");
+    const { speculate, Resident, device, call, array, isAtOnce } = await newProgram("Float32");
     const kept = new Resident(array());
     await speculate(call(kept), { device });
     expect(await isAtOnce(call(kept))).toBe(true);
@@ -101,7 +113,7 @@ describe("a loop that the CPU executes", () => {
   });
 
   it("waits for calls before it", async () => {
-    const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
+    const { speculate, device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(1);
     const a = array();
     const before = speculate(call(a), { device, fallback: "never" });
@@ -114,7 +126,7 @@ describe("a loop that the CPU executes", () => {
 it("what takes longer than before is asked about in between", async () => {
   let [clock, each, beginnings] = [0, 0.05, 0];
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 1e-3));
-  const { device, call, array, repeat } = await newProgram("Int32", (from) => {
+  const { speculate, device, call, array, repeat } = await newProgram("Int32", (from) => {
     clock += each;
     if (from === 0) beginnings++;
   });

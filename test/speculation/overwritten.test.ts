@@ -1,5 +1,7 @@
 /** Arrays that a loop overwrites completely and never loads from, which need not be sent to the device. */
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { sequentialLoop } from "../../src/loops/sequential.ts";
+import { runDefault } from "../../src/speculation/defaultEngine.ts";
 import type { Engine } from "../../src/speculation/execution.ts";
 import type * as Overwritten from "../../src/speculation/overwritten.ts";
 import { Resident } from "../../src/speculation/resident.ts";
@@ -76,12 +78,10 @@ describe("an array that a loop overwrites", () => {
     const { out, a } = arrays();
     const begin: Engine<SpeculateOptions> = async (workspace, execution) => {
       await execution.onCpu(0, 10);
-      const { runDefault } = await import("../../src/speculation/defaultEngine.ts");
       const rest = { ...execution, first: 10, count: n - 10 };
       const outcome = await runDefault(workspace, rest);
       return { ...outcome, executed: n };
     };
-    const { sequentialLoop } = await import("../../src/loops/sequential.ts");
     const call = {
       loop,
       sequential: sequentialLoop(loop),
