@@ -177,6 +177,16 @@ describe("integers", () => {
   });
 });
 
+it.each([
+  ["a[i] = +(c[i]! in a);", "c[i]! in a", "`in`"],
+  ["a[i] = 2 * ((i as never) in Infinity);", "(i as never) in Infinity", "`in`"],
+  ["a[i] = +((i as never) instanceof Number);", "(i as never) instanceof Number", "`instanceof`"],
+])("%s is no arithmetic", (body, place, operator) => {
+  const [found] = refusal(file(body));
+  expect(found).toContain(place);
+  expect(found).toContain(operator);
+});
+
 describe("numbers from outside", () => {
   const inputsOf = (body: string) => {
     const { loops } = translate(file(body), "f.ts");

@@ -10,28 +10,32 @@ export interface SpeculationPluginOptions {
   readonly strict?: boolean;
 }
 
-/** Comes first: other tools remove comments, and the directives with them. */
-export const speculation: UnpluginInstance<SpeculationPluginOptions | undefined> = createUnplugin(
-  (options) => ({
-    name: "belay-speculation",
-    enforce: "pre",
-    transform: {
-      filter: { id: /\.[cm]?[jt]sx?(\?.*)?$/ },
-      handler(source, id) {
-        if (!mayHaveLoops(source)) return null;
-        const filename = id.replace(/\?.*$/, "");
-        const { code, map, diagnostics } = replaceLoops(source, filename);
-        for (const found of diagnostics) {
-          const diagnostic = asBuilt(found, options?.strict);
-          const text = renderDiagnostic(diagnostic, source, { file: filename });
-          if (diagnostic.severity === "error") this.error(text);
-          else this.warn(text);
-        }
-        return code === undefined ? null : { code, map: map ?? null };
-      },
-    },
-  }),
-);
+type Plugins = UnpluginInstance<SpeculationPluginOptions | undefined>;
 
-/** The plugin for one bundler each: `plugins: [vite()]`, and so on. */
-export const { vite, rollup, rolldown, esbuild, webpack } = speculation;
+/** Comes first: other tools remove comments, and the directives with them. */
+export const speculation: Plugins = createUnplugin((options) => ({
+  name: "belay-speculation",
+  enforce: "pre",
+  transform: {
+    filter: { id: /\.[cm]?[jt]sx?(\?.*)?$/ },
+    handler(source, id) {
+      if (!mayHaveLoops(source)) return null;
+      const filename = id.replace(/\?.*$/, "");
+      const { code, map, diagnostics } = replaceLoops(source, filename);
+      for (const found of diagnostics) {
+        const diagnostic = asBuilt(found, options?.strict);
+        const text = renderDiagnostic(diagnostic, source, { file: filename });
+        if (diagnostic.severity === "error") this.error(text);
+        else this.warn(text);
+      }
+      return code === undefined ? null : { code, map: map ?? null };
+    },
+  },
+}));
+
+/** The plugin for one bundler each: `plugins: [vite()]`, and so on. Their types are named, as no program has all bundlers. */
+export const vite: Plugins["vite"] = speculation.vite;
+export const rollup: Plugins["rollup"] = speculation.rollup;
+export const rolldown: Plugins["rolldown"] = speculation.rolldown;
+export const esbuild: Plugins["esbuild"] = speculation.esbuild;
+export const webpack: Plugins["webpack"] = speculation.webpack;

@@ -38,6 +38,8 @@ function translate(lowering: Lowering, node: Source): Value {
     case "BinaryExpression": {
       if (node.left.type === "PrivateIdentifier")
         return refuse(loopError.unsupported("a private field", node));
+      if (node.operator === "in" || node.operator === "instanceof")
+        return refuse(loopError.unsupported(`\`${node.operator}\``, node));
       const [left, right] = inOrder(lowering, [node.left, node.right]);
       return binary(lowering, node.operator, left!, right!, node);
     }
