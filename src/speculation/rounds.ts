@@ -88,10 +88,7 @@ export class Rounds {
     const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
     this.#workspace.update(this.#buffers.params!, Uint32Array.of(longest), place);
     const encoder = this.#workspace.device.createCommandEncoder();
-    const hasClaims = this.#plan.name === "claimed";
-    if (hasClaims) encoder.clearBuffer(this.#buffers.claims!);
-    const rounds = hasClaims ? 1 : this.#makeRoom(count);
-    this.#encode(encoder, rounds, longest);
+    this.#encode(encoder, this.#makeRoom(count), longest);
     const { control } = this.#buffers;
     const readings: Reading[] = [{ buffer: control!, bytes: control!.size }];
     if (this.#timer) {
@@ -116,6 +113,11 @@ export class Rounds {
     const [first, others] = most.map((invocations) => gridFor(this.#workspace, this.#loop, invocations));
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
+      if (this.#plan.name === "claimed") {
+        pass?.end();
+        pass = undefined;
+        encoder.clearBuffer(this.#buffers.claims!);
+      }
       for (const [place, { isSingle, phase }] of this.#plan.phases.entries()) {
         if (this.#timer) {
           pass?.end();

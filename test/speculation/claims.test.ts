@@ -63,6 +63,29 @@ it("are looked for with bits where there are many elements", async () => {
   expect(large.statistics.plans[0]).toBe("claimed");
 });
 
+it("are looked for in each window by itself, in several windows at once", async () => {
+  const device = await devices.newDevice();
+  const again = { ...loop, schedule: { iterationsPerRound: 10 } };
+  const count = 60;
+  // Iterations of different windows meet at each element.
+  const places = {
+    p: numbers(count, (i) => i % 10),
+    q: numbers(count, (i) => i % 10),
+    r: numbers(count, (i) => i % 10),
+  };
+  const submits: number[] = [];
+  for (let execution = 0; execution < 2; execution++) {
+    const submit = vi.spyOn(device.queue, "submit");
+    const arrays = { a: numbers(elements, (i) => i * i), ...places };
+    const { statistics } = await expectSequential(again, { arrays, count }, { device, engine: claimed });
+    expect(statistics).toMatchObject({ plans: ["claimed"], rounds: 6, misspeculated: 0 });
+    submits.push(submit.mock.calls.length);
+    submit.mockRestore();
+  }
+  // That, and one to bring the array home.
+  expect(submits[1]).toBe(2);
+});
+
 describe("a rule left out", () => {
   afterEach(() => {
     vi.doUnmock("../../src/loops/kernels/claims.ts");
