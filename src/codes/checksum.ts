@@ -12,10 +12,18 @@
  * keyed products is that of Carter and Wegman.
  */
 
-/** The factors of the words of a quad. */
-const factors = [1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
-/** What the words of a quad add to the count of places; they sum up to one, so that a whole quad adds its key. */
-const places = [2, 4, 8, -13] as const;
+/**
+ * The factors of the words of a quad, 1 + j² · a: few operations where j is known only when a kernel runs. No four words but
+ * the four of a quad have factors of the same sum, so that these count places.
+ */
+const square = 0x85ebca6a;
+const factors = [0, 1, 2, 3].map((j) => (1 + Math.imul(j * j, square)) | 0) as [
+  number,
+  number,
+  number,
+  number,
+];
+const ofQuad = factors.reduce((sum, factor) => (sum + factor) | 0);
 const [multiplier, increment] = [0x9e3779b1, 0x7f4a7c15] as const;
 
 /** Sums of a buffer: two of its contents. */
@@ -34,29 +42,27 @@ function keyOf(quad: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-const rotated = (key: number) => (key << 16) | (key >>> 16);
-
 /** The sums of words from the beginning of a buffer on. Missing words of the last quad count as zero, as zeros count nothing. */
 export function checksumOf(words: Uint32Array): Sums {
-  let [first, second] = [0, 0];
-  const folded = (word: number) => (word + (word >>> 16)) | 0;
-  const add = (quad: number, sum: number) => {
-    const key = keyOf(quad);
-    first = (first + Math.imul(key | 1, sum)) | 0;
-    second = (second + Math.imul(rotated(key) | 1, sum)) | 0;
-  };
-  const whole = words.length >>> 2;
-  for (let quad = 0, at = 0; quad < whole; quad++, at += 4) {
-    const sum =
-      folded(words[at]!) +
-      Math.imul(folded(words[at + 1]!), factors[1]) +
-      Math.imul(folded(words[at + 2]!), factors[2]) +
-      Math.imul(folded(words[at + 3]!), factors[3]);
-    add(quad, sum | 0);
+  // Signed numbers, and nothing but numbers in the loop: several times as fast.
+  const data = new Int32Array(words.buffer, words.byteOffset, words.length);
+  const [, second, third, fourth] = factors;
+  let a = 0;
+  let b = 0;
+  let mixed = increment | 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const w0 = data[at]! | 0;
+    const w1 = data[at + 1]! | 0;
+    const w2 = data[at + 2]! | 0;
+    const w3 = data[at + 3]! | 0;
+    const lower = w0 + (w0 >>> 16) + Math.imul(w1 + (w1 >>> 16), second);
+    const upper = Math.imul(w2 + (w2 >>> 16), third) + Math.imul(w3 + (w3 >>> 16), fourth);
+    const key = mixed ^ (mixed >>> 16);
+    a = (a + Math.imul(key | 1, (lower + upper) | 0)) | 0;
+    b = (b + Math.imul((key << 16) | (key >>> 16) | 1, (lower + upper) | 0)) | 0;
+    mixed = (mixed + multiplier) | 0;
   }
-  for (let at = 4 * whole; at < words.length; at++)
-    add(whole, Math.imul(folded(words[at]!), factors[at % 4]!));
-  return [first >>> 0, second >>> 0];
+  return [a >>> 0, b >>> 0];
 }
 
 /** What a kernel counts as places that accesses each word from the first one on exactly once. */
@@ -64,15 +70,12 @@ export function placesOf(words: number): number {
   let sum = 0;
   const whole = words >>> 2;
   for (let quad = 0; quad < whole; quad++) sum = (sum + (keyOf(quad) | 1)) | 0;
-  for (let at = 0; at < words % 4; at++) sum = (sum + Math.imul(keyOf(whole) | 1, places[at]!)) | 0;
+  sum = Math.imul(sum, ofQuad);
+  for (let at = 0; at < words % 4; at++) sum = (sum + Math.imul(keyOf(whole) | 1, factors[at]!)) | 0;
   return sum >>> 0;
 }
 
 const hex = (value: number) => `0x${(value >>> 0).toString(16)}u`;
-/** One of four constants, by the lowest bits of an index. */
-const oneOf = (four: readonly number[]) =>
-  `select(select(${hex(four[0]!)}, ${hex(four[1]!)}, (at & 1u) != 0u), select(${hex(four[2]!)}, ${hex(four[3]!)}, (at & 1u) != 0u), (at & 2u) != 0u)`;
-
 /**
  * Declarations of WGSL, each name with `prefix` before it: what data adds to the two sums and, third, to the count of places.
  *
@@ -91,16 +94,18 @@ fn ${prefix}weighted(quad: u32, sum: u32, places: u32) -> vec3<u32> {
 fn ${prefix}quad(quad: u32, data: vec4<u32>) -> vec3<u32> {
   let folded = data + (data >> vec4<u32>(16u));
   let sum = folded.x + folded.y * ${second} + folded.z * ${third} + folded.w * ${fourth};
-  return ${prefix}weighted(quad, sum, 1u);
+  return ${prefix}weighted(quad, sum, ${hex(ofQuad)});
 }
 fn ${prefix}pair(at: u32, data: vec2<u32>) -> vec3<u32> {
   let folded = data + (data >> vec2<u32>(16u));
-  let isUpper = (at & 2u) != 0u;
-  let sum = folded.x * select(1u, ${third}, isUpper) + folded.y * select(${second}, ${fourth}, isUpper);
-  return ${prefix}weighted(at >> 2u, sum, select(${hex(places[0] + places[1])}, ${hex(places[2] + places[3])}, isUpper));
+  let place = at & 2u;
+  let first = place * place * ${hex(square)} + 1u;
+  let second = first + (2u * place + 1u) * ${hex(square)};
+  return ${prefix}weighted(at >> 2u, folded.x * first + folded.y * second, first + second);
 }
 fn ${prefix}word(at: u32, data: u32) -> vec3<u32> {
-  let sum = (data + (data >> 16u)) * ${oneOf(factors)};
-  return ${prefix}weighted(at >> 2u, sum, ${oneOf(places)});
+  let place = at & 3u;
+  let factor = place * place * ${hex(square)} + 1u;
+  return ${prefix}weighted(at >> 2u, (data + (data >> 16u)) * factor, factor);
 }`;
 }

@@ -29,12 +29,13 @@ fn sum(
 ) {
   var own = vec3<u32>();
   for (var i = group.x * ${SUMMED_AT_ONCE} + local; i < span.count; i += groups.x * ${SUMMED_AT_ONCE}) {
+    // Four loads at a time.
     var quads: array<vec4<u32>, 4>;
+    for (var k = 0u; k < 4; k++) { quads[k] = data[min(i + k * ${INVOCATIONS}, span.count - 1)]; }
     for (var k = 0u; k < 4; k++) {
-      // Zeros add nothing.
-      if (i + k * ${INVOCATIONS} < span.count) { quads[k] = data[i + k * ${INVOCATIONS}]; }
+      let at = i + k * ${INVOCATIONS};
+      if (at < span.count) { own += checksum_quad(span.quad + at, quads[k]); }
     }
-    for (var k = 0u; k < 4; k++) { own += checksum_quad(span.quad + i + k * ${INVOCATIONS}, quads[k]); }
   }
   atomicAdd(&all[0], own.x);
   atomicAdd(&all[1], own.y);

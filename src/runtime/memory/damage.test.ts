@@ -73,35 +73,38 @@ async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> 
 const stepsTo = (steps: number) => new Array(WORDS).fill((3 ** steps - 1) / 2);
 
 describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (redundancy) => {
-  it.each(["secded128", "secded32", "detect", "checksum"] as const)("two flips are never silent, %s", async (memory) => {
-    const program = await newProgram({ redundancy, memory });
-    const { device } = program;
-    let steps = 0;
-    const bit = fc.nat(31);
-    const strike = fc.record({
-      where: fc.constantFrom("input", "output", "staging"),
-      word: fc.nat(WORDS - 1),
-      bits: fc.tuple(bit, bit),
-    });
-    for (const { where, word, bits } of fc.sample(strike, 3)) {
-      program.step();
-      const mask = ((1 << bits[0]) | (1 << bits[1])) >>> 0;
-      device.belay.flip(program[where as "input"], 4 * word, mask);
-      program.step();
-      steps += 2;
-      try {
-        expect(await program.read()).toEqual(stepsTo(steps));
-      } catch (error) {
-        if (!(error instanceof BelayMemoryError)) throw error;
-        // Inputs are not made again: the program has to bring them anew.
-        expect(where).toBe("input");
-        device.queue.writeBuffer(program.input, 0, new Uint32Array(WORDS).fill(1));
-        device.queue.writeBuffer(program.output, 0, new Uint32Array(WORDS));
-        steps = 0;
+  it.each(["secded128", "secded32", "detect", "checksum"] as const)(
+    "two flips are never silent, %s",
+    async (memory) => {
+      const program = await newProgram({ redundancy, memory });
+      const { device } = program;
+      let steps = 0;
+      const bit = fc.nat(31);
+      const strike = fc.record({
+        where: fc.constantFrom("input", "output", "staging"),
+        word: fc.nat(WORDS - 1),
+        bits: fc.tuple(bit, bit),
+      });
+      for (const { where, word, bits } of fc.sample(strike, 3)) {
+        program.step();
+        const mask = ((1 << bits[0]) | (1 << bits[1])) >>> 0;
+        device.belay.flip(program[where as "input"], 4 * word, mask);
+        program.step();
+        steps += 2;
+        try {
+          expect(await program.read()).toEqual(stepsTo(steps));
+        } catch (error) {
+          if (!(error instanceof BelayMemoryError)) throw error;
+          // Inputs are not made again: the program has to bring them anew.
+          expect(where).toBe("input");
+          device.queue.writeBuffer(program.input, 0, new Uint32Array(WORDS).fill(1));
+          device.queue.writeBuffer(program.output, 0, new Uint32Array(WORDS));
+          steps = 0;
+        }
       }
-    }
-    device.destroy();
-  });
+      device.destroy();
+    },
+  );
 });
 
 it("is put back with its check words", async () => {

@@ -76,19 +76,22 @@ async function newProgram(policy: Policy): Promise<Program> {
 const correcting: SchemeName[] = ["secded32", "secded64", "secded128", "secded1024", "packed32"];
 
 describe("protected memory", () => {
-  it.each([...correcting, "detect" as const, "checksum" as const])("reports nothing without faults, %s", async (memory) => {
-    const program = await newProgram({ memory });
-    program.step();
-    program.step();
-    expect(await program.read()).toEqual(afterSteps(2));
-    const report = await program.device.belay.report();
-    expect(report).toMatchObject({
-      memory: { corrected: 0, uncorrectable: 0 },
-      memoryFaults: [],
-      replays: 0,
-    });
-    program.device.destroy();
-  });
+  it.each([...correcting, "detect" as const, "checksum" as const])(
+    "reports nothing without faults, %s",
+    async (memory) => {
+      const program = await newProgram({ memory });
+      program.step();
+      program.step();
+      expect(await program.read()).toEqual(afterSteps(2));
+      const report = await program.device.belay.report();
+      expect(report).toMatchObject({
+        memory: { corrected: 0, uncorrectable: 0 },
+        memoryFaults: [],
+        replays: 0,
+      });
+      program.device.destroy();
+    },
+  );
 
   it.each(correcting)("corrects flips at rest, %s", async (memory) => {
     const program = await newProgram({ memory });
