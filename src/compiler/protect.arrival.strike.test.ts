@@ -22,6 +22,14 @@ const kernels = {
       let v = a[id.x] * 3u + a[id.x + 32u];
       put(id.x, v);
     }`,
+  conditions: `
+    @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+    @compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+      let v = a[id.x] * 3u + a[id.x + 32u];
+      if (v % 5u != 0u && id.x < 30u) { a[id.x] = v; }
+      if (v % 7u == 0u) { b[id.x] = v; }
+    }`,
   workgroups: `
     @group(0) @binding(0) var<storage, read_write> a: array<u32>;
     @group(0) @binding(1) var<storage, read_write> b: array<u32>;
@@ -57,13 +65,14 @@ type Case = [keyof typeof kernels, ProtectOptions];
 describe.each<Case>([
   ["invocations", {}],
   ["invocations", { features: ["subgroups"] }],
+  ["conditions", { features: ["subgroups"] }],
   ["workgroups", {}],
 ])("by %s, %o", (name, options) => {
   const wgsl = kernels[name];
   const guarded = protect(wgsl, { redundancy: "inter", injectFaults: true, ...options });
   /** One of the replicas that the host dispatches, in one invocation or workgroup. */
   const one = (replica: 0 | 1) =>
-    `(belay_workgroup.x == 1u && belay_was == ${replica}u${name === "invocations" ? " && belay_local == 5u" : ""})`;
+    `(belay_workgroup.x == 1u && belay_was == ${replica}u${name !== "workgroups" ? " && belay_local == 5u" : ""})`;
   /** The kernel with something done to one replica once it has arrived. */
   const onceArrived = (statement: string) => {
     const [declared, remembers, arrived] = [

@@ -12,8 +12,8 @@
  * replica, or have lost invocations, does no harm. Where invocations load what others of their workgroup store, behind
  * a barrier, a workgroup arrives as a whole.
  *
- * - A replica stores once its twin has arrived, which is once that has loaded: on the values loaded depends what the
- *   operation adds, through a zero that no compiler can know. A value that is there can't change any more. WGSL itself promises no order
+ * - A replica stores once its twin has arrived, which is once that has loaded: the operation's operand depends on the values
+ *   loaded, in a way that no compiler can see through. (Without that, an NVIDIA driver loads behind the operation.) A value that is there can't change any more. WGSL itself promises no order
  *   between accesses of two workgroups to several words; that no load is repeated after an operation that needed it is
  *   the one thing relied on, and where it were not so, signatures would differ.
  * - Coverage: signatures are added with the sign that the replica's number decides last (cells.ts). If both store or neither
@@ -27,7 +27,7 @@
  * Ensures:  valid module; sets `replica`.   Order: before injectFaults, whose sites in the source stay as they were.
  */
 import type { Arrival } from "../analysis/arrival.ts";
-import type { Declaration, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
+import type { Declaration, Expression, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
 import { printStatement, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
@@ -83,9 +83,17 @@ export function arriveBeforeStores(
     const kernel = kernels.find(({ functions }) => functions.has(fn));
     if (!kernel) return fn;
     const { arrival, words, inPlace } = kernel;
-    const arriving = ({ span }: Statement) =>
-      quote(span).statements`${names.the(arrival.together ? "arrive_together" : "arrive")}(${words}u);`;
-    const body = mapStatements(fn.body, (s) => (arrival.before.has(s) ? [...arriving(s), s] : s));
+    const arriving = ({ span }: Statement, conditions: readonly Expression[] | undefined) => {
+      const { expression, statements } = quote(span);
+      const arrive = statements`${names.the(arrival.together ? "arrive_together" : "arrive")}(${words}u);`;
+      const [first, ...others] = structuredClone(conditions ?? []);
+      if (!first) return arrive;
+      const any = others.reduce((left, right) => expression`${left} | ${right}`, first);
+      return statements`if (${any}) { ${arrive} }`;
+    };
+    const body = mapStatements(fn.body, (s) =>
+      arrival.before.has(s) ? [...arriving(s, arrival.before.get(s)), s] : s,
+    );
     const noted = mapAccesses(program, body, {
       selects: ({ name }) => inPlace.has(name),
       load: (place, original) =>
@@ -149,7 +157,7 @@ function arrivalFunction(
   const arrivals = `${names.the("report")}.arrivals`;
   const inTurn = inTurnOf(names);
   // No pair is beyond the arrivals, which no compiler knows.
-  const zero = `(${loaded} & (${pair} / ${arrivalWords}u))`;
+  const isBeyond = `(${loaded} & (${pair} / ${arrivalWords}u)) != 0u`;
   const presented = { site: 0, address: null, words: null };
   const signed = isCompared ? comparison.foldIntoSignature(presented).map(printStatement).join("\n") : "";
   if (together) {
@@ -159,7 +167,7 @@ function arrivalFunction(
     fn ${names.the("arrive_together")}(words: u32) {
       ${signed}
       // Taken by nobody, but not before the loads are done.
-      if (${zero} != 0u) { ${arrived} = 1u; }
+      if (${isBeyond}) { ${arrived} = 1u; }
       storageBarrier();
       if (${local} == 0u) {
         if (${inTurn}) { ${arrived} = 1u - ${replica}; } else { ${arrived} = atomicXor(&${arrivals}[words * ${pair}], 1u); }
@@ -167,22 +175,24 @@ function arrivalFunction(
       ${replica} = u32(workgroupUniformLoad(&${arrived}) == 0u);
     }`;
   }
+  const alone = `before = atomicXor(&${arrivals}[word], select(bit, 0u, is_beyond));`;
   const bySubgroup = `
     if (subgroupAll(word == subgroupBroadcastFirst(word))) {
-      let bits = subgroupOr(bit);
+      let bits = select(subgroupOr(bit), 0u, subgroupAny(is_beyond));
       if (subgroupElect()) { before = atomicXor(&${arrivals}[word], bits); }
       before = subgroupBroadcastFirst(before);
     } else {
-      before = atomicXor(&${arrivals}[word], bit);
+      ${alone}
     }`;
   return `
     fn ${names.the("arrive")}(words: u32) {
       ${signed}
       if (${inTurn}) { return; }
       let word = words * ${pair} + ${local} / 32u;
-      let bit = (1u << (${local} % 32u)) | ${zero};
+      let bit = 1u << (${local} % 32u);
+      let is_beyond = ${isBeyond};
       var before: u32;
-      ${subgroups ? bySubgroup : `before = atomicXor(&${arrivals}[word], bit);`}
+      ${subgroups ? bySubgroup : alone}
       ${replica} = u32((before & bit) == 0u);
     }`;
 }

@@ -17,16 +17,17 @@ fn belay_arrive(words: u32) {
     return;
   }
   let word = words * belay_pair + belay_local / 32u;
-  let bit = (1u << (belay_local % 32u)) | (belay_loaded & (belay_pair / 1048576u));
+  let bit = 1u << (belay_local % 32u);
+  let is_beyond = (belay_loaded & (belay_pair / 1048576u)) != 0u;
   var before: u32;
   if (subgroupAll(word == subgroupBroadcastFirst(word))) {
-    let bits = subgroupOr(bit);
+    let bits = select(subgroupOr(bit), 0u, subgroupAny(is_beyond));
     if (subgroupElect()) {
       before = atomicXor(&belay_report.arrivals[word], bits);
     }
     before = subgroupBroadcastFirst(before);
   } else {
-    before = atomicXor(&belay_report.arrivals[word], bit);
+    before = atomicXor(&belay_report.arrivals[word], select(bit, 0u, is_beyond));
   }
   belay_replica = u32((before & bit) == 0u);
 }
