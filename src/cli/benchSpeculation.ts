@@ -67,7 +67,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     .option("--only <programs>", "names of programs, with commas between", programsFrom)
     .option(
       "--variants <names>",
-      "some of what is measured besides C and JavaScript; hardened is measured only when named",
+      `some of ${variantNames.join(", ")}, besides C and JavaScript; hardened is measured only when named`,
       variantsFrom,
     )
     .option("--growth <bits>", "lengths of the growing loop, as powers of two with commas between", bitsFrom)
@@ -173,7 +173,9 @@ function growingProgram(bits: number, directory: string): MeasuredProgram {
   return program;
 }
 
-const variantsFrom = (text: string) => namesFrom(text, [...(Object.keys(variants) as Variant[]), "threads"]);
+const variantNames = [...(Object.keys(variants) as Variant[]), "threads" as const];
+
+const variantsFrom = (text: string) => namesFrom(text, variantNames);
 
 const programsFrom = (text: string) =>
   namesFrom(
