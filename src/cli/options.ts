@@ -6,17 +6,17 @@ import { namesFrom } from "./benchOptions.ts";
 
 /** Flags that several commands share, each defined once. Commander checks their values. */
 
-export const redundancyOption = () =>
+const redundancyOption = () =>
   new Option("--redundancy <flavor>", "how kernels are doubled")
     .choices(["none", "intra+lds", "intra-lds", "inter", "auto"])
     .default("intra+lds");
 
-export const checkOption = (standard: Check = "signature") =>
+const checkOption = (standard: Check = "signature") =>
   new Option("--check <when>", "compare before every store, or a signature once before the end")
     .choices(["store", "signature"])
     .default(standard);
 
-export const channelOption = () =>
+const channelOption = () =>
   new Option("--channel <path>", "what replicas exchange values through")
     .choices(["auto", "subgroup", "workgroup"])
     .default("auto");
