@@ -63,6 +63,21 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("are what ARCHITECTURE.md and src/README.md say", () => {
+    const page = (name: string) => readFileSync(join(root, name), "utf8");
+    const flow = rows.toReversed().map((row) => row.join(", "));
+    expect(page("ARCHITECTURE.md")).toContain(flow.join(" → "));
+    const table = [...page("src/README.md").matchAll(/^\| `(\w+)\/` \|/gm)].map(([, folder]) => folder!);
+    expect(table.toSorted()).toEqual([common, ...rows.flat()].toSorted());
+    const wrong = sources.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => target.startsWith("src/") && folderOf(file) !== "")
+        .filter((target) => table.indexOf(folderOf(target)) > table.indexOf(folderOf(file)))
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it("tell an upward import from a downward one", () => {
     expect(mayImport("src/cli/demo.ts", "src/wgsl/parse.ts")).toBe(true);
     expect(mayImport("src/wgsl/parse.ts", "src/cli/demo.ts")).toBe(false);
