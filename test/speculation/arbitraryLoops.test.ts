@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sequentialLoop } from "../../src/loops/sequential.ts";
+import { runDefault } from "../../src/speculation/defaultEngine.ts";
+import type { Engine } from "../../src/speculation/execution.ts";
 import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
 import { testDevices } from "../testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
@@ -10,8 +12,13 @@ const devices = testDevices({ full: true });
 /** `ARBITRARY_LOOPS=1000` for a long search. */
 const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
+/** The default engine, on versions of elements from the beginning. */
+const versioned: Engine<SpeculateOptions> = (workspace, execution) =>
+  runDefault(workspace, execution, { plan: "versioned" });
+
 const engines: Readonly<Record<string, SpeculateOptions>> = {
   default: {},
+  versioned: { engine: versioned },
   "default, as it ended": {},
   published: { engine: "published" },
   "published in single rounds": { engine: "published", published: { scheduling: false } },
@@ -43,7 +50,9 @@ describe("random loops", () => {
           ...options,
         });
         const left = { carried: after.carried, reductions: after.reductions };
-        expect(statistics.engine).toBe(options.engine ?? "default");
+        expect(statistics.engine).toBe(
+          options.engine === versioned ? versioned.name : (options.engine ?? "default"),
+        );
         expect({ engine, a: changed, own: owned, ...left, next, ended }).toEqual({
           engine,
           a,
