@@ -39,7 +39,7 @@ interface Load {
 interface Step {
   readonly source: Statement;
   readonly made: readonly Statement[];
-  /** Set for what has loads of its own, as it is when something is wrong. */
+  /** Set for what is looked at behind it, as it is when something is wrong. */
   readonly again?: readonly Statement[];
 }
 
@@ -108,13 +108,18 @@ export class LoadRun {
     return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
   }
 
-  /** Whether a statement that has loads of its own can run before they are looked at. */
+  /** Whether there is something to look at by calls of the functions that load. */
+  get isOpen(): boolean {
+    return this.#noted.length === 0 && (this.#loads.length > 0 || this.#steps.some(({ again }) => again));
+  }
+
+  /** Whether a statement that loads or stores can run before what was loaded is looked at. */
   admits(statement: Statement): boolean {
     return this.#options.replays.of([...this.#sources(), statement]) !== undefined;
   }
 
   /** Adds such a statement, as it is before and after that. */
-  appendLoading(source: Statement, made: readonly Statement[], again: readonly Statement[]): void {
+  appendReplayed(source: Statement, made: readonly Statement[], again: readonly Statement[]): void {
     this.#steps.push({ source, made, again });
     for (const each of changedIn(this.#program, source)) this.#changed.add(each);
   }

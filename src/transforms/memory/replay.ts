@@ -3,8 +3,9 @@
  * set right all that they computed.
  */
 
-import { reachableFrom } from "../../analysis/callGraph.ts";
+import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
 import { builtinFunction } from "../../analysis/effects.ts";
+import { addressSpaceOf, type Place, placeOf } from "../../analysis/places.ts";
 import type {
   CallExpression,
   Expression,
@@ -74,10 +75,12 @@ export class Replays {
     const isAllowed = statements.every(
       (each) => this.#isAllowed(each) && !(isBranching(each) && this.#isFixed(each)),
     );
-    const tainted = isAllowed && new Taint(this.#program, (node) => this.#loads(node)).of(statements);
-    if (!tainted) return undefined;
+    const taint = new Taint(this.#program, (node) => this.#loads(node));
+    const tainted = isAllowed && taint.of(statements);
+    if (!tainted || !this.#canStoreAgain(statements, taint)) return undefined;
     const declared = new Set<Target>(statements.filter(isDeclaration));
-    const changed = new Set(statements.flatMap((each) => changedIn(this.#program, each)));
+    const others = statements.filter((each) => !this.storeOf(each));
+    const changed = new Set(others.flatMap((each) => changedIn(this.#program, each)));
     const renewed = new Set([...declared].filter((each) => changed.has(each) || tainted.has(each)));
     const restored = [...changed].filter((each) => !declared.has(each));
     const canChange = [...renewed, ...restored].every((each) => !this.#options.uniform.has(each));
@@ -86,6 +89,46 @@ export class Replays {
         each.kind === "var" && this.#program.declaredTypeOf(each).kind !== "array",
     );
     return canChange && canCopy ? { renewed, restored: restored as VarStatement[] } : undefined;
+  }
+
+  /** Where a statement stores to a buffer, and does nothing else. */
+  storeOf(statement: Statement): Place | undefined {
+    if (statement.kind !== "assign" || !statement.target) return undefined;
+    const place = placeOf(this.#program, statement.target);
+    return place && addressSpaceOf(place.variable) === "storage" ? place : undefined;
+  }
+
+  /**
+   * Whether what statements store can be stored again: always to the same places, and to buffers that they do not load from. Nobody
+   * else loads it in between, as whoever does without a barrier or an atomic operation races with the first store already.
+   */
+  #canStoreAgain(statements: readonly Statement[], taint: Taint): boolean {
+    const stored = new Set<Target>();
+    const rest: AnyNode[] = [];
+    for (const each of statements) {
+      const place = this.storeOf(each);
+      if (!place || each.kind !== "assign") rest.push(each);
+      else {
+        const indices = place.steps.flatMap((step) => (step.kind === "index" ? [step.index] : []));
+        if (this.#isFixed(each) || indices.some((index) => taint.isTainted(index))) return false;
+        stored.add(place.variable);
+        rest.push(each.value, ...indices);
+      }
+    }
+    return stored.size === 0 || !rest.some((node) => this.#uses(node, stored));
+  }
+
+  /** Whether variables of a module are named in a node, or in what it calls. */
+  #uses(node: AnyNode, variables: ReadonlySet<Target>): boolean {
+    let found = false;
+    walk(node, (each) => {
+      const target = each.kind === "identifier" ? this.#program.targetOf(each) : undefined;
+      if (target && variables.has(target)) found = true;
+      if (target?.kind === "function")
+        for (const used of variablesOf(this.#program, reachableFrom(this.#program, [target])))
+          if (variables.has(used)) found = true;
+    });
+    return found;
   }
 
   /** Whether there is a load in a node that can be looked at later. */

@@ -39,18 +39,18 @@ export class Taint {
 
   #visit(node: AnyNode, inDoubt: boolean): void {
     if (isExpression(node)) return;
-    const isDoubtful = inDoubt || (node.kind === "if" && this.#isTainted(node.condition));
-    if (isDeclaration(node) && node.initializer && (isDoubtful || this.#isTainted(node.initializer)))
+    const isDoubtful = inDoubt || (node.kind === "if" && this.isTainted(node.condition));
+    if (isDeclaration(node) && node.initializer && (isDoubtful || this.isTainted(node.initializer)))
       this.#tainted.add(node);
     if (node.kind === "assign" || node.kind === "increment") {
       const target = node.target && targetOf(this.#program, node.target);
-      if (target && (isDoubtful || this.#isTainted(node))) this.#tainted.add(target);
+      if (target && (isDoubtful || this.isTainted(node))) this.#tainted.add(target);
     }
     for (const child of children(node))
       if (node.kind !== "for" || child !== node.initializer) this.#visit(child, isDoubtful);
   }
 
-  #isTainted(node: AnyNode): boolean {
+  isTainted(node: AnyNode): boolean {
     return this.#loads(node) || this.#names(node);
   }
 

@@ -101,9 +101,14 @@ export class WordBuffers {
         if (!run.admits(statement)) close();
         if (run.admits(statement)) {
           const made = this.#statement(statement, "peeked");
-          run.appendLoading(statement, made, structuredClone(this.#statement(statement, "repaired")));
+          run.appendReplayed(statement, made, structuredClone(this.#statement(statement, "repaired")));
           continue;
         }
+      }
+      if (this.#replays.storeOf(statement) && run.isOpen && run.admits(statement)) {
+        const made = this.#statement(statement, run);
+        run.appendReplayed(statement, made, structuredClone(made));
+        continue;
       }
       if (!run.canLoadAhead(statement)) close();
       const made = this.#statement(statement, this.#hasEffects(statement) ? "corrected" : run);

@@ -12,16 +12,18 @@ fn main(@builtin(local_invocation_index) i: u32) {
   if (i > 1u) {
     sum += belay_load_1(u32(i - 1u));
   }
+  var belay_value_1: f32 = sum;
+  belay_store_1(u32(i), belay_value_1);
   if (belay_bad != 0u) {
     belay_bad = 0u;
     sum = belay_before_1;
     if (i > 1u) {
       sum += belay_load_2(u32(i - 1u));
     }
+    belay_value_1 = sum;
+    belay_store_1(u32(i), belay_value_1);
     belay_tell();
   }
-  let belay_value_1: f32 = sum;
-  belay_store_1(u32(i), belay_value_1);
 }
 
 @group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 2>;

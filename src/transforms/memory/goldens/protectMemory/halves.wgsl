@@ -3,17 +3,21 @@ fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i));
   var belay_loaded_2 = belay_load_3(u32(i));
   var belay_loaded_3 = belay_load_5(u32(i), u32(i));
+  var all = belay_loaded_1;
+  all.one += belay_loaded_2 * belay_loaded_3;
+  var belay_value_1: Halves = all;
+  belay_store_1(u32(i), belay_value_1);
   if (belay_bad != 0u) {
     belay_bad = 0u;
     belay_loaded_1 = belay_load_2(u32(i));
     belay_loaded_2 = belay_load_4(u32(i));
     belay_loaded_3 = belay_load_6(u32(i), u32(i));
+    all = belay_loaded_1;
+    all.one += belay_loaded_2 * belay_loaded_3;
+    belay_value_1 = all;
+    belay_store_1(u32(i), belay_value_1);
     belay_tell();
   }
-  var all = belay_loaded_1;
-  all.one += belay_loaded_2 * belay_loaded_3;
-  let belay_value_1: Halves = all;
-  belay_store_1(u32(i), belay_value_1);
   var belay_loaded_4 = belay_load_3(u32(3));
   var belay_loaded_5 = belay_load_7(u32(i));
   if (belay_bad != 0u) {

@@ -10,6 +10,8 @@ fn main(@builtin(local_invocation_index) i: u32) {
   for (var k = 0u; k < 8u; k++) {
     least = min(least, belay_load_3(u32(i + k)));
   }
+  var belay_value_1: f32 = sum + least;
+  belay_store_1(u32(i), belay_value_1);
   if (belay_bad != 0u) {
     belay_bad = 0u;
     belay_loaded_1 = belay_load_2(u32(0));
@@ -22,10 +24,10 @@ fn main(@builtin(local_invocation_index) i: u32) {
     for (var k = 0u; k < 8u; k++) {
       least = min(least, belay_load_4(u32(i + k)));
     }
+    belay_value_1 = sum + least;
+    belay_store_1(u32(i), belay_value_1);
     belay_tell();
   }
-  let belay_value_1: f32 = sum + least;
-  belay_store_1(u32(i), belay_value_1);
   for (var k = belay_load_5(u32(i)); k < width; k += belay_load_5(u32(k))) {
     var belay_loaded_2 = belay_load_3(u32(k));
     if (belay_bad != 0u) {
@@ -48,14 +50,16 @@ fn main(@builtin(local_invocation_index) i: u32) {
   }
   if (i > 1u) {
     var belay_loaded_4 = belay_load_3(u32(i));
+    let belay_value_2 = i - 1u;
+    var belay_value_3: f32 = belay_loaded_4;
+    belay_store_1(u32(belay_value_2), belay_value_3);
     if (belay_bad != 0u) {
       belay_bad = 0u;
       belay_loaded_4 = belay_load_4(u32(i));
+      belay_value_3 = belay_loaded_4;
+      belay_store_1(u32(belay_value_2), belay_value_3);
       belay_tell();
     }
-    let belay_value_2 = i - 1u;
-    let belay_value_3: f32 = belay_loaded_4;
-    belay_store_1(u32(belay_value_2), belay_value_3);
   }
 }
 

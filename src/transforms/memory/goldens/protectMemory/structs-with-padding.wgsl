@@ -1,29 +1,27 @@
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   var belay_loaded_1 = belay_load_1(u32(i + 1u));
+  var belay_loaded_2 = belay_load_3(u32(i), u32(i));
+  var belay_loaded_3 = belay_load_5(u32(2));
+  var belay_value_1: Part = belay_loaded_1;
+  belay_store_1(u32(i), belay_value_1);
+  var belay_value_2: vec3<f32> = belay_loaded_2;
+  belay_store_2(u32(i), belay_value_2);
+  var belay_value_3: vec3<f32> = belay_loaded_3;
+  belay_store_3(u32(0), belay_value_3);
   if (belay_bad != 0u) {
     belay_bad = 0u;
     belay_loaded_1 = belay_load_2(u32(i + 1u));
-    belay_tell();
-  }
-  let belay_value_1: Part = belay_loaded_1;
-  belay_store_1(u32(i), belay_value_1);
-  var belay_loaded_2 = belay_load_3(u32(i), u32(i));
-  if (belay_bad != 0u) {
-    belay_bad = 0u;
     belay_loaded_2 = belay_load_4(u32(i), u32(i));
-    belay_tell();
-  }
-  let belay_value_2: vec3<f32> = belay_loaded_2;
-  belay_store_2(u32(i), belay_value_2);
-  var belay_loaded_3 = belay_load_5(u32(2));
-  if (belay_bad != 0u) {
-    belay_bad = 0u;
     belay_loaded_3 = belay_load_6(u32(2));
+    belay_value_1 = belay_loaded_1;
+    belay_store_1(u32(i), belay_value_1);
+    belay_value_2 = belay_loaded_2;
+    belay_store_2(u32(i), belay_value_2);
+    belay_value_3 = belay_loaded_3;
+    belay_store_3(u32(0), belay_value_3);
     belay_tell();
   }
-  let belay_value_3: vec3<f32> = belay_loaded_3;
-  belay_store_3(u32(0), belay_value_3);
 }
 
 @group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 2>;
