@@ -1,0 +1,109 @@
+import { type Place, placeOf } from "../../analysis/places.ts";
+import { checksumWgsl } from "../../codes/checksum.ts";
+import type { Expression, FunctionDeclaration, Statement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { type AnyNode, mapChildren } from "../../wgsl/traverse.ts";
+import type { Names } from "../names.ts";
+import { type Address, indexed, inUnits, moved } from "./address.ts";
+import { typedSteps } from "./coverage.ts";
+import type { Library } from "./library.ts";
+import { wordsIn } from "./summedAccesses.ts";
+import { typeText } from "./wordValues.ts";
+
+/** The summed accesses of a kernel. */
+export class AccessSums {
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #library: Library;
+  readonly #seen = new Map<Expression, { readonly kind: "load" | "store"; readonly number: number }>();
+
+  constructor(program: Program, names: Names, library: Library) {
+    this.#program = program;
+    this.#names = names;
+    this.#library = library;
+  }
+
+  see(expression: Expression, kind: "load" | "store", number: number): void {
+    this.#seen.set(expression, { kind, number });
+  }
+
+  function(fn: FunctionDeclaration): FunctionDeclaration {
+    const visit = (node: AnyNode): AnyNode => {
+      if (node.kind === "assign" && node.target && this.#seen.get(node.target)?.kind === "store")
+        return this.#store(node, visit);
+      const seen = this.#seen.get(node as Expression);
+      if (seen?.kind === "load") {
+        const { name, indices } = this.#access(node as Expression, visit);
+        return quote(node.span).expression`${name}(${indices})`;
+      }
+      return mapChildren(node, visit);
+    };
+    return { ...fn, body: mapChildren(fn.body, visit) };
+  }
+
+  #store({ target, value, span }: Extract<Statement, { kind: "assign" }>, visit: (node: AnyNode) => AnyNode) {
+    const { name, indices } = this.#access(target!, visit);
+    const [statement] = quote(span).statements`${name}(${[...indices, visit(value) as Expression]});`;
+    return statement!;
+  }
+
+  /** The function for an access, and the indices that are its arguments. */
+  #access(expression: Expression, visit: (node: AnyNode) => AnyNode) {
+    const { kind, number } = this.#seen.get(expression)!;
+    const place = placeOf(this.#program, expression)!;
+    const { path, address, indices } = this.#open(place);
+    const words = wordsIn(place);
+    const type = typeText(place.type);
+    const data = words === 1 ? "u32" : `vec${words}<u32>`;
+    const added = `${this.#prefix()}${{ 1: "word", 2: "pair", 4: "quad" }[words]}(${inUnits(address, words === 4 ? 16 : 4)}, bitcast<${data}>(value))`;
+    const add = `${this.sum(place.variable.name, number)} += ${added};`;
+    const parameters = indices.map((_, i) => `index_${i + 1}: u32`);
+    const [signature, body] =
+      kind === "load"
+        ? [`(${parameters.join(", ")}) -> ${type}`, `let value = ${path}; ${add} return value;`]
+        : [`(${[...parameters, `value: ${type}`].join(", ")})`, `${path} = value; ${add}`];
+    const text = `${signature} { ${body} }`;
+    // One for each text; a text has no name in it that a shape could be told by.
+    const name = this.#made.get(text) ?? this.#names.fresh(`summed_${kind}`);
+    this.#made.set(text, name);
+    this.#library.make(name, () => quote().declarations`fn ${name}${text}`);
+    const args = indices.map((index) => quote(index.span).expression`u32(${visit(index) as Expression})`);
+    return { name, indices: args };
+  }
+
+  readonly #made = new Map<string, string>();
+
+  /** A place as a function names it, its address, and the indices that the function is given. */
+  #open(place: Place) {
+    let path = place.variable.name;
+    let address: Address = { terms: [], at: 0 };
+    const indices: Expression[] = [];
+    for (const { step } of typedSteps(this.#program, place)) {
+      if (step.kind === "member") {
+        path += `.${step.name}`;
+        address = moved(address, step.offset);
+        continue;
+      }
+      const name = `index_${indices.push(step.index)}`;
+      path += `[${name}]`;
+      address = indexed(address, name, step.stride);
+    }
+    return { path, address, indices };
+  }
+
+  /** The sums of a class of accesses. */
+  sum(variable: string, number: number): string {
+    return this.#library.make(
+      this.#names.the(`sum_${number}_of_${variable}`),
+      (name) => quote().declarations`var<private> ${name}: vec3<u32>;`,
+    );
+  }
+
+  #prefix(): string {
+    return this.#library.make(
+      this.#names.the("checksum_"),
+      (prefix) => quote().declarations`${checksumWgsl(prefix)}`,
+    );
+  }
+}

@@ -1,0 +1,102 @@
+import { dependence } from "../../analysis/dependences.ts";
+import { slotStripes, stripeWords } from "../../codes/checksum.ts";
+import type { FunctionDeclaration } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../names.ts";
+import type { Library } from "./library.ts";
+import type { SumAccessesOptions } from "./sumAccesses.ts";
+import type { SumClass } from "./summedAccesses.ts";
+
+/** What a kernel does with its sums before it ends. */
+export class SumEnds {
+  readonly #names: Names;
+  readonly #library: Library;
+  readonly #options: SumAccessesOptions;
+  readonly #kernel: FunctionDeclaration;
+  readonly #sizes: readonly number[];
+  readonly #own: string[] = [];
+  readonly #together: string[] = [];
+  #parts = 0;
+
+  constructor(
+    names: Names,
+    library: Library,
+    options: SumAccessesOptions,
+    kernel: FunctionDeclaration,
+    sizes: readonly number[],
+  ) {
+    this.#names = names;
+    this.#library = library;
+    this.#options = options;
+    this.#kernel = kernel;
+    this.#sizes = sizes;
+  }
+
+  /** The sums of a variable, whose slot the table has in a row. */
+  add(row: number, classes: readonly (SumClass & { readonly sum: string })[]): void {
+    const { subgroups, slots, table, rows } = this.#options;
+    const names = this.#names;
+    const words = this.#library.make(
+      names.the("sum_slots"),
+      (name) => quote().declarations`
+        @group(${slots.group}) @binding(${slots.binding}) var<storage, read_write> ${name}: array<atomic<u32>>;`,
+    );
+    const slot = this.#library.make(
+      names.the("check_table"),
+      (name) => quote().declarations`
+        @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
+    );
+    const first = this.#parts;
+    this.#parts += 3;
+    const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
+    const all = names.fresh("all");
+    const [local, group, shared] = [names.the("local"), names.the("workgroup"), this.#shared];
+    const adds = [..."xyz"]
+      .map((part, i) => `atomicAdd(&${shared}[${first + i}], ${all}.${part});`)
+      .join(" ");
+    this.#own.push(`let ${all} = ${subgroups ? `subgroupAdd(${sum})` : sum};`);
+    this.#own.push(subgroups ? `if (subgroupElect()) { ${adds} }` : adds);
+    const stripe = `(${group}.x + ${group}.y * 5u + ${group}.z * 7u) % ${slotStripes}u`;
+    const invocations = this.#sizes.reduce((product, size) => product * size);
+    this.#together.push(`for (var part = ${local}; part < 3u; part += ${invocations}u) {
+      let at = (${slot}[${row}].x * ${slotStripes}u + ${stripe}) * ${stripeWords}u;
+      atomicAdd(&${words}[at + part], atomicLoad(&${shared}[${first}u + part]));
+    }`);
+  }
+
+  endOf(fn: FunctionDeclaration): FunctionDeclaration {
+    this.#library.make(
+      this.#shared,
+      (name) => quote().declarations`var<workgroup> ${name}: array<atomic<u32>, ${this.#parts}>;`,
+    );
+    // The report stays bound, as every protected kernel's is.
+    const ends = [
+      `_ = &${this.#names.the("report")};`,
+      ...this.#own,
+      "workgroupBarrier();",
+      ...this.#together,
+    ];
+    const added = quote(fn.nameSpan).statements`${ends.join(" ")}`;
+    return { ...fn, body: { ...fn.body, statements: [...fn.body.statements, ...added] } };
+  }
+
+  get #shared(): string {
+    return this.#names.the(`sums_of_${this.#kernel.name}`);
+  }
+
+  #weighted({ sum, ids }: SumClass & { readonly sum: string }, number: number): string {
+    const others = this.#otherIds(ids);
+    if (others.length === 0) return number === 0 ? sum : `${sum} * ${1 << number}u`;
+    return `${sum} * select(${2 << number}u, ${1 << number}u, (${others.join(" | ")}) == 0u)`;
+  }
+
+  #otherIds(ids: number): string[] {
+    const [x, y] = this.#sizes as [number, number];
+    const [group, local] = [this.#names.the("workgroup"), this.#names.the("local")];
+    const locals = [`${local} % ${x}u`, `${local} / ${x}u % ${y}u`, `${local} / ${x * y}u`];
+    return [
+      ...dependence.workgroup.flatMap((bit, i) => (ids & bit ? [`${group}.${"xyz"[i]}`] : [])),
+      ...dependence.local.flatMap((bit, i) => (ids & bit ? [`(${locals[i]})`] : [])),
+    ];
+  }
+}

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { typed } from "../../../test/goldens.ts";
+import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import { dependencesOfPlaces } from "../../analysis/dependences.ts";
+import { memoryAccesses } from "../../analysis/memoryAccesses.ts";
+import { summedAccesses } from "./summedAccesses.ts";
+
+/** Why what `main` does with a buffer is not added up. */
+function reason(declaration: string, body: string, size = "8"): string | undefined {
+  const program = typed(`@group(0) @binding(0) var<storage, read_write> a: ${declaration};
+    @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+    override width = 8u;
+    @compute @workgroup_size(${size}) fn main(@builtin(global_invocation_id) id: vec3u) { ${body} }`);
+  const [kernel] = functionsOf(program);
+  const accesses = memoryAccesses(program, reachableFrom(program, [kernel!]));
+  const [variable, own] = [...accesses].find(([{ name }]) => name === "a")!;
+  const way = summedAccesses(program, kernel!, variable, own, dependencesOfPlaces(program, kernel!));
+  return "why" in way ? way.why : undefined;
+}
+
+it.each([
+  ["array<u32>", "b[id.x] = a[id.x];", "8", undefined],
+  ["array<u32>", "a[id.x] = 1u;", "8", undefined],
+  ["array<u32>", "a[id.x] = a[id.x] + 1u;", "8", "it is changed in place"],
+  ["array<u32>", "b[id.x] = a[b[id.x]];", "8", "what is accessed depends on the contents of memory"],
+  ["array<atomic<u32>>", "atomicAdd(&a[id.x], 1u);", "8", "atomic operations change it"],
+  ["array<u32>", "b[id.x] = a[id.x];", "width", "an override decides the size of its workgroups"],
+  ["array<mat2x2f>", "b[id.x] = u32(a[id.x][0].x);", "8", undefined],
+])("of %s, %s in workgroups of %s: %s", (declaration, body, size, why) => {
+  expect(reason(declaration, body, size)).toBe(why);
+});
