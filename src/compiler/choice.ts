@@ -113,15 +113,17 @@ function factorsOf({ redundancy, check, channel, pairing }: Configuration, kerne
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
-    // In place, replicas run in turn where an invocation loads before it stores; else the second one has a copy.
-    const apart = isInPlace ? (loadsFirst ? 1.55 : 2.1) : isWide ? 1.49 : 2;
+    // In place, whoever comes last stores where an invocation loads before it stores; else the second replica has a copy.
+    const apart = isInPlace ? (loadsFirst ? 1.25 : 2.1) : isWide ? 1.49 : 2;
     return {
       computing: isInPlace ? 2.1 : 1.9,
       bytes: gathers ? 1.75 : apart,
       all: check === "store" ? 3 : 1,
     };
   }
-  if (pairing === "passes") return { computing: 2.05, bytes: gathers ? 1.85 : 1.3, all: 1 };
+  // What is loaded again is in the cache, and what is stored next to it.
+  if (pairing === "passes")
+    return { computing: 2.05, bytes: gathers ? 1.85 : isInPlace ? 1.05 : 1.3, all: 1 };
   if (pairing === "subgroups")
     return { computing: 1.945, bytes: gathers ? 1.2 : isWide ? 1.45 : 1.97, all: 1 };
   const waiting = (check === "store" ? 1.1 : 1) * (isInPlace ? 1.15 : 1);
