@@ -120,7 +120,7 @@ async function execute(given: SpeculateCall, options: SpeculateOptions): Promise
   if (device && engine === "default" && fallback === "measured") {
     const begun = byHabit(Workspace.of(device), given);
     if (begun?.next === given.count || begun?.ended) return begun;
-    if (begun) return joined(begun, await speculate(restOf(given, begun), options));
+    if (begun) return joined(begun, await execute(restOf(given, begun), options));
   }
   const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
   const call = { ...given, arrays: Object.fromEntries(arrays) };

@@ -20,9 +20,9 @@ async function patientEngine() {
   vi.doMock("../../src/speculation/costs.ts", () => ({
     costsOf: async () => ({ launch: 1000, uploadedByte: 0, downloadedByte: 0, compile: 0 }),
   }));
-  const { speculate } = await import("../../src/speculation/speculate.ts");
+  const { speculate, useDevice } = await import("../../src/speculation/speculate.ts");
   const { Resident } = await import("../../src/speculation/resident.ts");
-  return { speculate, Resident };
+  return { speculate, useDevice, Resident };
 }
 
 /** A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a GPU may. */
@@ -126,14 +126,17 @@ describe("a loop that the CPU executes", () => {
 it("what takes longer than before is asked about in between", async () => {
   let [clock, each, beginnings] = [0, 0.05, 0];
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 1e-3));
-  const { speculate, device, call, array, repeat } = await newProgram("Int32", (from) => {
+  const { speculate, useDevice, device, call, array, repeat } = await newProgram("Int32", (from) => {
     clock += each;
     if (from === 0) beginnings++;
   });
   await repeat(30);
   [each, beginnings] = [10, 0];
   const a = array();
+  const told: number[] = [];
+  useDevice(null, { onExecuted: (_, { committed }) => told.push(committed) });
   const result = await speculate(call(a), { device });
+  expect(told).toEqual([n]);
   expect(beginnings).toBe(2);
   expect(result.statistics).toMatchObject({ committed: n, onCpu: n });
   expect(result).toMatchObject({ next: n, carried: { last: n + 3 }, ended: false });
