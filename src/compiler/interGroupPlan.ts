@@ -2,7 +2,6 @@
 import { arrivalIn } from "../analysis/arrival.ts";
 import { type BindingPoint, bindingPointOf, bindingPointsOf, buffersInPlace } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { builtinFunction } from "../analysis/effects.ts";
 import { loadsAfterStores } from "../analysis/hazards.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -12,8 +11,6 @@ import { wrapperBytes } from "../transforms/replicateWorkgroups.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
-import type { Type } from "../wgsl/types.ts";
 import type { InterGroup, KernelLimits } from "./contract.ts";
 import {
   type ArrivalPlan,
