@@ -1,7 +1,5 @@
-import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../buffers.ts";
-import { verifyProduct } from "../matrixProduct.ts";
-import { type Prepared, type Program, runOnce } from "../program.ts";
-import { randomIntegers } from "../random.ts";
+import { productProgram } from "../productProgram.ts";
+import type { Program } from "../program.ts";
 
 /** A workgroup computes a tile of this side, over this depth at a time; an invocation computes 8 x 8 elements of it. */
 const TILE = 128;
@@ -94,42 +92,8 @@ export function create(options: BlockedMatrixProductOptions = {}): Program<{ pro
   if (rows % TILE !== 0 || columns % TILE !== 0 || inner % DEPTH !== 0) {
     throw new RangeError(`a product of ${rows}x${inner} and ${inner}x${columns} has no whole tiles`);
   }
-  const magnitude = Math.max(1, Math.min(15, Math.floor(Math.sqrt(2 ** 24 / inner))));
-  const a = randomIntegers(rows * inner, magnitude, seed);
-  const b = randomIntegers(inner * columns, magnitude, seed + 1);
-
-  const prepare = (device: GPUDevice): Prepared<{ product: Float32Array }> => {
-    const module = device.createShaderModule({ code: MULTIPLY });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-    const shape = uploadBuffer(device, Uint32Array.of(columns / 4, inner / 4), GPUBufferUsage.UNIFORM);
-    const [left, right] = [uploadBuffer(device, a), uploadBuffer(device, b)];
-    const product = resultBuffer(device, rows * columns * 4);
-    const bindings = bindBuffers(device, pipeline, shape, left, right, product);
-    return {
-      encode(encoder) {
-        const pass = encoder.beginComputePass();
-        pass.setPipeline(pipeline);
-        pass.setBindGroup(0, bindings);
-        pass.dispatchWorkgroups(columns / TILE, rows / TILE);
-        pass.end();
-      },
-      read: async () => ({ product: new Float32Array(await readBuffers(device, product)) }),
-      destroy() {
-        for (const buffer of [shape, left, right, product]) buffer.destroy();
-      },
-    };
-  };
-
-  return {
-    prepare,
-    workload: runOnce(prepare),
-    verify: ({ product }) => verifyProduct(a, b, product, { rows, columns, inner, magnitude }, seed + 2),
-    kernelSources: { multiply: MULTIPLY },
-    work: {
-      bytes: 4 * (rows * inner + inner * columns + rows * columns),
-      flops: 2 * rows * columns * inner,
-    },
-  };
+  const shape = Uint32Array.of(columns / 4, inner / 4);
+  return productProgram({ kernel: MULTIPLY, tile: TILE, shape, rows, columns, inner, seed });
 }
 
 export default (device: GPUDevice) => create().workload(device);
