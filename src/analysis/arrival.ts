@@ -1,17 +1,14 @@
 /** Where an invocation has loaded whatever it loads of the buffers that its kernel changes in place, and has changed nothing yet. */
-import type { Expression, FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
-import type { Program, Target } from "../wgsl/program.ts";
+import type { FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
 import { buffersInPlace, storageAccesses } from "./bindings.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction, isTextureStore } from "./effects.ts";
 
 export interface Arrival {
-  /**
-   * The statements that it stands before, each with conditions one of which holds for who changes anything from there on, where
-   * such are known. An invocation comes to one of them at most, and once.
-   */
-  readonly before: ReadonlyMap<Statement, readonly Expression[] | undefined>;
+  /** The statements that it stands before. An invocation comes to one of them at most, and once. */
+  readonly before: ReadonlySet<Statement>;
   /**
    * Whether a workgroup has to arrive as a whole, as its invocations may store what others of them have loaded. Then all of
    * them come to that place, or none.
@@ -25,32 +22,18 @@ export function arrivalIn(program: Program, kernel: FunctionDeclaration): Arriva
   const places = search.places(kernel.body.statements, true);
   if (!places?.length || (search.communicates && !places.every((place) => search.isUniform(place))))
     return undefined;
-  const together = search.communicates;
-  const before = new Map(
-    places.map(
-      (place) => [place.list[place.at]!, together ? undefined : search.conditionsAt(place)] as const,
-    ),
-  );
-  return { before, together };
+  return { before: new Set(places.map(({ list, at }) => list[at]!)), together: search.communicates };
 }
 
 /** A place in front of a statement of a list. */
 interface Place {
   readonly list: readonly Statement[];
   readonly at: number;
-  /** Whether nothing is changed outside of the list. */
-  readonly isOnly: boolean;
 }
-
-/** More conditions than these are not worth it. */
-const mostConditions = 8;
 
 /** What is before them in a workgroup happens before what is behind. */
 const barriers = /Barrier$|^workgroupUniformLoad$/;
 const subgroupOperations = /^(subgroup|quad)/;
-
-/** What conditions of vectors are made with. */
-const choices: ReadonlySet<string> = new Set(["any", "all", "select"]);
 
 class Search {
   readonly #program: Program;
@@ -78,35 +61,7 @@ class Search {
     if (!first) return [];
     const at = list.indexOf(first);
     if (list.slice(at + 1).some((statement) => this.#loads(statement))) return undefined;
-    return this.#loads(first)
-      ? this.#placesInside(first, isOnly && changing.length === 1)
-      : [{ list, at, isOnly }];
-  }
-
-  /** The conditions of the changes behind a place, if all of them have one that is known there already. */
-  conditionsAt({ list, at, isOnly }: Place): Expression[] | undefined {
-    const behind = list.slice(at);
-    const exists = (declaration: Target) => !behind.includes(declaration as Statement);
-    const conditions: Expression[] = [];
-    for (const statement of behind.filter((each) => this.#changes(each))) {
-      const isKnown = statement.kind === "if" && this.#isStable(statement.condition, exists);
-      if (!isKnown || statement.otherwise) return undefined;
-      conditions.push(statement.condition);
-    }
-    return isOnly && conditions.length <= mostConditions ? conditions : undefined;
-  }
-
-  /** Whether a value loads nothing, does nothing else, and only names what does not change and `exists`. */
-  #isStable(expression: Expression, exists: (target: Target) => boolean): boolean {
-    let isStable = true;
-    walk(expression, (node) => {
-      const target = node.kind === "identifier" ? this.#program.targetOf(node) : undefined;
-      if (node.kind === "call") isStable &&= choices.has(builtinFunction(this.#program, node) ?? "");
-      else if (target?.kind === "let" || target?.kind === "parameter") isStable &&= exists(target);
-      else if (target) isStable &&= ["const", "override", "builtin"].includes(target.kind);
-      return isStable;
-    });
-    return isStable;
+    return this.#loads(first) ? this.#placesInside(first, isOnly && changing.length === 1) : [{ list, at }];
   }
 
   /** The places in a statement that loads and changes; in no loop, whose turns follow each other. */

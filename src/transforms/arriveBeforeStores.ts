@@ -27,7 +27,7 @@
  * Ensures:  valid module; sets `replica`.   Order: before injectFaults, whose sites in the source stay as they were.
  */
 import type { Arrival } from "../analysis/arrival.ts";
-import type { Declaration, Expression, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
+import type { Declaration, FunctionDeclaration, Module, Statement } from "../wgsl/ast.ts";
 import { printStatement, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
@@ -83,17 +83,9 @@ export function arriveBeforeStores(
     const kernel = kernels.find(({ functions }) => functions.has(fn));
     if (!kernel) return fn;
     const { arrival, words, inPlace } = kernel;
-    const arriving = ({ span }: Statement, conditions: readonly Expression[] | undefined) => {
-      const { expression, statements } = quote(span);
-      const arrive = statements`${names.the(arrival.together ? "arrive_together" : "arrive")}(${words}u);`;
-      const [first, ...others] = structuredClone(conditions ?? []);
-      if (!first) return arrive;
-      const any = others.reduce((left, right) => expression`${left} | ${right}`, first);
-      return statements`if (${any}) { ${arrive} }`;
-    };
-    const body = mapStatements(fn.body, (s) =>
-      arrival.before.has(s) ? [...arriving(s, arrival.before.get(s)), s] : s,
-    );
+    const arriving = ({ span }: Statement) =>
+      quote(span).statements`${names.the(arrival.together ? "arrive_together" : "arrive")}(${words}u);`;
+    const body = mapStatements(fn.body, (s) => (arrival.before.has(s) ? [...arriving(s), s] : s));
     const noted = mapAccesses(program, body, {
       selects: ({ name }) => inPlace.has(name),
       load: (place, original) =>
