@@ -18,12 +18,28 @@ const kernels: Record<string, string> = {
       loop { if (i > 3u) { continue; } return a[i] + 1u; break; }
     }
     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { a[id.x] = next(id.x); }`,
+  "kernels that change the same buffer, behind their own stores": `
+    @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+    @compute @workgroup_size(64) fn once(@builtin(global_invocation_id) id: vec3u) {
+      a[id.x] = 1u; a[id.x] += a[id.y];
+    }
+    @compute @workgroup_size(64) fn twice(@builtin(global_invocation_id) id: vec3u) {
+      a[id.x] = 2u; a[id.x] += a[id.y];
+    }`,
+  "a kernel that loads for nothing, and returns early": `
+    @group(0) @binding(0) var<storage, read> a: array<u32>;
+    @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+      if (id.x > 3u) { return; }
+      if (a[id.x] > a[id.y]) {}
+    }`,
 };
 
 const ways: readonly ProtectOptions[] = [
   { check: "store" },
   { redundancy: "inter" },
   { redundancy: "inter", check: "store" },
+  { redundancy: "inter", check: "store", memory: "secded32" },
+  { pairing: "passes", memory: "detect" },
   { redundancy: "none", memory: "secded128" },
   { injectFaults: true },
   { injectFaults: "profile" },

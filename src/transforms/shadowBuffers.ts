@@ -30,7 +30,7 @@ import { mapExpression } from "../wgsl/traverse.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import type { Type } from "../wgsl/types.ts";
 import { mapAccesses } from "./mapAccesses.ts";
-import { mapFunctions } from "./mapFunctions.ts";
+import { mapFunctions, withDeclarations } from "./mapFunctions.ts";
 import { mapIndices } from "./mapIndices.ts";
 import type { Names } from "./names.ts";
 
@@ -48,49 +48,61 @@ export interface ShadowBuffersOptions {
 const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
 
 export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
-  const shadowing = new Shadowing(program, names);
+  // What kernels call stays their own: codes for memory may treat the same buffer in different ways.
+  const kernels = options.kernels.map(({ functions, shadowed }) => ({
+    functions,
+    shadowing: new Shadowing(program, names, shadowed),
+  }));
   const module = mapFunctions(program.module, (fn) => {
-    const kernel = options.kernels.find(({ functions }) => functions.has(fn));
-    return kernel ? shadowing.function(fn, kernel.shadowed) : fn;
+    const kernel = kernels.find(({ functions }) => functions.has(fn));
+    return kernel ? kernel.shadowing.function(fn) : fn;
   });
-  return { ...module, declarations: [...module.declarations, ...shadowing.declarations(options.shadows)] };
+  return withDeclarations(module, [
+    ...copies(program, names, options.shadows),
+    ...kernels.flatMap(({ shadowing }) => shadowing.loads()),
+  ]);
 }
 
+/** The second replica's copies. */
+function copies(program: Program, names: Names, shadows: ReadonlyMap<string, BindingPoint>): Declaration[] {
+  const { declarations } = quote();
+  return program.module.declarations.flatMap((variable) => {
+    const at = variable.kind === "globalVariable" && shadows.get(variable.name);
+    if (!at) return [];
+    const type = typeExpressionOf(program.declaredTypeOf(variable));
+    return declarations`
+      @group(${String(at.group)}) @binding(${String(at.binding)})
+      var<storage, read_write> ${shadowName(names, variable.name)}: ${type};`;
+  });
+}
+
+/** The rewriting of one kernel. */
 class Shadowing {
   readonly #program: Program;
   readonly #names: Names;
-  /** The variables with shadows in the function at hand. */
-  #shadowed: ReadonlySet<string> = new Set();
+  /** The variables with shadows. */
+  readonly #shadowed: ReadonlySet<string>;
   /** Load functions and their names, by the place that they load with its indices left open. */
   readonly #loads = new Map<string, { readonly name: string; readonly wgsl: string }>();
 
-  constructor(program: Program, names: Names) {
+  constructor(program: Program, names: Names, shadowed: ReadonlySet<string>) {
     this.#program = program;
     this.#names = names;
+    this.#shadowed = shadowed;
   }
 
-  function(fn: FunctionDeclaration, shadowed: ReadonlySet<string>): FunctionDeclaration {
-    this.#shadowed = shadowed;
+  function(fn: FunctionDeclaration): FunctionDeclaration {
     const body = mapAccesses(this.#program, fn.body, {
-      selects: ({ name }) => shadowed.has(name),
+      selects: ({ name }) => this.#shadowed.has(name),
       load: (place, original) => this.#load(place, original),
       store: (stored, target) => this.#storedApart(stored, target),
     });
     return { ...fn, body };
   }
 
-  /** The copies, and the functions that load. */
-  declarations(shadows: ReadonlyMap<string, BindingPoint>): Declaration[] {
-    const { declarations } = quote();
-    const copies = this.#program.module.declarations.flatMap((variable) => {
-      const at = variable.kind === "globalVariable" && shadows.get(variable.name);
-      if (!at) return [];
-      const type = typeExpressionOf(this.#program.declaredTypeOf(variable));
-      return declarations`
-        @group(${String(at.group)}) @binding(${String(at.binding)})
-        var<storage, read_write> ${shadowName(this.#names, variable.name)}: ${type};`;
-    });
-    return [...copies, ...[...this.#loads.values()].flatMap(({ wgsl }) => declarations`${wgsl}`)];
+  /** The functions that load. */
+  loads(): Declaration[] {
+    return [...this.#loads.values()].flatMap(({ wgsl }) => quote().declarations`${wgsl}`);
   }
 
   /** Each replica stores to its own copy. The operands are stable, so both stores may have them. */

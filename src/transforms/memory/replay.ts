@@ -59,8 +59,9 @@ export class Replays {
     return isTransparent;
   }
 
-  #returnsLoads({ parameters, body }: FunctionDeclaration): boolean {
-    if (!this.#loads(body) || parameters.some((each) => this.#options.uniform.has(each))) return false;
+  #returnsLoads({ parameters, body, returnType }: FunctionDeclaration): boolean {
+    if (!returnType || !this.#loads(body) || parameters.some((each) => this.#options.uniform.has(each)))
+      return false;
     const { statements } = body;
     const isLocal = statements.every((each) =>
       changedIn(this.#program, each).every(({ kind }) => kind === "var"),
