@@ -10,6 +10,7 @@ import type { Structure } from "./configurations.ts";
 
 export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
 export {
+  cellsOfWorkgroup,
   faultExtent,
   memoryStatus,
   recordCause,

@@ -51,7 +51,7 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
     channel: redundancy === "inter" ? "mailbox" : channel,
     pairing,
     lanes: lanesOf(steps.program, steps.kernels(), limits, pairing),
-    ...(cells > 0 && { cells: { count: cells, subgroups: exchanges } }),
+    ...(cells > 0 && { cells: { count: cells } }),
   });
   steps.take(
     declareReport(steps.program, names, { ...layout, mail, arrivals, pairs: redundancy === "inter" }),

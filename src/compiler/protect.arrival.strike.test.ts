@@ -57,7 +57,9 @@ function change(guarded: ProtectResult, text: string | RegExp, replacement: stri
 /** What a run leaves, and in which cells the replicas disagree. */
 async function run(kernel: string | ProtectResult, armed: Armed = {}, host: Host = {}) {
   const { buffers, cells, report } = await runKernel(device, kernel, input, armed, host);
-  const unbalanced = [...cells.entries()].flatMap(([cell, sum]) => (sum === 0 ? [] : [cell]));
+  const unbalanced = [
+    ...new Set([...cells.entries()].flatMap(([cell, sum]) => (sum === 0 ? [] : [cell >> 5]))),
+  ];
   return { buffers, unbalanced, strikes: report[reportWords.strikes] };
 }
 

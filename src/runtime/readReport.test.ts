@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CheckSite, recordCause, reportWords } from "../compiler/contract.ts";
+import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../compiler/contract.ts";
 import { describeFault } from "./fault.ts";
 import type { Kernel } from "./kernels.ts";
 import { readReport } from "./readReport.ts";
@@ -75,8 +75,9 @@ describe("readReport", () => {
   });
 
   it("takes a cell that is not zero for a fault in one of its workgroups", () => {
-    const words = new Uint32Array(reportWords.total + 8);
-    words.set([0, 0, 7, 0, 0xabc], reportWords.total);
+    const words = new Uint32Array(reportWords.total + 8 * cellsOfWorkgroup);
+    words[reportWords.total + 2 * cellsOfWorkgroup + 3] = 7;
+    words.set([0, 0xabc, 0xdef], reportWords.total + 4 * cellsOfWorkgroup);
     const signature = { ...check, id: 2, kind: "signature", name: "main", scalar: "hash", components: 1 };
     const kernel = {
       ...kernelWith({ scalar: "u32", components: 1 }),
@@ -94,7 +95,7 @@ describe("readReport", () => {
   });
 
   it("names the first cells only, and counts all", () => {
-    const words = new Uint32Array(reportWords.total + 64).fill(1, reportWords.total);
+    const words = new Uint32Array(reportWords.total + 64 * cellsOfWorkgroup).fill(1, reportWords.total);
     const { faults, count } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
     expect([faults.length, count]).toEqual([reportWords.recordCapacity, 64]);
   });

@@ -1,4 +1,4 @@
-import { type CheckSite, recordCause, reportWords } from "../compiler/contract.ts";
+import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../compiler/contract.ts";
 import type { Detection } from "./fault.ts";
 import type { Kernel } from "./kernels.ts";
 import { sourcePosition } from "./sourcePosition.ts";
@@ -9,7 +9,7 @@ export interface Findings {
   /** The first ones. */
   readonly faults: readonly Detection[];
   readonly unverified: readonly Unverified[];
-  /** Records, and cells that are not zero: more than zero unless all is well. */
+  /** Records, and workgroups whose cells are not zero: more than zero unless all is well. */
   readonly count: number;
   /** Those of them that are disagreements. What no record had room for counts as what the others are, if all are alike. */
   readonly detections: number;
@@ -76,26 +76,27 @@ function joinSides(sides: readonly Side[]): Detection[] {
   return faults;
 }
 
-/** Cells that are not zero: workgroups whose replicas presented different hashes. */
+/** Workgroups whose replicas presented different hashes: cells that are not zero. */
 function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" | "count"> {
   const site = kernel.protection.checks.find(
     ({ kind, name }) => kind === "signature" && name === kernel.entryPoint,
   );
-  const faults: Detection[] = [];
-  let count = 0;
-  for (const [index, difference] of cells.entries()) {
-    if (difference === 0) continue;
-    count++;
-    if (faults.length === reportWords.recordCapacity) continue;
-    faults.push({
+  const differences = new Map<number, number>();
+  for (const [cell, difference] of cells.entries()) {
+    const index = Math.floor(cell / cellsOfWorkgroup);
+    if (difference !== 0 && !differences.has(index)) differences.set(index, difference);
+  }
+  const first = [...differences].slice(0, reportWords.recordCapacity);
+  const faults = first.map(
+    ([index, difference]): Detection => ({
       ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, cause: "mismatch" },
       site: positioned(kernel, site),
-      workgroup: { index, modulo: cells.length },
+      workgroup: { index, modulo: cells.length / cellsOfWorkgroup },
       ...{ localIndex: null, wordOffsets: [null, null], values: [null, null] },
       difference: formatWord("hash", difference),
-    });
-  }
-  return { faults, count };
+    }),
+  );
+  return { faults, count: differences.size };
 }
 
 /** Undefined for a record of a fault. */

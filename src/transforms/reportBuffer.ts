@@ -125,8 +125,11 @@ export const reportWords = {
   total: 32 + 12 * 16 + 3 * 4 * 8,
 } as const;
 
-/** The cells of an Inter-Group report (`ReportLayout.cells`): more than workgroups run at once, so that few meet in one. */
+/** The cells of an Inter-Group report (`ReportLayout.cells`): enough for atomic operations to spread over the cache. */
 export const cellCount = 4096;
+
+/** How many of them a workgroup has, one behind the other, to which its invocations add in turn; the last one is followed by the first. */
+export const cellsOfWorkgroup = 32;
 
 /** Why a replica wrote a record. */
 export const recordCause = {

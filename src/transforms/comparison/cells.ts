@@ -1,11 +1,10 @@
+import { cellsOfWorkgroup } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
 import { foldText } from "./valueWords.ts";
 
 export interface Cells {
-  /** How many there are: a power of two. */
+  /** How many there are: a power of two, and several times `cellsOfWorkgroup`. */
   readonly count: number;
-  /** Lanes that run together add as one, through a subgroup. */
-  readonly subgroups: boolean;
 }
 
 /**
@@ -15,14 +14,12 @@ export interface Cells {
  *
  * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is mixed last, with who
  * has computed it: then the difference that a fault makes depends on all that was presented, and the chance is 2⁻³².
- * The mixing is MurmurHash3's; it is bijective. Lanes add as one in whatever groups they run, as a sum allows.
+ * The mixing is MurmurHash3's; it is bijective. Neighbours add to neighbouring cells, with one operation for a line of them: one sum
+ * of a subgroup, in one cell, took longer.
  */
-export function balance(library: Library, signature: string, { count, subgroups }: Cells): string {
+export function balance(library: Library, signature: string, { count }: Cells): string {
   const { names } = library;
-  const cell = `${names.the("report")}.cells[${names.the("pair")} & ${count - 1}u]`;
-  const add = subgroups
-    ? `let sum = subgroupAdd(share); if (subgroupElect()) { atomicAdd(&${cell}, sum); }`
-    : `atomicAdd(&${cell}, share);`;
+  const own = `${names.the("pair")} * ${cellsOfWorkgroup}u + ${names.the("local")} % ${cellsOfWorkgroup}u`;
   return library.once(
     "balance",
     (name) => `
@@ -32,7 +29,7 @@ export function balance(library: Library, signature: string, { count, subgroups 
       hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
       hash ^= hash >> 16u;
       let share = select(hash, 0u - hash, ${names.the("replica")} == 1u);
-      ${add}
+      atomicAdd(&${names.the("report")}.cells[(${own}) & ${count - 1}u], share);
     }`,
   );
 }

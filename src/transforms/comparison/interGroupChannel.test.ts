@@ -14,7 +14,7 @@ const mail = mailWords([64]);
 const prepared: Step[] = [
   (program, names) =>
     declareReport(program, names, {
-      ...{ group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 8, mail, pairs: true },
+      ...{ group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 64, mail, pairs: true },
     }),
   (program, names) =>
     replicateWorkgroups(program, names, {
@@ -25,12 +25,12 @@ const prepared: Step[] = [
 ];
 /** Adds what `use` asks of a comparison. */
 const library =
-  (use: (comparison: Comparison) => void, subgroups = false): Step =>
+  (use: (comparison: Comparison) => void): Step =>
   (program, names) => {
     const comparison = new Comparison(names, {
       channel: "mailbox",
       lanes: "64u",
-      cells: { count: 8, subgroups },
+      cells: { count: 64 },
     });
     use(comparison);
     return {

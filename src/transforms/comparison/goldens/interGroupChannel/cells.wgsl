@@ -10,5 +10,5 @@ fn belay_balance() {
   hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
   hash ^= hash >> 16u;
   let share = select(hash, 0u - hash, belay_replica == 1u);
-  atomicAdd(&belay_report.cells[belay_pair & 7u], share);
+  atomicAdd(&belay_report.cells[(belay_pair * 32u + belay_local % 32u) & 63u], share);
 }
