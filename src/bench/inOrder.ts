@@ -7,8 +7,10 @@ import { summarize } from "./timing.ts";
 
 /** Milliseconds before each run in JavaScript: without them, a short loop takes less than half as long. */
 const pause = 10;
-/** What a baseline takes of the time for runs. */
+/** What a baseline in C takes of the time for runs. */
 const part = 1 / 8;
+/** And in JavaScript, with its pauses. */
+const partWithPauses = 1 / 4;
 
 /** What a version in C took, in seconds for each run, and what the last one left. */
 export interface CompiledRuns {
@@ -48,5 +50,5 @@ export function inJavaScript(
     if (!programRuns.right) throw new Error("the result is wrong");
     return milliseconds;
   };
-  return attempt.times(runs, once, part);
+  return attempt.times(runs, once, partWithPauses);
 }

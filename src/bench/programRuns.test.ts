@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ProgramRuns } from "./programRuns.ts";
 
-/** Doubles the first array by the second; how often it was verified. */
+/** Multiplies the first array by two, or as well by four; how often it was verified. */
 function doubling() {
   const counted = { verified: 0 };
   const program = {
@@ -9,7 +9,7 @@ function doubling() {
     inputs: () => [Uint32Array.of(1, 2, 3), Uint32Array.of(2, 2, 2), 7],
     verify: ([a]: readonly unknown[]) => {
       counted.verified++;
-      return { ok: String(a) === "2,4,6", message: "" };
+      return { ok: ["2,4,6", "4,8,12"].includes(String(a)), message: "" };
     },
   };
   const runs = new ProgramRuns(program);
@@ -29,6 +29,13 @@ describe("the runs of a program", () => {
     runs.end();
     expect(runs.right).toBe(true);
     expect(counted.verified).toBe(1);
+  });
+
+  it("may come out in several ways", () => {
+    const { runs, run, counted } = doubling();
+    for (const factor of [2, 4, 2, 4, 4]) run(factor);
+    expect(runs.right).toBe(true);
+    expect(counted.verified).toBe(2);
   });
 
   it("are wrong when one of them is, until others begin", () => {

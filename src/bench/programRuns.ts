@@ -12,11 +12,11 @@ const leastCopied = 2 ** 20;
 
 type Elements = Exclude<Argument, number>;
 
-/** What a run left that was verified. */
-interface Outcome {
-  /** Of each array that the program changes, its place and what it held. */
-  readonly changed: readonly { readonly place: number; readonly left: Elements }[];
-}
+/** What a verified run left in the arrays that it changed, by their places. */
+type Outcome = ReadonlyMap<number, Elements>;
+
+/** Outcomes that are kept: floats come out in another way on the CPU than on a GPU, and runs may change between them. */
+const mostOutcomes = 3;
 
 /**
  * The arguments of a program, run after run, and whether what the runs leave in them is right. Once it is known which arrays the program
@@ -26,7 +26,7 @@ export class ProgramRuns {
   readonly #program: LoopProgram;
   readonly #fresh: readonly Argument[];
   readonly #arguments: readonly Argument[];
-  #outcome: Outcome | null = null;
+  #outcomes: readonly Outcome[] = [];
   #right = true;
   #fastestCopy = 0;
 
@@ -38,13 +38,13 @@ export class ProgramRuns {
 
   /** Forgets that runs were wrong, as others are to come. */
   begin(): void {
-    if (!this.#right) this.#outcome = null;
+    if (!this.#right) this.#outcomes = [];
     this.#right = true;
   }
 
   /** Compares what no run should have changed. */
   end(): void {
-    const changed = new Set(this.#outcome?.changed.map(({ place }) => place));
+    const changed = this.#changed;
     this.#right &&= this.#fresh.every((before, n) => changed.has(n) || sameBits(before, this.#arguments[n]!));
   }
 
@@ -86,7 +86,7 @@ export class ProgramRuns {
 
   /** The places of the arrays that {@link next} restores. */
   get restored(): readonly number[] {
-    if (this.#outcome) return this.#outcome.changed.map(({ place }) => place);
+    if (this.#outcomes.length > 0) return [...this.#changed];
     return this.#fresh.flatMap((argument, place) => (typeof argument === "number" ? [] : [place]));
   }
 
@@ -98,20 +98,30 @@ export class ProgramRuns {
   /** Verifies what a run left, unless one that was right left the same bits, or one was wrong already. */
   check(): void {
     if (!this.#right) return;
-    const same = ({ place, left }: Outcome["changed"][number]) => sameBits(left, this.#arguments[place]!);
-    if (this.#outcome?.changed.every(same)) return;
+    if (this.#outcomes.some((outcome) => this.#isAgain(outcome))) return;
     this.#right = this.#program.verify(this.#arguments).ok;
-    if (this.#right) this.#outcome = this.#outcomeNow();
+    if (this.#right) this.#outcomes = [this.#outcomeNow(), ...this.#outcomes.slice(0, mostOutcomes - 1)];
+  }
+
+  /** The places of the arrays that some run has changed. */
+  get #changed(): ReadonlySet<number> {
+    return new Set(this.#outcomes.flatMap((outcome) => [...outcome.keys()]));
+  }
+
+  #isAgain(outcome: Outcome): boolean {
+    return [...this.#changed].every((place) =>
+      sameBits(outcome.get(place) ?? this.#fresh[place]!, this.#arguments[place]!),
+    );
   }
 
   #outcomeNow(): Outcome {
-    const before = new Set(this.#outcome?.changed.map(({ place }) => place));
-    const changed = this.#arguments.flatMap((argument, place) => {
+    const known = this.#changed;
+    const changed = this.#arguments.flatMap((argument, place): [number, Elements][] => {
       if (typeof argument === "number") return [];
-      if (!before.has(place) && sameBits(argument, this.#fresh[place]!)) return [];
-      return [{ place, left: argument.slice() }];
+      const isChanged = known.has(place) || !sameBits(argument, this.#fresh[place]!);
+      return isChanged ? [[place, argument.slice()]] : [];
     });
-    return { changed };
+    return new Map(changed);
   }
 }
 
