@@ -17,5 +17,6 @@ export function isSigned(type: Type): boolean {
 export function wordsOf(type: Type): number {
   if (type.kind === "vector") return type.size;
   if (type.kind === "array") return typeof type.count === "number" ? type.count * wordsOf(type.element) : 0;
+  if (type.kind === "struct") return type.members.reduce((sum, member) => sum + wordsOf(member.type), 0);
   return type.kind === "matrix" ? type.columns * type.rows : 1;
 }

@@ -10,10 +10,11 @@
  * before what they loaded is looked at. Where something is wrong, they run again.
  */
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
+import { wordsOf } from "../../analysis/subgroup/wordTypes.ts";
 import type { CallExpression, Expression, Statement } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
-import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
+import { type AnyNode, isExpression, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Names } from "../names.ts";
 import type { Findings } from "./findings.ts";
 import type { LineRuns, NotedLoad } from "./lineRuns.ts";
@@ -28,12 +29,20 @@ export interface LoadRunOptions {
   readonly isLoad: (expression: Expression) => boolean;
 }
 
+/** What is computed from loads before a store is in a kernel twice where the store does not wait: not more than so many nodes. */
+const mostNodes = 200;
+
+/** Calls run ahead as long as what they return is not more than so many words: registers that kernels otherwise have for more invocations. */
+const mostWords = 32;
+
 /** A load that runs ahead. */
 interface Load {
   readonly name: string;
   readonly peek: Expression;
   /** For when something is wrong. */
   readonly load: Expression;
+  /** What a call returns. */
+  readonly words?: number;
 }
 
 interface Step {
@@ -53,6 +62,8 @@ export class LoadRun {
   readonly #steps: Step[] = [];
   /** What the statements declare or change. */
   readonly #changed = new Set<Target>();
+  /** What calls that run ahead return. */
+  #words = 0;
 
   constructor(program: Program, names: Names, options: LoadRunOptions) {
     this.#program = program;
@@ -64,6 +75,7 @@ export class LoadRun {
   add(load: Load | NotedLoad): void {
     if ("note" in load) this.#noted.push(load);
     else this.#loads.push(load);
+    if ("words" in load) this.#words += load.words ?? 0;
   }
 
   /** Adds a statement, and what it changes. */
@@ -76,10 +88,12 @@ export class LoadRun {
   canLoadAhead(statement: Statement): boolean {
     const changed = this.#changed;
     let admitted = true;
+    let words = 0;
     const visit = (node: AnyNode, inLoad: boolean): void => {
       if (node.kind === "block") return;
       const isLoad = inLoad || (isExpression(node) && this.#options.isLoad(node));
       if (isLoad && node.kind === "call" && this.#uses(node, changed)) admitted = false;
+      if (node.kind === "call" && this.#options.isLoad(node)) words += wordsOf(this.#program.typeOf(node));
       if (isLoad && node.kind === "identifier") {
         const target = this.#program.targetOf(node);
         if (target && (changed.has(target) || (changed.size > 0 && this.#isPointer(target))))
@@ -91,7 +105,8 @@ export class LoadRun {
       });
     };
     visit(statement, false);
-    return admitted;
+    const isMuch = this.#words > 0 && this.#words + words > mostWords;
+    return admitted && !isMuch;
   }
 
   /** Whether a function that is called uses some of these variables. */
@@ -108,9 +123,12 @@ export class LoadRun {
     return isLocal && this.#program.declaredTypeOf(target).kind === "pointer";
   }
 
-  /** Whether there is something to look at by calls of the functions that load. */
-  get isOpen(): boolean {
-    return this.#noted.length === 0 && (this.#loads.length > 0 || this.#steps.some(({ again }) => again));
+  /** Whether there is something to look at, and little enough to be there twice. */
+  get isShort(): boolean {
+    if (this.#noted.length > 0) return false;
+    let nodes = 0;
+    for (const { source } of this.#steps) walk(source, () => nodes++);
+    return nodes <= mostNodes && (this.#loads.length > 0 || this.#steps.some(({ again }) => again));
   }
 
   /** Whether a statement that loads or stores can run before what was loaded is looked at. */

@@ -105,7 +105,7 @@ export class WordBuffers {
           continue;
         }
       }
-      if (this.#replays.storeOf(statement) && run.isOpen && run.admits(statement)) {
+      if (this.#replays.storeOf(statement) && run.isShort && run.admits(statement)) {
         const made = this.#statement(statement, run);
         run.appendReplayed(statement, made, structuredClone(made));
         continue;

@@ -1,6 +1,7 @@
 /** Rewrites expressions that load from coded buffers, each load as a call of a function on granules. */
 
 import { builtinFunction } from "../../analysis/effects.ts";
+import { wordsOf } from "../../analysis/subgroup/wordTypes.ts";
 import type { CallExpression, Expression, FunctionDeclaration } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -100,13 +101,14 @@ export class WordExpressions {
     return make`${name}`;
   }
 
-  #called({ span, args }: CallExpression, fn: FunctionDeclaration, where: Where): Expression {
-    const { expression: make } = quote(span);
-    const given = args.map((arg) => this.value(arg, where));
+  #called(expression: CallExpression, fn: FunctionDeclaration, where: Where): Expression {
+    const { expression: make } = quote(expression.span);
+    const given = expression.args.map((arg) => this.value(arg, where));
     const call = (kind: InPlace, own = given) => make`${this.#options.madeWith(fn, kind)}(${own})`;
     if (!(where instanceof LoadRun)) return call(where);
     const name = this.#names.fresh("loaded");
-    where.add({ name, peek: call("peeked"), load: call("repaired", structuredClone(given)) });
+    const words = wordsOf(this.#program.typeOf(expression));
+    where.add({ name, peek: call("peeked"), load: call("repaired", structuredClone(given)), words });
     return make`${name}`;
   }
 }
