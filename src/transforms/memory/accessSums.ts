@@ -16,6 +16,8 @@ export class AccessSums {
   readonly #program: Program;
   readonly #names: Names;
   readonly #library: Library;
+  /** The names of functions, by their text behind the name. */
+  readonly #functions = new Map<string, string>();
   readonly #seen = new Map<Expression, { readonly kind: "load" | "store"; readonly number: number }>();
 
   constructor(program: Program, names: Names, library: Library) {
@@ -55,24 +57,22 @@ export class AccessSums {
     const { path, address, indices } = this.#open(place);
     const words = wordsIn(place);
     const type = typeText(place.type);
+    const value = this.#names.the("value");
     const data = words === 1 ? "u32" : `vec${words}<u32>`;
-    const added = `${this.#prefix()}${{ 1: "word", 2: "pair", 4: "quad" }[words]}(${inUnits(address, words === 4 ? 16 : 4)}, bitcast<${data}>(value))`;
+    const added = `${this.#prefix()}${{ 1: "word", 2: "pair", 4: "quad" }[words]}(${inUnits(address, words === 4 ? 16 : 4)}, bitcast<${data}>(${value}))`;
     const add = `${this.sum(place.variable.name, number)} += ${added};`;
-    const parameters = indices.map((_, i) => `index_${i + 1}: u32`);
+    const parameters = indices.map((_, i) => `${this.#index(i)}: u32`);
     const [signature, body] =
       kind === "load"
-        ? [`(${parameters.join(", ")}) -> ${type}`, `let value = ${path}; ${add} return value;`]
-        : [`(${[...parameters, `value: ${type}`].join(", ")})`, `${path} = value; ${add}`];
+        ? [`(${parameters.join(", ")}) -> ${type}`, `let ${value} = ${path}; ${add} return ${value};`]
+        : [`(${[...parameters, `${value}: ${type}`].join(", ")})`, `${path} = ${value}; ${add}`];
     const text = `${signature} { ${body} }`;
-    // One for each text; a text has no name in it that a shape could be told by.
-    const name = this.#made.get(text) ?? this.#names.fresh(`summed_${kind}`);
-    this.#made.set(text, name);
+    const name = this.#functions.get(text) ?? this.#names.fresh(`summed_${kind}`);
+    this.#functions.set(text, name);
     this.#library.make(name, () => quote().declarations`fn ${name}${text}`);
     const args = indices.map((index) => quote(index.span).expression`u32(${visit(index) as Expression})`);
     return { name, indices: args };
   }
-
-  readonly #made = new Map<string, string>();
 
   /** A place as a function names it, its address, and the indices that the function is given. */
   #open(place: Place) {
@@ -85,11 +85,16 @@ export class AccessSums {
         address = moved(address, step.offset);
         continue;
       }
-      const name = `index_${indices.push(step.index)}`;
+      const name = this.#index(indices.push(step.index) - 1);
       path += `[${name}]`;
       address = indexed(address, name, step.stride);
     }
     return { path, address, indices };
+  }
+
+  /** A name that no buffer of the program's has, as a place names that. */
+  #index(i: number): string {
+    return this.#names.the(`index_${i + 1}`);
   }
 
   /** The sums of a class of accesses. */

@@ -59,21 +59,21 @@ fn belay_checksum_word(at: u32, data: u32) -> vec3<u32> {
   return belay_checksum_weighted(at >> 2u, (data + (data >> 16u)) * factor, factor);
 }
 
-fn belay_summed_load_1(index_1: u32) -> vec4<u32> {
-  let value = input[index_1];
-  belay_sum_0_of_input += belay_checksum_quad(index_1, bitcast<vec4<u32>>(value));
-  return value;
+fn belay_summed_load_1(belay_index_1: u32) -> vec4<u32> {
+  let belay_value = input[belay_index_1];
+  belay_sum_0_of_input += belay_checksum_quad(belay_index_1, bitcast<vec4<u32>>(belay_value));
+  return belay_value;
 }
 
-fn belay_summed_load_2(index_1: u32) -> vec4<u32> {
-  let value = input[index_1];
-  belay_sum_1_of_input += belay_checksum_quad(index_1, bitcast<vec4<u32>>(value));
-  return value;
+fn belay_summed_load_2(belay_index_1: u32) -> vec4<u32> {
+  let belay_value = input[belay_index_1];
+  belay_sum_1_of_input += belay_checksum_quad(belay_index_1, bitcast<vec4<u32>>(belay_value));
+  return belay_value;
 }
 
-fn belay_summed_store_1(index_1: u32, value: vec2<u32>) {
-  output[index_1] = value;
-  belay_sum_0_of_output += belay_checksum_pair(index_1 * 2u, bitcast<vec2<u32>>(value));
+fn belay_summed_store_1(belay_index_1: u32, belay_value: vec2<u32>) {
+  output[belay_index_1] = belay_value;
+  belay_sum_0_of_output += belay_checksum_pair(belay_index_1 * 2u, bitcast<vec2<u32>>(belay_value));
 }
 
 var<workgroup> belay_sums_of_main: array<atomic<u32>, 6>;
