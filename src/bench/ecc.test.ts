@@ -1,9 +1,11 @@
 /** On whatever adapter there is: that each step measures what it claims to, not how long it takes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as copy from "../../workloads/memory/copy.ts";
+import { usualRates } from "../compiler/memoryCost.ts";
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
 import { requestFullDevice } from "../runtime/adapterDevice.ts";
 import { type EccOptions, type EccProgram, isSound, measureEcc } from "./ecc.ts";
+import { chooseMemory } from "./eccAutomatic.ts";
 import { type FlipCounts, isContained } from "./eccFlips.ts";
 import { measureHostRates } from "./eccHost.ts";
 
@@ -44,17 +46,6 @@ describe("the whole", () => {
     expect(transfers.map(({ scheme }) => scheme)).toEqual(["none", "secded128"]);
   });
 
-  it("takes a code from the text, and by measurement where that leaves a question", async () => {
-    const words = { name: "words", create: () => copy.create({ elements: 64, bytesPerElement: 4 }) };
-    const wide = { name: "wide", create: () => copy.create({ elements: 64 }) };
-    const schemes = ["secded128", "secded32"] as const;
-    const { programs } = await measureEcc(options({ programs: [words, wide], schemes }));
-    const [inQuestion, clear] = programs.map(({ automatic }) => automatic!);
-    expect(inQuestion!.tried).toHaveLength(2);
-    expect(inQuestion!.tried).toContain(inQuestion!.measured);
-    expect(clear).toEqual({ fromText: "secded128", tried: ["secded128"], measured: "secded128" });
-  });
-
   it("tells of a program that fails, and goes on", async () => {
     const broken = {
       name: "broken",
@@ -66,6 +57,19 @@ describe("the whole", () => {
     expect(ok).toBe(false);
     expect(programs[0]!.failures).toEqual(["unprotected: too large"]);
   });
+});
+
+it("takes a code from the text, and by measurement where that leaves a question", async () => {
+  const { newDevice } = options({});
+  const chosenFor = (bytesPerElement: 12 | 16) =>
+    chooseMemory(copy.create({ elements: 64, bytesPerElement }), {
+      candidates: ["secded64", "secded32"],
+      ...{ newDevice, rates: usualRates, redundancy: "none" },
+    });
+  const [inQuestion, clear] = [await chosenFor(12), await chosenFor(16)];
+  expect(inQuestion.tried).toHaveLength(2);
+  expect(inQuestion.tried).toContain(inQuestion.measured);
+  expect(clear).toEqual({ fromText: "secded64", tried: ["secded64"], measured: "secded64" });
 });
 
 const healed: FlipCounts = { struck: 4, corrected: 5, uncorrectable: 0, runs: 1, different: 0, left: 0 };
