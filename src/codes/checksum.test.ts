@@ -68,6 +68,51 @@ describe("checksumOf", () => {
   });
 });
 
+describe("a sum of contributions", () => {
+  /** What a word adds, by the definition. */
+  const contribution = (at: number, word: number): [number, number] => {
+    const mixed = (Math.imul(at >>> 2, 0x9e3779b1) + 0x7f4a7c15) | 0;
+    const key = mixed ^ (mixed >>> 16);
+    const factor = 1 + Math.imul((at & 3) * (at & 3), 0x85ebca6a);
+    const folded = Math.imul(word + (word >>> 16), factor);
+    return [Math.imul(key | 1, folded), Math.imul((key << 16) | (key >>> 16) | 1, folded)];
+  };
+
+  it("is what checksumOf computes", () => {
+    let [a, b] = [0, 0];
+    for (const [at, word] of words.entries()) {
+      const [x, y] = contribution(at, word);
+      [a, b] = [(a + x) >>> 0, (b + y) >>> 0];
+    }
+    expect([a, b]).toEqual(right);
+  });
+
+  it("lets none of a million double flips pass, anywhere in 64 MB", () => {
+    let state = 1;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    let silent = 0;
+    for (let i = 0; i < 1_000_000; i++) {
+      const places = [random(2 ** 24), random(2 ** 24)];
+      // Every other time the same bit, which is what can cancel out.
+      const first = random(32);
+      const bits = [first, i % 2 ? first : random(32)];
+      if (places[0] === places[1]) continue;
+      let [a, b] = [0, 0];
+      for (const [k, at] of places.entries()) {
+        const word = random(2 ** 32);
+        const [before, after] = [contribution(at, word), contribution(at, word ^ bit(bits[k]!))];
+        a = (a + after[0] - before[0]) | 0;
+        b = (b + after[1] - before[1]) | 0;
+      }
+      if (a === 0 && b === 0) silent++;
+    }
+    expect(silent).toBe(0);
+  });
+});
+
 describe("placesOf", () => {
   it("is another for every number of words", () => {
     const counts = Array.from({ length: 2000 }, (_, i) => placesOf(i));

@@ -4,9 +4,9 @@
  * Words are hashed in quads of four: h(i, w) = k(i) · t(w), where t(w) = Σ c_j · (w_j + (w_j >> 16)) and k(i) is an odd number that
  * looks random; a second sum takes the same t and the rotated key. Both are modulo 2^32, and independent of the order.
  *
- * What it sees (`checksum.test.ts` has all of it): each change of a single bit; any two bits of a quad; any two bits
- * elsewhere but for one in 2^34 pairs at least, as t shifts the upper half down, so that no bit of a word counts as more than
- * 2^15 and 17 bits of each key decide.
+ * What it sees (`checksum.test.ts`): each change of a single bit; any two bits of a quad; the same bit that flips in two words in
+ * opposite directions; and of all other pairs all but one in 2^32 at worst, one in 2^40 on average, as the upper half of a word
+ * also counts as the lower one: no bit counts as more than 2^15, so that 16 bits of each key decide.
  *
  * Source: Blum, Evans, Gemmell, Kannan, Naor, "Checking the correctness of memories", 1994 (offline checking); the sum of
  * keyed products is that of Carter and Wegman.

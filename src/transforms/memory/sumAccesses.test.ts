@@ -1,7 +1,10 @@
 import { it } from "vitest";
 import { goldens, type Step } from "../../../test/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
+import type { Program } from "../../wgsl/program.ts";
 import { declareReport } from "../declareReport.ts";
+import { enableSubgroups } from "../enableSubgroups.ts";
+import type { Names } from "../names.ts";
 import { normalizeAccesses } from "../normalizeAccesses.ts";
 import { replicateInvocations } from "../replicateInvocations.ts";
 import { reportWords } from "../reportBuffer.ts";
@@ -15,9 +18,9 @@ const ids: Step = (program, names) =>
     ...{ replicas: 1, pairing: "adjacent", entryPoints: new Set(["main"]), subgroups: false },
   });
 /** Sums `input` and `output` of `main`. */
-const sum: Step = (program, names) =>
+const sum = (program: Program, names: Names, subgroups = false) =>
   sumAccesses(program, names, {
-    ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2, subgroups: false },
+    ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2, subgroups },
     kernels: [
       {
         entryPoint: "main",
@@ -39,3 +42,35 @@ const copy = `
 
 it("adds up what is loaded and stored, and leaves the sums in slots", () =>
   golden("a copy", copy, normalizeAccesses, report, ids, sum));
+
+/** Sums as well, with subgroups. */
+const together: Step = (program, names) => sum(program, names, true);
+
+it("gives invocations that access the same other weights", () =>
+  golden(
+    "what ids access alike",
+    `
+  @group(0) @binding(0) var<storage, read> input: array<vec4f>;
+  @group(0) @binding(1) var<storage, read_write> output: array<vec4f>;
+  @compute @workgroup_size(8, 4)
+  fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u) {
+    let i = group.x * 8 + local.x;
+    let value = input[i] + input[local.y];
+    if (local.y == 0) { output[i] = value; }
+  }`,
+    ...[normalizeAccesses, report, enableSubgroups, ids, together],
+  ));
+
+it("adds up parts of structures, also before an early return", () =>
+  golden(
+    "structures",
+    `
+  struct S { number: u32, pair: vec2i }
+  @group(0) @binding(0) var<storage, read> input: array<S>;
+  @group(0) @binding(1) var<storage, read_write> output: array<array<f32, 3>>;
+  @compute @workgroup_size(2) fn main(@builtin(global_invocation_id) id: vec3u) {
+    if (id.x >= arrayLength(&input)) { return; }
+    for (var k = 0u; k < 3; k++) { output[id.x][k] = f32(input[id.x].pair.y) + f32(input[id.x].number); }
+  }`,
+    ...[normalizeAccesses, report, ids, sum],
+  ));
