@@ -276,7 +276,7 @@ describe("a fault in a whole workgroup", () => {
     const { faults, giveUps } = await device.belay.report();
     expect(giveUps).toBe(0);
     expect(faults).toContainEqual(
-      expect.objectContaining({ kernel, outcome: "recovered", workgroup: { index: 0, modulo: 4096 } }),
+      expect.objectContaining({ kernel, outcome: "recovered", workgroup: { index: 0, modulo: 128 } }),
     );
   });
 });
