@@ -53,6 +53,7 @@ export async function flipAtRest(
   try {
     const { recording, inputs } = recordInputs(device);
     const prepared = program.prepare(recording);
+    if (inputs.length === 0) throw new Error("the program keeps no input whose bits could be struck");
     const run = async () => {
       prepared.reset?.();
       const encoder = device.createCommandEncoder();
