@@ -20,6 +20,7 @@ import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
 import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
   type KernelLimits,
@@ -29,6 +30,7 @@ import {
   tableRow,
 } from "./contract.ts";
 import type { MemorySettings } from "./settings.ts";
+import { bytesOfVariables } from "./workgroupMemory.ts";
 
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
@@ -46,6 +48,9 @@ export interface MemoryPlan {
   /** How the kernel accesses the check words; undefined when it checks nothing. */
   readonly arena: ArenaAccess | undefined;
 }
+
+/** Bytes of workgroup memory for the sums of a buffer. */
+const bytesOfSums = 12;
 
 /** Bytes that an invocation accesses at once. */
 const widestAccess = 16;
@@ -92,6 +97,10 @@ export function memoryPlan(
   const used = [...variablesOf(program, functions)];
   const storage = used.filter((variable) => addressSpaceOf(variable) === "storage").length;
   const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
+  const shared = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
+  const hasSharedRoom =
+    shared !== undefined &&
+    shared + 16 * Math.ceil((bytesOfSums * storage) / 16) <= limits.maxComputeWorkgroupStorageSize;
   const accesses = memoryAccesses(program, functions);
   const access = storageAccesses(program, functions);
   const patternsOf = patternsIn(program, kernel);
@@ -110,7 +119,7 @@ export function memoryPlan(
     const way = !hasRoom
       ? { why: "the device has no storage buffer left for check words" }
       : point.scheme === "checksum"
-        ? sumsOf(program, kernel, variable, own, isPlain)
+        ? sumsOf(program, kernel, variable, own, { isPlain, hasSharedRoom })
         : wayOf(program, kernel, variable, own, {
             scheme: schemes[point.scheme],
             lanes,
@@ -135,10 +144,11 @@ function sumsOf(
   kernel: FunctionDeclaration,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
-  isPlain: boolean,
+  { isPlain, hasSharedRoom }: { readonly isPlain: boolean; readonly hasSharedRoom: boolean },
 ): Pick<CodedVariable, "classes" | "why"> {
   if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
   if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
+  if (!hasSharedRoom) return { why: "no workgroup memory is known to be left for sums" };
   const sums = summedAccesses(program, kernel, variable, accesses, dependencesOfPlaces(program, kernel));
   return "why" in sums ? sums : { classes: sums.classes };
 }
