@@ -13,14 +13,16 @@
  * a barrier, a workgroup arrives as a whole.
  *
  * - A replica stores once its twin has arrived, which is once that has loaded: the operation's operand depends on the values
- *   loaded, in a way that no compiler can see through. (Without that, an NVIDIA driver loads behind the operation.) A value that is there can't change any more. WGSL itself promises no order
- *   between accesses of two workgroups to several words; that no load is repeated after an operation that needed it is
- *   the one thing relied on, and where it were not so, signatures would differ.
+ *   loaded, in a way that no compiler can see through. (Without that, an NVIDIA driver loads behind the operation.) A value that is
+ *   there can't change any more.
+ * - WGSL itself promises no order between accesses of two workgroups to several words. Relied on is that no load is repeated
+ *   behind an operation that needed it, and that lanes meet again behind a branch that one of them takes. Where it were
+ *   not so, signatures would differ.
  * - Coverage: signatures are added with the sign that the replica's number decides last (cells.ts). If both store or neither
  *   does, because the bit was wrong or what became of it, the sum is not zero; a replica that stores too early
- *   gives its twin other values. One that never arrives lacks the arrival in its signature. Bits that a fault leaves set are cleared
- *   with the rest of the exchange, before work runs again.
- * - Which replica the host says (`in_turn`), where it dispatches one after the other.
+ *   gives its twin other values. One that never arrives lacks the arrival in its signature. Bits that a fault leaves set are
+ *   cleared with the rest of the exchange, before work runs again.
+ * - Where the host dispatches one replica after the other, nobody arrives (`in_turn`).
  *
  * Requires: access normal form, declareReport with `arrivals` and `pair`; kernels in which nothing is changed before the
  *           arrival (analysis/arrival.ts).
