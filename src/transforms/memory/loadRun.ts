@@ -32,6 +32,9 @@ export interface LoadRunOptions {
 /** What is computed from loads before a store is in a kernel twice where the store does not wait: not more than so many nodes. */
 const mostNodes = 200;
 
+/** Statements that are considered together, as each is with all before it. */
+const mostSteps = 64;
+
 /** Calls run ahead as long as what they return is not more than so many words: registers that kernels otherwise have for more invocations. */
 const mostWords = 32;
 
@@ -133,6 +136,7 @@ export class LoadRun {
 
   /** Whether a statement that loads or stores can run before what was loaded is looked at. */
   admits(statement: Statement): boolean {
+    if (this.#steps.length >= mostSteps) return false;
     return this.#options.replays.of([...this.#sources(), statement]) !== undefined;
   }
 
