@@ -33,7 +33,7 @@ interface Flags extends OutputFlags {
   readonly flips: number;
 }
 
-const usualSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32", "detect"];
+const usualSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32", "detect", "checksum"];
 
 const name = "ecc";
 
