@@ -40,6 +40,8 @@ export function isContained({ scheme, single, double }: FlipOutcome): boolean {
 /** Most code words that are struck at once, and at most one in so many, so that runs do not only correct. */
 const mostAtOnce = 2 ** 16;
 const sparsity = 4;
+/** Most flips where each takes a pass over the whole buffer, as its checksum is of that. */
+const mostOfBuffers = 1000;
 
 /** Strikes `count` code words with one bit each, and as many with two. */
 export async function flipAtRest(
@@ -80,8 +82,18 @@ interface Strikes {
   readonly count: number;
 }
 
-async function strikeAll({ device, native, inputs, scheme, run, bits, count }: Strikes): Promise<FlipCounts> {
+async function strikeAll({
+  device,
+  native,
+  inputs,
+  scheme,
+  run,
+  bits,
+  ...asked
+}: Strikes): Promise<FlipCounts> {
   const isCorrected = corrects(scheme);
+  const isOfBuffers = !Number.isFinite(hostCodeOf(scheme).granuleBytes);
+  const count = isOfBuffers ? Math.min(asked.count, mostOfBuffers) : asked.count;
   /** What is found while something is done, in code words. */
   const finds = async (act: () => Promise<unknown>) => {
     const before = (await device.belay.report()).memory!;
