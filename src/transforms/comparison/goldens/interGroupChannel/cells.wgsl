@@ -5,6 +5,9 @@ fn belay_fold(hash: u32, word: u32) -> u32 {
 }
 
 fn belay_balance() {
+  if (belay_signature == 0u) {
+    return;
+  }
   var hash = belay_fold(belay_fold(belay_signature, belay_pair), belay_local);
   hash = (hash ^ (hash >> 16u)) * 0x85ebca6bu;
   hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
