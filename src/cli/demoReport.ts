@@ -20,7 +20,12 @@ export function describeDemo(result: DemoResult): Report {
   const headline = result.ok
     ? `${good} programs protected, ${good} injected faults caught`
     : `${programs.length - good} of ${programs.length} programs failed`;
-  const detail = `${policy.redundancy} redundancy, ${policy.check} check, ${policy.channel} channel, on ${adapter.description}`;
+  const { redundancy, check, channel } = policy;
+  const protection =
+    redundancy === "auto"
+      ? "redundancy chosen for each kernel"
+      : `${redundancy} redundancy, ${check} check, ${channel} channel`;
+  const detail = `${protection}, on ${adapter.description}`;
   return {
     title: "belay demo",
     verdict: { ok: result.ok, headline, detail },
