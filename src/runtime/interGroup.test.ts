@@ -247,19 +247,19 @@ describe("a fault in one replica", () => {
 
 describe("the published protocol, which compares before every store", () => {
   it("names the invocation of a fault, and both values", async () => {
-    // One pair: the software adapter has a thread for each twin then, of which a busy machine may start one much later.
-    const patient: Protect = (wgsl, options) => {
-      const result = protect(wgsl, options);
-      const code = result.code.replace(/(override belay_patience: u32 =) \d+u/, `$1 ${2 ** 25}u`);
-      expect(code).not.toBe(result.code);
-      return { ...result, code };
-    };
-    const { device, done } = await hardened({ check: "store", injectFaults: true }, { compiler: patient });
+    const { device, done } = await hardened({ check: "store", injectFaults: true });
+    let unverified = 0;
+    device.belay.on("unverified", () => unverified++);
     const plain = await newDevice();
     const expected = await number(plain, [1, 1, 1]);
     expect(await number(device, [1, 1, 1])).toEqual(expected);
-    arm(device, 1, { workgroup: [0, 0, 0] });
-    expect(await number(device, [1, 1, 1])).toEqual(expected);
+    // The software adapter may run both twins on one thread: then they wait in vain, and nothing is known of the fault.
+    for (let before = -1; unverified !== before; ) {
+      before = unverified;
+      arm(device, 1, { workgroup: [0, 0, 0] });
+      expect(await number(device, [1, 1, 1])).toEqual(expected);
+      if ((await device.belay.report()).faults.length > 0) break;
+    }
     const { faults } = await device.belay.report();
     expect(faults.map(describeFault)).toEqual([
       expect.stringMatching(
