@@ -15,7 +15,8 @@ export interface Cells {
  * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is mixed last, with who
  * has computed it: then the difference that a fault makes depends on all that was presented, and the chance is 2⁻³².
  * The mixing is MurmurHash3's; it is bijective. Neighbours add to neighbouring cells, with one operation for a line of them: one sum
- * of a subgroup, in one cell, took longer. Who has presented nothing adds nothing, as most do where one stores for all.
+ * of a subgroup, in one cell, took longer. Who has presented nothing adds nothing, as most do where one stores for all;
+ * a signature is zero then, and else once in 2³², as sites count from one.
  */
 export function balance(library: Library, signature: string, { count }: Cells): string {
   const { names } = library;
