@@ -150,8 +150,11 @@ class BodyWriter {
       case "unary":
         return `(${node.operator}${this.#expression(node.operand)})`;
       case "binary": {
+        const [left, right] = [this.#expression(node.left), this.#expression(node.right)];
+        // TypeScript takes `> (` for the end of type arguments where a `<` stands before.
+        if (node.operator === ">") return `(${right} < ${left})`;
         const operator = operators[node.operator] ?? node.operator;
-        const result = `(${this.#expression(node.left)} ${operator} ${this.#expression(node.right)})`;
+        const result = `(${left} ${operator} ${right})`;
         return node.type === "f32" ? `Math.fround${result}` : result;
       }
       case "conditional":

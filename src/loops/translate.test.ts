@@ -217,6 +217,20 @@ describe("numbers from outside", () => {
   });
 });
 
+describe("the loop for the CPU", () => {
+  it("compares in a way that no compiler takes for type arguments", async () => {
+    const source = file("a[i] = a[i] ?? (i << a[u[i]! + c[i]!]!);");
+    const resultOf = async (exports: ReturnType<typeof evaluate>) => {
+      const [a, u, c] = [Int32Array.of(5, 6, 7), Uint32Array.of(1, 1, 1, 1), Uint8Array.of(0, 1, 1, 0)];
+      await exports.run!(...([a, u, c, new Float32Array(4), new Int32Array(4), 4, 1, 1, true] as never[]));
+      return [...a];
+    };
+    const { exports, calls } = evaluateTranslated(source);
+    expect(await resultOf(exports)).toEqual(await resultOf(evaluate(source)));
+    expect(calls.length).toBe(1);
+  });
+});
+
 describe("functions of the file", () => {
   const top = `
 const twice = (x: number) => x * 2;
