@@ -23,9 +23,10 @@ const ENDS = {
 } as const;
 type Parameter = keyof typeof ENDS;
 
+/** One operation, which `mix` is not. */
 const mix = (parameter: Parameter) => {
   const [low, high] = ENDS[parameter];
-  return `mix(vec4f(${low}), vec4f(${high}), x)`;
+  return `(${low} + ${high - low} * x)`;
 };
 
 const PRICE = /* wgsl */ `

@@ -24,7 +24,17 @@ const differences = {
   "the top bit in each of two stores": "second[at].z ^= 0x80000000u; second[other].z ^= 0x80000000u;",
   "one more and one less": "second[at].z += 1u; second[other].z -= 1u;",
   "an address and its value, by one": "second[at].y += 1u; second[at].z -= 1u;",
-  "two values swapped": "second[at].z = first[other].z; second[other].z = first[at].z;",
+  "the same bit in both words of a value":
+    "let bit = 1u << (random() % 32u); second[at].z ^= bit; second[at].w ^= bit;",
+  "any bit in each word of a value":
+    "second[at].z ^= 1u << (random() % 32u); second[at].w ^= 1u << (random() % 32u);",
+  "both words of a value, negated": "second[at].z = 0u - first[at].z; second[at].w = 0u - first[at].w;",
+  "both words of a value, inverted": "second[at].z = ~first[at].z; second[at].w = ~first[at].w;",
+  "the words of a value swapped": "second[at].z = first[at].w; second[at].w = first[at].z;",
+  "an address and all of its value":
+    "second[at].y = random(); second[at].z = random(); second[at].w = random();",
+  "two values swapped":
+    "second[at].z = first[other].z; second[at].w = first[other].w; second[other].z = first[at].z; second[other].w = first[at].w;",
   "neighbouring stores swapped": "second[near] = first[near + 1u]; second[near + 1u] = first[near];",
   "all stores in reverse": "for (var i = 0u; i < STORES; i++) { second[i] = first[STORES - 1u - i]; }",
   "another place in the source": "second[at].x ^= 1u;",
@@ -125,7 +135,7 @@ export function collisionKernel(): string {
       .foldIntoSignature({
         site,
         address: { expression: expression`4u * address`, indices: [expression`address`] },
-        words: { expression: expression`value`, count: 1, scalar: "u32" },
+        words: { expression: expression`value`, count: 2, scalar: "u32" },
       })
       .map(printStatement)
       .join(" ");
@@ -140,8 +150,8 @@ struct Params { seed: u32, other_seed: u32, rounds: u32 }
 @group(0) @binding(1) var<uniform> params: Params;
 ${comparison.takeDeclarations().map(printDeclaration).join("\n")}
 
-/** A store: its place in the source, the index of its address, and its value. */
-alias Store = vec3u;
+/** A store: its place in the source, the index of its address, and a value of two words. */
+alias Store = vec4u;
 var<private> state: vec2u;
 var<private> first: array<Store, STORES + 1u>;
 var<private> second: array<Store, STORES + 1u>;
@@ -165,12 +175,12 @@ fn scrambled(word: u32) -> u32 {
 
 /** Kernels store small numbers at neighbouring places as often as anything anywhere. */
 fn store(i: u32, structured: bool) -> Store {
-  let word = random();
+  let value = vec2u(random(), random());
   let site = random() & 1u;
-  return select(Store(site, random(), word), Store(site, i, word & 15u), structured);
+  return select(Store(site, random(), value), Store(site, i, value & vec2u(15u)), structured);
 }
 
-fn present(site: u32, address: u32, value: u32) {
+fn present(site: u32, address: u32, value: vec2u) {
   if (site == 0u) { ${folds[0]} } else { ${folds[1]} }
 }
 
@@ -198,10 +208,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
       if (!differ) { continue; }
       differing++;
       ${signature.name} = 0u;
-      for (var i = 0u; i < STORES; i++) { present(first[i].x, first[i].y, first[i].z); }
+      for (var i = 0u; i < STORES; i++) { present(first[i].x, first[i].y, first[i].zw); }
       let expected = ${signature.name};
       ${signature.name} = 0u;
-      for (var i = 0u; i < length; i++) { present(second[i].x, second[i].y, second[i].z); }
+      for (var i = 0u; i < length; i++) { present(second[i].x, second[i].y, second[i].zw); }
       if (${signature.name} == expected) { colliding++; }
     }
     atomicAdd(&counters[2u * kind], differing);

@@ -155,6 +155,20 @@ describe("the report", () => {
   });
 });
 
+describe("an invocation that presents nothing leaves no signature", () => {
+  const looks = (body: string) =>
+    /if \(belay_signature != 0u\)/.test(guard(`${declarations} ${kernel(body)}`).code);
+
+  it.each(["if (i == 0u) { b[i] = 1u; }", "for (var k = i; k < 9u; k++) { b[k] = 1u; }", ""])(
+    "which is looked for where some may present none: %s",
+    (body) => expect(looks(body)).toBe(true),
+  );
+  it.each(["b[i] = 1u;", "{ b[i] = 1u; }", "if (i > 9u) { return; } b[i] = 1u;"])(
+    "which is not looked for where all present one, but for early returns: %s",
+    (body) => expect(looks(body)).toBe(false),
+  );
+});
+
 describe("a kernel is left alone", () => {
   const found = (code: string, options: ProtectOptions = {}) =>
     guard(code, options).diagnostics.filter(({ code: number }) => number !== "BELAY210");

@@ -79,6 +79,8 @@ class StoreComparison {
   readonly #hazards: ReadonlySet<GlobalVariable>;
   /** True when textures that can be stored are loaded. */
   readonly #loadsInPlace: boolean;
+  /** Names of the functions seen so far that present something whatever way they take, but for early returns. */
+  readonly #presenting = new Set<string>();
 
   constructor(program: Program, names: Names, options: CompareStoresOptions) {
     this.#program = program;
@@ -95,8 +97,16 @@ class StoreComparison {
       const output = this.#output(statement);
       return output ? this.#compared(statement, output, fn.name) : statement;
     });
+    if (body.statements.some((statement) => this.#presents(statement))) this.#presenting.add(fn.name);
     const last = this.#options.entryPoints.has(fn.name) ? this.#last(fn) : [];
     return last.length === 0 ? compared : { ...compared, statements: [...compared.statements, ...last] };
+  }
+
+  #presents(statement: Statement): boolean {
+    if (statement.kind === "block") return statement.statements.some((inner) => this.#presents(inner));
+    if (statement.kind === "loop") return this.#presents(statement.body);
+    if (statement.kind === "callStatement" && this.#presenting.has(statement.call.callee.name)) return true;
+    return this.#output(statement) !== undefined;
   }
 
   /** What ends an entry point. */
@@ -113,7 +123,7 @@ class StoreComparison {
       scalar: "hash",
       components: 1,
     });
-    return comparison.conclude(site, fn.nameSpan);
+    return comparison.conclude(site, fn.nameSpan, { alwaysPresents: this.#presenting.has(fn.name) });
   }
 
   #output(statement: Statement): Output | undefined {

@@ -1,6 +1,5 @@
 import { cellsOfWorkgroup } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
-import { foldText } from "./valueWords.ts";
 
 export interface Cells {
   /** How many there are: a power of two, and several times `cellsOfWorkgroup`. */
@@ -15,8 +14,7 @@ export interface Cells {
  * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is mixed last, with who
  * has computed it: then the difference that a fault makes depends on all that was presented, and the chance is 2⁻³².
  * The mixing is MurmurHash3's; it is bijective. Neighbours add to neighbouring cells, with one operation for a line of them: one sum
- * of a subgroup, in one cell, took longer. Who has presented nothing adds nothing, as most do where one stores for all;
- * a signature is zero then, and else once in 2³², as sites count from one.
+ * of a subgroup, in one cell, took longer.
  */
 export function balance(library: Library, signature: string, { count }: Cells): string {
   const { names } = library;
@@ -25,8 +23,7 @@ export function balance(library: Library, signature: string, { count }: Cells): 
     "balance",
     (name) => `
     fn ${name}() {
-      if (${signature} == 0u) { return; }
-      var hash = ${foldText(library, signature, [names.the("pair"), names.the("local")])};
+      var hash = ${signature} ^ (${names.the("pair")} * 0x9e3779b1u + ${names.the("local")});
       hash = (hash ^ (hash >> 16u)) * 0x85ebca6bu;
       hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
       hash ^= hash >> 16u;

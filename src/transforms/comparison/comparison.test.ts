@@ -92,16 +92,16 @@ describe("a signature", () => {
 
   it("takes in the site, what can differ of the address, and the value", () => {
     expect(folded({ address: at("i"), words: words("v", 2) })).toEqual([
-      "belay_signature = belay_fold2(belay_fold(belay_signature ^ 9u, i), v);",
+      "belay_signature = belay_fold2(belay_signature ^ 2415085369u ^ i, v);",
     ]);
     expect(folded({ address: constant(8), words: words("v", 1) })).toEqual([
-      "belay_signature = belay_fold(belay_signature ^ 9u, v);",
+      "belay_signature = belay_fold(belay_signature ^ 2415085369u, v);",
     ]);
   });
 
   it("counts what is the same every time", () => {
     expect(folded({ address: null, words: null })).toEqual([
-      "belay_signature = belay_fold(belay_signature ^ 9u, 1u);",
+      "belay_signature = belay_fold(belay_signature ^ 2415085369u, 1u);",
     ]);
   });
 

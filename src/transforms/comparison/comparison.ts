@@ -45,6 +45,7 @@ export interface ComparisonOptions {
 export class Comparison {
   readonly #library: Library;
   readonly #channel: Channel;
+  readonly #meets: boolean;
   /** The function that compares the final signatures, for a site where it needs one. */
   readonly #conclude: (site: string) => string;
   /** How one replica's signature waits for the other replica. */
@@ -60,6 +61,7 @@ export class Comparison {
       mailbox: () => interGroupChannel(library),
     };
     this.#channel = channels[channel]();
+    this.#meets = !cells;
     this.#succession = () =>
       channel === "subgroup"
         ? succeedByExchange(library, this.#signature())
@@ -97,18 +99,21 @@ export class Comparison {
     return this.#library.once("signature", (name) => `var<private> ${name}: u32;`);
   }
 
-  /** The statement that folds what a replica presents into its signature. */
+  /**
+   * The statement that folds what a replica presents into its signature. Site and first index come in as they are: the fold that
+   * follows mixes them, and a site is spread over the word, so that no index makes up for another site.
+   */
   foldIntoSignature({ site, address, words }: Presented): Statement[] {
     const { statements, expression } = quote();
     const signature = this.signature().expression;
     const word = (expression: Expression): Words => ({ expression, count: 1, scalar: "u32" });
-    const presented = [...(address?.indices.map(word) ?? []), ...(words ? [words] : [])];
     // An output without a dynamic word still counts: how often it happens must agree too.
-    if (presented.length === 0) presented.push(word(expression`1u`));
-    const hash = presented.reduce(
-      (hash, words) => this.fold(hash, words),
-      expression`${signature} ^ ${`${site}u`}`,
-    );
+    const value = words ?? word(address?.indices.at(-1) ?? expression`1u`);
+    const indices = address?.indices.slice(0, words ? undefined : -1) ?? [];
+    const [first, ...others] = indices;
+    const start = expression`${signature} ^ ${`${Math.imul(site, SPREAD) >>> 0}u`}`;
+    const begun = first ? expression`${start} ^ ${first}` : start;
+    const hash = [...others.map(word), value].reduce((hash, words) => this.fold(hash, words), begun);
     return statements`${signature} = ${hash};`;
   }
 
@@ -124,9 +129,16 @@ export class Comparison {
     return quote().statements`${this.#succession().keep}();`;
   }
 
-  /** The statement, last in an entry point, that has the final signatures compared. */
-  conclude(site: number, span: Span): Statement[] {
-    return quote(span).statements`${this.#conclude(`${site}u`)};`;
+  /**
+   * The statement, last in an entry point, that has the final signatures compared. Replicas that never meet leave none where
+   * they have presented nothing, as most do where one stores for all; who `alwaysPresents` need not look. (A signature is
+   * zero then, and else once in 2³².)
+   */
+  conclude(site: number, span: Span, { alwaysPresents = false } = {}): Statement[] {
+    const { statements } = quote(span);
+    const conclude = statements`${this.#conclude(`${site}u`)};`;
+    if (this.#meets || alwaysPresents) return conclude;
+    return statements`if (${this.#signature()} != 0u) { ${conclude} }`;
   }
 
   /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */
@@ -156,5 +168,8 @@ export class Comparison {
     return quote(words.expression.span).expression`${share}(${`${site}u`}, ${words.expression})`;
   }
 }
+
+/** 2^32 divided by the golden ratio, odd: sites count from one, and their products are far apart. */
+const SPREAD = 0x9e3779b1;
 
 const isDynamic = (address: Address | null) => (address?.indices.length ?? 0) > 0;

@@ -53,26 +53,34 @@ export function foldText(library: Library, hash: string, words: readonly string[
 }
 
 /**
- * The function that folds words into a hash: a rotation and a multiply-add. Bijective in the hash and in each word, so one
- * differing word always shows. Without the rotation a difference in the top bit would stay there, and the next such one
- * would cancel it; rotated down, the product spreads it. The factor is 5 modulo 8, so that also what reaches the top bits
- * of a product becomes several bits; it is the multiplier of the generator PCG.
+ * The function that folds words into a hash. Bijective in the hash and in each word, so one differing word always shows.
+ *
+ * Each word comes in as a product, which spreads a difference upwards. A difference in the top bit stays there, and the next such
+ * one would cancel it: a rotation of the hash moves it down first. Products of words that follow each other are added to
+ * rotations only, which takes little longer than words as they are; the first one is added to a product of the hash, or
+ * words that swap places 32 words apart would not show. Up to four rotations stand between products of the hash: by five
+ * bits, so that no sum of them takes a difference back to the top. The factors are odd: the multiplier of the
+ * generator PCG, and 2³² divided by the golden ratio.
  */
 function foldFunction(library: Library, count: Words["count"]): string {
-  if (count === 1) {
-    return library.once(
-      "fold",
-      (name) => `
-      fn ${name}(hash: u32, word: u32) -> u32 {
-        return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
-      }`,
-    );
-  }
-  const words = ["x", "y", "z", "w"].slice(0, count).map((component) => `words.${component}`);
+  const rotated = "((hash << 5u) | (hash >> 27u))";
+  const first = library.once(
+    "fold",
+    (name) => `
+    fn ${name}(hash: u32, word: u32) -> u32 { return ${rotated} * 0x9e3779b1u + word * 0x2c9277b5u; }`,
+  );
+  if (count === 1) return first;
+  const next = library.once(
+    "append",
+    (name) => `
+    fn ${name}(hash: u32, word: u32) -> u32 { return ${rotated} + word * 0x2c9277b5u; }`,
+  );
+  const others = ["words.y", "words.z", "words.w"].slice(0, count - 1);
+  const folded = others.reduce((hash, word) => `${next}(${hash}, ${word})`, `${first}(hash, words.x)`);
   return library.once(
     `fold${count}`,
     (name) => `
-    fn ${name}(hash: u32, words: ${wordType(count)}) -> u32 { return ${foldText(library, "hash", words)}; }`,
+    fn ${name}(hash: u32, words: ${wordType(count)}) -> u32 { return ${folded}; }`,
   );
 }
 

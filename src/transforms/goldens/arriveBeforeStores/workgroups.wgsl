@@ -45,3 +45,7 @@ fn belay_loaded_2(value: u32) -> u32 {
   belay_loaded ^= words;
   return value;
 }
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
+}

@@ -19,7 +19,7 @@ fn f(i: u32) {
       }
       default: {
         let belay_value_2 = k;
-        belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(belay_value_2)), i);
+        belay_signature = belay_fold(belay_signature ^ 1013904226u ^ u32(belay_value_2), i);
         if (belay_replica == 0u) {
           out[belay_value_2] = i;
         }
@@ -28,7 +28,7 @@ fn f(i: u32) {
     continuing {
       k++;
       let belay_value_1: u32 = k;
-      belay_signature = belay_fold(belay_signature ^ 3u, belay_value_1);
+      belay_signature = belay_fold(belay_signature ^ 3668339987u, belay_value_1);
       if (belay_replica == 0u) {
         out[0] = belay_value_1;
       }

@@ -12,7 +12,7 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
 
 fn f(i: u32) {
   let belay_value_1: vec2<u32> = a[i + 1u] * 2u;
-  belay_signature = belay_fold2(belay_fold(belay_signature ^ 2u, u32(i)), bitcast<vec2<u32>>(belay_value_1));
+  belay_signature = belay_fold2(belay_signature ^ 1013904226u ^ u32(i), bitcast<vec2<u32>>(belay_value_1));
   if (belay_agree1(2u, 0u, belay_signature)) {
     a[i] = belay_value_1;
   }
@@ -20,10 +20,14 @@ fn f(i: u32) {
     if (k == 3u) {
       let belay_value_2 = k;
       let belay_value_3: u32 = k;
-      belay_signature = belay_fold(belay_fold(belay_signature ^ 3u, u32(belay_value_2)), belay_value_3);
+      belay_signature = belay_fold(belay_signature ^ 3668339987u ^ u32(belay_value_2), belay_value_3);
       if (belay_agree1(3u, 0u, belay_signature)) {
         a[belay_value_2].y = belay_value_3;
       }
     }
   }
+}
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }

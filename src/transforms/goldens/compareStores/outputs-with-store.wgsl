@@ -22,3 +22,7 @@ fn f(i: u32) {
     parts[0] = belay_value_7;
   }
 }
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
+}

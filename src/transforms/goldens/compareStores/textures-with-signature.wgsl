@@ -1,7 +1,7 @@
 fn f(t: texture_storage_2d_array<r32float, read_write>, l: u32) {
   let belay_value_1 = vec2u(l);
   let belay_value_2 = textureLoad(t, vec2u(l), l);
-  belay_signature = belay_fold4(belay_fold(belay_signature ^ 1u, belay_fold(belay_fold2(0u, bitcast<vec2<u32>>(belay_value_1)), l)), bitcast<vec4<u32>>(belay_value_2));
+  belay_signature = belay_fold4(belay_signature ^ 2654435761u ^ belay_fold(belay_fold2(0u, bitcast<vec2<u32>>(belay_value_1)), l), bitcast<vec4<u32>>(belay_value_2));
   if (belay_agree1(1u, 0u, belay_signature)) {
     textureStore(t, belay_value_1, l, belay_value_2);
   }
@@ -14,21 +14,25 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
   belay_local = belay_in_local_invocation_index >> 1u;
   {
     let l: u32 = belay_local;
-    belay_signature = belay_fold(belay_signature ^ 2u, belay_fold(0u, l));
+    belay_signature = belay_fold(belay_signature ^ 1013904226u, belay_fold(0u, l));
     if (belay_replica == 0u) {
       textureStore(t1, l, vec4f(1));
     }
     let belay_value_3 = vec2u(l, 1u);
     let belay_value_4 = vec4u(l);
-    belay_signature = belay_fold4(belay_fold(belay_signature ^ 3u, belay_fold2(0u, bitcast<vec2<u32>>(belay_value_3))), bitcast<vec4<u32>>(belay_value_4));
+    belay_signature = belay_fold4(belay_signature ^ 3668339987u ^ belay_fold2(0u, bitcast<vec2<u32>>(belay_value_3)), bitcast<vec4<u32>>(belay_value_4));
     if (belay_replica == 0u) {
       textureStore(t2, belay_value_3, belay_value_4);
     }
-    belay_signature = belay_fold(belay_signature ^ 4u, 1u);
+    belay_signature = belay_fold(belay_signature ^ 2027808452u, 1u);
     if (belay_replica == 0u) {
       textureStore(t3, vec3i(1, 2, 3), vec4i(4));
     }
     f(layers, l);
   }
   belay_conclude(5u);
+}
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }

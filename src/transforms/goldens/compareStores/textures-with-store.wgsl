@@ -27,3 +27,7 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
     f(layers, l);
   }
 }
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
+}

@@ -1,5 +1,5 @@
 fn f(i: u32) {
-  belay_signature = belay_fold(belay_signature ^ 1u, 1u);
+  belay_signature = belay_fold(belay_signature ^ 2654435761u, 1u);
   _ = belay_agree1(1u, 0u, belay_signature);
   var belay_result_1: u32;
   if ((belay_replica == 0u) | belay_alone) {
@@ -9,7 +9,7 @@ fn f(i: u32) {
   if (belay_value_1 == 0u) {
     let belay_value_2: u32 = total + i;
     total = belay_value_2;
-    belay_signature = belay_fold(belay_signature ^ 2u, 1u);
+    belay_signature = belay_fold(belay_signature ^ 1013904226u, 1u);
     _ = belay_agree1(2u, 0u, belay_signature);
     if (belay_replica == 0u) {
       atomicStore(&bins[0], 0u);

@@ -1,12 +1,12 @@
 fn f(i: u32) {
-  belay_signature = belay_fold(belay_fold(belay_signature ^ 1u, u32(i)), bitcast<u32>(i));
+  belay_signature = belay_fold(belay_signature ^ 2654435761u ^ u32(i), bitcast<u32>(i));
   _ = belay_agree1(1u, 0u, belay_signature);
   var belay_result_1: u32;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_1 = atomicAdd(&c[i].sum, i);
   }
   let slot = bitcast<u32>(belay_share1(1u, bitcast<u32>(belay_result_1)));
-  belay_signature = belay_fold(belay_signature ^ 2u, u32(i));
+  belay_signature = belay_fold(belay_signature ^ 1013904226u, u32(i));
   _ = belay_agree1(2u, 0u, belay_signature);
   var belay_result_2: i32;
   if ((belay_replica == 0u) | belay_alone) {

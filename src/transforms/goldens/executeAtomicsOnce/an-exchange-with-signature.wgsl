@@ -1,6 +1,6 @@
 fn f(i: u32) {
   let belay_value_1 = i32(i);
-  belay_signature = belay_fold(belay_fold(belay_signature ^ 1u, u32(i)), bitcast<u32>(belay_value_1));
+  belay_signature = belay_fold(belay_signature ^ 2654435761u ^ u32(i), bitcast<u32>(belay_value_1));
   _ = belay_agree1(1u, 0u, belay_signature);
   var belay_result_1: vec2<u32>;
   if ((belay_replica == 0u) | belay_alone) {
@@ -12,7 +12,7 @@ fn f(i: u32) {
   var taken = belay_value_2;
   if (!taken.exchanged) {
     let belay_value_3 = taken.old_value;
-    belay_signature = belay_fold(belay_fold(belay_signature ^ 2u, u32(i)), bitcast<u32>(belay_value_3));
+    belay_signature = belay_fold(belay_signature ^ 1013904226u ^ u32(i), bitcast<u32>(belay_value_3));
     _ = belay_agree1(2u, 0u, belay_signature);
     var belay_result_2: vec2<u32>;
     if ((belay_replica == 0u) | belay_alone) {
@@ -23,7 +23,7 @@ fn f(i: u32) {
     let belay_value_4 = belay_Exchange_i32(bitcast<i32>(belay_shared_2.x), belay_shared_2.y != 0u);
     taken = belay_value_4;
   }
-  belay_signature = belay_fold(belay_signature ^ 3u, u32(i));
+  belay_signature = belay_fold(belay_signature ^ 3668339987u, u32(i));
   _ = belay_agree1(3u, 0u, belay_signature);
   var belay_result_3: vec2<u32>;
   if ((belay_replica == 0u) | belay_alone) {

@@ -6,7 +6,7 @@ fn all_uses(address: u32, value: u32, values: vec4<u32>) {
     _ = belay_share1(4u, value);
   }
   _ = belay_share2(5u, values.xy);
-  belay_signature = belay_fold4(belay_fold(belay_signature ^ 6u, address), values);
+  belay_signature = belay_fold4(belay_signature ^ 3041712678u ^ address, values);
   _ = belay_agree1(7u, 0u, belay_signature);
   belay_conclude(8u);
 }
@@ -62,11 +62,15 @@ fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
 var<private> belay_signature: u32;
 
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
+  return ((hash << 5u) | (hash >> 27u)) * 0x9e3779b1u + word * 0x2c9277b5u;
+}
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }
 
 fn belay_fold4(hash: u32, words: vec4<u32>) -> u32 {
-  return belay_fold(belay_fold(belay_fold(belay_fold(hash, words.x), words.y), words.z), words.w);
+  return belay_append(belay_append(belay_append(belay_fold(hash, words.x), words.y), words.z), words.w);
 }
 
 fn belay_agree1(site: u32, address: u32, value: u32) -> bool {

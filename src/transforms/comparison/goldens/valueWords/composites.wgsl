@@ -1,9 +1,13 @@
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
+  return ((hash << 5u) | (hash >> 27u)) * 0x9e3779b1u + word * 0x2c9277b5u;
+}
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }
 
 fn belay_fold3(hash: u32, words: vec3<u32>) -> u32 {
-  return belay_fold(belay_fold(belay_fold(hash, words.x), words.y), words.z);
+  return belay_append(belay_append(belay_fold(hash, words.x), words.y), words.z);
 }
 
 fn belay_hash_3(value: array<vec3<f32>, 2>) -> u32 {
@@ -23,7 +27,7 @@ fn belay_hash_2(value: Inner) -> u32 {
 }
 
 fn belay_fold2(hash: u32, words: vec2<u32>) -> u32 {
-  return belay_fold(belay_fold(hash, words.x), words.y);
+  return belay_append(belay_fold(hash, words.x), words.y);
 }
 
 fn belay_hash_4(value: mat3x2<f32>) -> u32 {

@@ -1,5 +1,5 @@
 fn belay_fold(hash: u32, word: u32) -> u32 {
-  return ((hash << 13u) | (hash >> 19u)) * 0x2c9277b5u + word;
+  return ((hash << 5u) | (hash >> 27u)) * 0x9e3779b1u + word * 0x2c9277b5u;
 }
 
 fn belay_hash_1(value: Δ) -> u32 {
