@@ -74,27 +74,26 @@ function fieldOf(node: AnyNode, name: string): Field {
   return (node as unknown as Readonly<Record<string, Field>>)[name]!;
 }
 
-/** The direct children of a node, in source order. */
-export function children(node: AnyNode): AnyNode[] {
-  const found: AnyNode[] = [];
+/** Calls `visit` for the direct children of a node, in source order. */
+export function forEachChild(node: AnyNode, visit: (child: AnyNode) => void): void {
   for (const name of childFields[node.kind]) {
     const field = fieldOf(node, name);
     if (field === null) continue;
-    if (!isList(field)) found.push(field);
-    else for (const child of field) if (child !== "default") found.push(child);
+    if (!isList(field)) visit(field);
+    else for (const child of field) if (child !== "default") visit(child);
   }
+}
+
+/** The direct children of a node, in source order. */
+export function children(node: AnyNode): AnyNode[] {
+  const found: AnyNode[] = [];
+  forEachChild(node, (child) => found.push(child));
   return found;
 }
 
 /** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
 export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
-  if (visit(node) === false) return;
-  for (const name of childFields[node.kind]) {
-    const field = fieldOf(node, name);
-    if (field === null) continue;
-    if (!isList(field)) walk(field, visit);
-    else for (const child of field) if (child !== "default") walk(child, visit);
-  }
+  if (visit(node) !== false) forEachChild(node, (child) => walk(child, visit));
 }
 
 const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([

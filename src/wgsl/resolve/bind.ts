@@ -1,18 +1,10 @@
 /** Binds every identifier to its declaration and finds which module-scope declarations use which others. */
 
-import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
-import type {
-  Attribute,
-  Block,
-  Declaration,
-  Expression,
-  FunctionDeclaration,
-  Identifier,
-  Module,
-  Statement,
-} from "../ast.ts";
+import type { Declaration, FunctionDeclaration, Identifier, LoopStatement, Module } from "../ast.ts";
 import type { Target } from "../program.ts";
+import { type AnyNode, forEachChild } from "../traverse.ts";
 import type { Layer } from "./layer.ts";
 import { predeclared, predeclaredNames, unsupportedNames } from "./predeclared.ts";
 import { similarName } from "./suggest.ts";
@@ -56,22 +48,23 @@ class Binder {
 
   bind(module: Module, declarations: Iterable<Declaration>): Bindings {
     for (const declaration of module.declarations) {
-      if (declaration.kind !== "constAssert") this.#declare(declaration, declaration.nameSpan);
+      if (declaration.kind !== "constAssert") this.#declare(declaration);
     }
     for (const declaration of declarations) {
       this.#used = new Set();
       this.#uses.set(declaration, this.#used);
-      this.#declaration(declaration);
+      if (declaration.kind === "function") this.#function(declaration);
+      else this.#visitChildren(declaration);
     }
     return { uses: this.#uses, diagnostics: this.#diagnostics };
   }
 
-  #declare(declaration: Named, span: Span): void {
+  #declare(declaration: Named): void {
     this.#declared.add(declaration);
+    const { name, nameSpan } = declaration;
     const scope = this.#scopes.at(-1)!;
-    if (scope.has(declaration.name))
-      this.#diagnostics.push(resolutionError.redeclared(declaration.name, span));
-    else scope.set(declaration.name, declaration);
+    if (scope.has(name)) this.#diagnostics.push(resolutionError.redeclared(name, nameSpan));
+    else scope.set(name, declaration);
   }
 
   #inScope(body: () => void): void {
@@ -80,170 +73,59 @@ class Binder {
     this.#scopes.pop();
   }
 
-  #declaration(declaration: Declaration): void {
-    switch (declaration.kind) {
-      case "globalVariable":
-        this.#attributes(declaration.attributes);
-        this.#expressions(declaration.qualifiers);
-        this.#expressions([declaration.type, declaration.initializer]);
+  #visit(node: AnyNode): void {
+    switch (node.kind) {
+      case "identifier":
+        this.#identifier(node);
         break;
-      case "override":
-        this.#attributes(declaration.attributes);
-        this.#expressions([declaration.type, declaration.initializer]);
+      case "attribute":
+        if (!wordAttributes.has(node.name)) this.#visitChildren(node);
         break;
+      case "let":
+      case "var":
       case "const":
-        this.#expressions([declaration.type, declaration.initializer]);
+        this.#visitChildren(node);
+        this.#declare(node);
         break;
-      case "alias":
-        this.#expression(declaration.type);
+      case "block":
+      case "for":
+        this.#inScope(() => this.#visitChildren(node));
         break;
-      case "struct":
-        for (const member of declaration.members) {
-          this.#attributes(member.attributes);
-          this.#expression(member.type);
-        }
+      case "loop":
+        this.#loop(node);
         break;
-      case "function":
-        this.#function(declaration);
-        break;
-      case "constAssert":
-        this.#expression(declaration.condition);
-        break;
+      default:
+        this.#visitChildren(node);
     }
   }
 
-  #function(declaration: FunctionDeclaration): void {
-    this.#attributes(declaration.attributes);
-    this.#attributes(declaration.returnAttributes);
-    for (const parameter of declaration.parameters) {
-      this.#attributes(parameter.attributes);
-      this.#expression(parameter.type);
-    }
-    if (declaration.returnType) this.#expression(declaration.returnType);
-    this.#attributes(declaration.body.attributes);
+  #visitChildren(node: AnyNode): void {
+    forEachChild(node, (child) => this.#visit(child));
+  }
+
+  /** The parameters are in the scope of the body. */
+  #function(fn: FunctionDeclaration): void {
+    const { parameters, body } = fn;
+    forEachChild(fn, (child) => {
+      if (child !== body) this.#visit(child);
+    });
+    for (const attribute of body.attributes) this.#visit(attribute);
     this.#inScope(() => {
-      for (const parameter of declaration.parameters) this.#declare(parameter, parameter.nameSpan);
-      this.#statements(declaration.body.statements);
+      for (const parameter of parameters) this.#declare(parameter);
+      for (const statement of body.statements) this.#visit(statement);
     });
   }
 
-  #attributes(attributes: readonly Attribute[]): void {
-    for (const attribute of attributes) {
-      if (!wordAttributes.has(attribute.name)) this.#expressions(attribute.args);
-    }
-  }
-
-  #block(block: Block): void {
-    this.#attributes(block.attributes);
-    this.#inScope(() => this.#statements(block.statements));
-  }
-
-  #statements(statements: readonly Statement[]): void {
-    for (const statement of statements) this.#statement(statement);
-  }
-
-  #statement(statement: Statement): void {
-    switch (statement.kind) {
-      case "block":
-        this.#block(statement);
-        break;
-      case "var":
-        this.#expressions(statement.qualifiers);
-        this.#expressions([statement.type, statement.initializer]);
-        this.#declare(statement, statement.nameSpan);
-        break;
-      case "let":
-      case "const":
-        this.#expressions([statement.type, statement.initializer]);
-        this.#declare(statement, statement.nameSpan);
-        break;
-      case "constAssert":
-        this.#expression(statement.condition);
-        break;
-      case "assign":
-        this.#expressions([statement.target, statement.value]);
-        break;
-      case "increment":
-        this.#expression(statement.target);
-        break;
-      case "callStatement":
-        this.#expression(statement.call);
-        break;
-      case "if":
-        this.#attributes(statement.attributes);
-        this.#expression(statement.condition);
-        this.#block(statement.then);
-        if (statement.otherwise) this.#statement(statement.otherwise);
-        break;
-      case "switch":
-        this.#attributes(statement.attributes);
-        this.#expression(statement.selector);
-        this.#attributes(statement.bodyAttributes);
-        for (const clause of statement.clauses) {
-          for (const selector of clause.selectors) if (selector !== "default") this.#expression(selector);
-          this.#block(clause.body);
-        }
-        break;
-      case "loop":
-        this.#attributes(statement.attributes);
-        this.#attributes(statement.body.attributes);
-        this.#inScope(() => {
-          this.#statements(statement.body.statements);
-          this.#attributes(statement.continuing?.attributes ?? []);
-          this.#inScope(() => {
-            this.#statements(statement.continuing?.statements ?? []);
-            this.#expressions([statement.breakIf]);
-          });
-        });
-        break;
-      case "for":
-        this.#attributes(statement.attributes);
-        this.#inScope(() => {
-          if (statement.initializer) this.#statement(statement.initializer);
-          this.#expressions([statement.condition]);
-          if (statement.update) this.#statement(statement.update);
-          this.#block(statement.body);
-        });
-        break;
-      case "while":
-        this.#attributes(statement.attributes);
-        this.#expression(statement.condition);
-        this.#block(statement.body);
-        break;
-      case "return":
-        this.#expressions([statement.value]);
-        break;
-    }
-  }
-
-  #expressions(expressions: readonly (Expression | null)[]): void {
-    for (const expression of expressions) if (expression) this.#expression(expression);
-  }
-
-  #expression(expression: Expression): void {
-    switch (expression.kind) {
-      case "identifier":
-        this.#identifier(expression);
-        break;
-      case "unary":
-        this.#expression(expression.operand);
-        break;
-      case "binary":
-        this.#expression(expression.left);
-        this.#expression(expression.right);
-        break;
-      case "call":
-        this.#identifier(expression.callee);
-        this.#expressions(expression.args);
-        break;
-      case "index":
-        this.#expression(expression.base);
-        this.#expression(expression.index);
-        break;
-      case "memberAccess":
-        this.#expression(expression.base);
-        break;
-    }
+  /** What the body declares is in scope in the continuing block, and what that declares in its `break if`. */
+  #loop({ attributes, body, continuing, breakIf }: LoopStatement): void {
+    for (const attribute of attributes) this.#visit(attribute);
+    this.#inScope(() => {
+      this.#visitChildren(body);
+      this.#inScope(() => {
+        if (continuing) this.#visitChildren(continuing);
+        if (breakIf) this.#visit(breakIf);
+      });
+    });
   }
 
   #identifier(identifier: Identifier): void {
@@ -258,7 +140,7 @@ class Binder {
     } else {
       this.#diagnostics.push(this.#unknown(identifier));
     }
-    this.#expressions(identifier.templateArgs ?? []);
+    this.#visitChildren(identifier);
   }
 
   #lookUp(name: string): Target | undefined {
