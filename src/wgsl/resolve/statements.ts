@@ -1,25 +1,15 @@
 /** Checks statements (specification section "Statements"). */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
-import type {
-  Assignment,
-  BinaryOperator,
-  Block,
-  ConstAssert,
-  Expression,
-  Increment,
-  ReturnStatement,
-  Statement,
-  SwitchStatement,
-} from "../ast.ts";
-import { foldBinary } from "../constants/index.ts";
-import { commonType, concretize, sameType } from "../conversion.ts";
-import { isConstructible, isHandle, isInteger } from "../typeFamilies.ts";
+import type { Block, ConstAssert, Expression, ReturnStatement, Statement, SwitchStatement } from "../ast.ts";
+import { commonType, concretize } from "../conversion.ts";
+import { isInteger } from "../typeFamilies.ts";
 import { describeType } from "../typeNames.ts";
-import { type ReferenceType, type Type, voidType } from "../types.ts";
+import { type Type, voidType } from "../types.ts";
+import { checkAssignment, checkIncrement } from "./assignments.ts";
 import { neverEnds } from "./behaviors.ts";
 import { type Context, errorType } from "./context.ts";
-import { applyOverload, checkCondition, checkExpression } from "./expressions.ts";
+import { checkCondition, checkExpression } from "./expressions.ts";
 import { checkConst, checkLet, checkVar, requireStage } from "./variables.ts";
 
 /** Where a statement stands: what `return`, `break` and `continue` refer to. */
@@ -114,82 +104,6 @@ export function checkConstAssert(cx: Context, { condition }: ConstAssert): void 
   const value = cx.valueOf(condition);
   if (value && "value" in value && value.value === false)
     cx.report(resolutionError.assertionFailed(condition.span));
-}
-
-/** The reference that a statement writes to; reports an expression that cannot be written. */
-function checkTarget(cx: Context, target: Expression): ReferenceType | undefined {
-  const { type } = checkExpression(cx, target);
-  if (type === errorType) return undefined;
-  const swizzled = swizzledVector(cx, target);
-  const place = type.kind === "reference" ? type : swizzled && { ...swizzled, store: type };
-  if (!place) {
-    const help = type.kind === "pointer" ? "write `*` before the pointer" : "declare it as `var`";
-    cx.report(resolutionError.notAPlace("assigned", help, target.span));
-  } else if (place.access === "read") {
-    cx.report(resolutionError.notAPlace("assigned", "this memory can only be read", target.span));
-  } else if (!isConstructible(place.store)) {
-    cx.report(resolutionError.invalidType(describeType(place.store), "assigned", target.span));
-  } else {
-    return place;
-  }
-  return undefined;
-}
-
-/**
- * The memory of the vector that a target such as `v.xz` or `v.xyz[i]` writes components of; undefined for other targets.
- * Such a target has no reference type (extension `swizzle_assignment`).
- */
-function swizzledVector(cx: Context, target: Expression): ReferenceType | undefined {
-  if (target.kind !== "memberAccess" && target.kind !== "index") return undefined;
-  if (target.kind === "memberAccess" && new Set(target.member).size < target.member.length) return undefined;
-  const base = cx.facts.get(target.base)?.type;
-  if (base?.kind === "vector") return swizzledVector(cx, target.base);
-  const isMemory = base?.kind === "reference" || base?.kind === "pointer";
-  return isMemory && base.store.kind === "vector" ? { ...base, kind: "reference" } : undefined;
-}
-
-function checkAssignment(cx: Context, statement: Assignment): void {
-  const { target, value, operator } = statement;
-  if (!target) {
-    checkExpression(cx, value);
-    checkPhonyValue(cx, value);
-    return;
-  }
-  const place = checkTarget(cx, target);
-  checkExpression(cx, value);
-  if (!place) return;
-  if (operator === "=") {
-    cx.convert(value, place.store);
-    return;
-  }
-  const binary = operator.slice(0, -1) as BinaryOperator;
-  const { type } = applyOverload(cx, target, binary, [target, value], ([a, b], type) =>
-    foldBinary(binary, a!, b!, type),
-  );
-  if (type !== errorType && !sameType(type, place.store)) {
-    cx.report(resolutionError.cannotConvert(describeType(type), describeType(place.store), value.span));
-  }
-}
-
-/** `_ = value` takes any value and, unlike a declaration, leaves an abstract one as it is. */
-function checkPhonyValue(cx: Context, value: Expression): void {
-  const type = cx.loadedType(value);
-  if (type === errorType) return;
-  if (isConstructible(type) || type.kind === "pointer" || isHandle(type)) cx.convert(value, type);
-  else cx.report(resolutionError.invalidType(describeType(type), "assigned", value.span));
-}
-
-function checkIncrement(cx: Context, statement: Increment): void {
-  const place = checkTarget(cx, statement.target);
-  if (place && !isInteger(place.store)) {
-    cx.report(
-      resolutionError.wrongType(
-        "a place of type `i32` or `u32`",
-        describeType(place.store),
-        statement.target.span,
-      ),
-    );
-  }
 }
 
 function checkReturn(cx: Context, statement: ReturnStatement, returnType: Type): void {
