@@ -29,6 +29,7 @@ export interface KernelReport extends KernelCoverage {
 
 /** What a hardened device covers and has seen. */
 export interface Report {
+  /** Of every pipeline that was made; pipelines made alike share one. */
   readonly kernels: readonly KernelReport[];
   /** Read-backs of the kernels' reports. */
   readonly checks: number;
@@ -127,7 +128,7 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
-      const reports = [...kernels.choices].map(({ coverage, kernel }) => ({
+      const reports = (await kernels.made()).map(({ coverage, kernel }) => ({
         ...coverage,
         dispatches: kernel?.dispatches ?? 0,
         detections: kernel?.detections ?? 0,

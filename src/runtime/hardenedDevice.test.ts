@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../test/standInCompiler.ts";
 import { testDevices } from "../../test/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
+import { ProtectionError } from "./coverage.ts";
 import type { Fault } from "./fault.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Policy } from "./policy.ts";
@@ -262,6 +263,37 @@ describe("coverage", () => {
     expect((await device.belay.report()).kernels).toMatchObject([
       { kernel: "square", redundancy: "none", diagnostics: [{ code: "BELAY325" }] },
     ]);
+    device.destroy();
+  });
+
+  it("is reported of pipelines that there are", async () => {
+    const device = await newHardened({ kernels: { strictly: { strict: true } } });
+    device.addEventListener("uncapturederror", (event) => event.preventDefault());
+    const module = device.createShaderModule({ code: SQUARE });
+    const alone = device.createShaderModule({ code: unprotectable });
+    // What does not fit the bindings is refused by the device, whoever asks for it and in whichever way.
+    const layout = device.createPipelineLayout({
+      bindGroupLayouts: [device.createBindGroupLayout({ entries: [] })],
+    });
+    const compute = { module, entryPoint: "square" };
+    device.pushErrorScope("validation");
+    device.createComputePipeline({ label: "at once", layout, compute });
+    expect(await device.popErrorScope()).not.toBeNull();
+    device.pushErrorScope("validation");
+    device.createComputePipeline({ label: "left alone", layout, compute: { ...compute, module: alone } });
+    expect(await device.popErrorScope()).not.toBeNull();
+    await expect(device.createComputePipelineAsync({ label: "later", layout, compute })).rejects.toThrow();
+    expect(() =>
+      device.createComputePipeline({
+        ...{ label: "strictly", layout: "auto" },
+        compute: { ...compute, module: alone },
+      }),
+    ).toThrow(ProtectionError);
+    expect((await device.belay.report()).kernels).toEqual([]);
+
+    device.createComputePipeline({ label: "made", layout: "auto", compute });
+    const { kernels } = await device.belay.report();
+    expect(kernels.map(({ kernel }) => kernel)).toEqual(["made"]);
     device.destroy();
   });
 });

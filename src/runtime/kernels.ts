@@ -75,6 +75,10 @@ export class Kernels {
   readonly #arena: ReportArena;
   readonly #protections: Protections;
   readonly #choices = new Map<string, KernelChoice>();
+  /** Pipelines with each choice, less those that the device did not make. */
+  readonly #pipelines = new Map<string, number>();
+  /** Settles when the device has said of every pipeline so far whether it is made. */
+  #told: Promise<unknown> = Promise.resolve();
   readonly #onKernel: (kernel: Kernel) => void;
 
   constructor(
@@ -91,14 +95,21 @@ export class Kernels {
     this.#onKernel = onKernel;
   }
 
-  /** Every kernel a pipeline was made for, in order. */
+  /** Every kernel a pipeline was asked for, in order. */
   get choices(): Iterable<KernelChoice> {
     return this.#choices.values();
   }
 
-  /** The kernel for a request; the same one for the same request. */
+  /** Those of which the device has made a pipeline. */
+  async made(): Promise<KernelChoice[]> {
+    await Promise.all([this.#told, ...[...this.choices].map(({ kernel }) => kernel?.proving)]);
+    return [...this.#choices].flatMap(([key, choice]) => (this.#pipelines.get(key) ? [choice] : []));
+  }
+
+  /** The kernel for a pipeline; the same one for the same request. */
   choose(request: KernelRequest): KernelChoice {
     const key = keyOf(request);
+    this.#count(key, 1);
     const known = this.#choices.get(key);
     if (known) return known;
     const choice = this.#make(request);
@@ -107,9 +118,20 @@ export class Kernels {
     return choice;
   }
 
-  /** Leaves a kernel alone from now on, for this reason. */
+  /** A pipeline that was asked for is not made. */
+  notMade(request: KernelRequest): void {
+    this.#count(keyOf(request), -1);
+  }
+
+  /** A pipeline is not made if this turns out to be an error. */
+  notMadeIf(request: KernelRequest, failed: Promise<GPUError | null>): void {
+    this.#told = Promise.all([this.#told, failed.then((error) => error && this.notMade(request))]);
+  }
+
+  /** Leaves a pipeline's kernel alone from now on, for this reason. */
   leaveAlone(request: KernelRequest, reason: Diagnostic): KernelChoice {
     const key = keyOf(request);
+    this.#count(key, 1);
     const name = this.#choices.get(key)?.coverage.kernel ?? this.#name(request);
     const choice: KernelChoice = {
       coverage: {
@@ -122,6 +144,10 @@ export class Kernels {
     };
     this.#choices.set(key, choice);
     return choice;
+  }
+
+  #count(key: string, more: number): void {
+    this.#pipelines.set(key, (this.#pipelines.get(key) ?? 0) + more);
   }
 
   #make(request: KernelRequest): KernelChoice {

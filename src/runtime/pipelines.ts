@@ -63,6 +63,9 @@ export class Pipelines {
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
+    // A pipeline that could not be made has no layout: the program has been told why, and hears no second error.
+    const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
+    this.#kernels.notMadeIf(plan.request, notMade);
     const { guarded } = plan;
     if (!guarded) return this.#adopt(own, plan);
     const { made, failed } = makeSilently(this.#device, () =>
@@ -72,9 +75,8 @@ export class Pipelines {
     const proven = failed.then(async (error) => {
       if (!error) return;
       record.fallBack();
-      // When the mistake is the program's, its own pipeline fails too, of which it has been told.
-      const { failed } = makeSilently(this.#device, () => this.#device.createComputePipeline(descriptor));
-      if (await failed) return;
+      // The mistake may be the program's.
+      if (await notMade) return;
       this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
       guarded.kernel.refused = error.message;
     });
@@ -85,7 +87,16 @@ export class Pipelines {
   /** Falls back to the program's own kernel when the device refuses the protected one. */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
     const plan = this.#plan(descriptor);
-    const { guarded } = plan;
+    try {
+      return await this.#makeAsync(plan);
+    } catch (error) {
+      this.#kernels.notMade(plan.request);
+      throw error;
+    }
+  }
+
+  async #makeAsync(plan: Plan): Promise<GPUComputePipeline> {
+    const { descriptor, guarded } = plan;
     const makeOwn = () => this.#device.createComputePipelineAsync(descriptor);
     if (!guarded) return this.#adopt(await makeOwn(), plan);
     try {
@@ -123,7 +134,7 @@ export class Pipelines {
     if (source === undefined) return this.#leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room) return this.#leaveAlone(descriptor, request, leftAlone.unknownLayout());
     const choice = this.#kernels.choose(request);
-    checkStrict(choice);
+    this.#checkStrict(choice, request);
     const { kernel, bindings = [] } = choice;
     if (!kernel) return { descriptor, choice, request, explicit };
     const points = addedPoints(kernel);
@@ -150,8 +161,16 @@ export class Pipelines {
     reason: Parameters<Kernels["leaveAlone"]>[1],
   ): Plan {
     const choice = this.#kernels.leaveAlone(request, reason);
-    checkStrict(choice);
+    this.#checkStrict(choice, request);
     return { descriptor, choice, request };
+  }
+
+  #checkStrict({ coverage, strict }: KernelChoice, request: KernelRequest): void {
+    const uncovered =
+      coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
+    if (!strict || !uncovered) return;
+    this.#kernels.notMade(request);
+    throw new ProtectionError(coverage);
   }
 
   /**
@@ -226,10 +245,4 @@ function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUCom
   const doubling = runsInTurn(kernel) ? namedByReport : dimension;
   const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
   return { ...descriptor, compute: { ...compute, constants } };
-}
-
-function checkStrict({ coverage, strict }: KernelChoice): void {
-  const uncovered =
-    coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
-  if (strict && uncovered) throw new ProtectionError(coverage);
 }
