@@ -48,6 +48,25 @@ describe("describeDemo", () => {
     expect(renderPage(report)).toContain('<span class="bad">wrong</span>');
   });
 
+  it("names of a policy what it says, in words and in flags", () => {
+    const said = (redundancy: DemoResult["policy"]["redundancy"]) => {
+      const policy = { redundancy, check: "store", channel: "auto", pairing: "adjacent" } as const;
+      const { verdict, sections } = describeDemo({ ...published, policy });
+      const command = sections.find((section) => section.kind === "commands")!.commands.at(-1)!;
+      return [verdict.detail.replace(/, on .*/, ""), command.replace(/^npm start -- | --size .*/g, "")];
+    };
+    expect(said("auto")).toEqual(["redundancy chosen for each kernel", "--redundancy auto"]);
+    expect(said("none")).toEqual(["no redundancy", "--redundancy none"]);
+    expect(said("inter")).toEqual([
+      "inter redundancy, store check, auto channel",
+      "--redundancy inter --check store --channel auto",
+    ]);
+    expect(said("intra+lds")).toEqual([
+      "intra+lds redundancy, store check, auto channel, adjacent pairing",
+      "--redundancy intra+lds --check store --channel auto --pairing adjacent",
+    ]);
+  });
+
   it("marks the struck value of each program in its source", () => {
     const { document } = parseHTML(renderPage(describeDemo(published)));
     const marked = [...document.querySelectorAll("mark")].map(({ textContent }) => textContent);

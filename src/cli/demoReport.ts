@@ -11,7 +11,7 @@ import type {
 import type { Fault } from "../runtime/fault.ts";
 import { type Demonstration, type DemoResult, type Injection, succeeded } from "./demonstrate.ts";
 import { caveatOf, machineFacts } from "./machine.ts";
-import { flagsFor } from "./options.ts";
+import { describePolicy, flagsFor } from "./options.ts";
 
 /** Puts a demo's result into a report's terms. */
 export function describeDemo(result: DemoResult): Report {
@@ -20,12 +20,7 @@ export function describeDemo(result: DemoResult): Report {
   const headline = result.ok
     ? `${good} programs protected, ${good} injected faults caught`
     : `${programs.length - good} of ${programs.length} programs failed`;
-  const { redundancy, check, channel } = policy;
-  const protection =
-    redundancy === "auto"
-      ? "redundancy chosen for each kernel"
-      : `${redundancy} redundancy, ${check} check, ${channel} channel`;
-  const detail = `${protection}, on ${adapter.description}`;
+  const detail = `${describePolicy(policy)}, on ${adapter.description}`;
   return {
     title: "belay demo",
     verdict: { ok: result.ok, headline, detail },

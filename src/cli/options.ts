@@ -48,13 +48,29 @@ export function addPolicyOptions(command: Command, check?: Check): Command {
     });
 }
 
-/** The flags that ask for a policy, those that mean nothing left out. */
-export function flagsFor(policy: PolicyFlags): string {
+/** The flags that ask for a policy. */
+export const flagsFor = (policy: PolicyFlags): string =>
+  meaningful(policy)
+    .map(([flag, value]) => `--${flag} ${value}`)
+    .join(" ");
+
+/** A policy in words, such as "inter redundancy, store check, auto channel". */
+export const describePolicy = (policy: PolicyFlags): string =>
+  meaningful(policy)
+    .map(([flag, value]) => (flag === "redundancy" && inWords[value]) || `${value} ${flag}`)
+    .join(", ");
+
+const inWords: Record<string, string> = {
+  none: "no redundancy",
+  auto: "redundancy chosen for each kernel",
+};
+
+/** What of a policy has a meaning. */
+function meaningful(policy: PolicyFlags) {
   const left = meaningless[policy.redundancy]?.flags ?? [];
   return (["redundancy", "check", "channel", "pairing"] as const)
     .filter((flag) => !left.includes(flag))
-    .map((flag) => `--${flag} ${policy[flag]}`)
-    .join(" ");
+    .map((flag) => [flag, policy[flag]] as const);
 }
 
 const meaningless: Partial<Record<PolicyFlags["redundancy"], { flags: readonly string[]; why: string }>> = {
