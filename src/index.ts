@@ -65,5 +65,5 @@ export type { SourcePosition } from "./runtime/sourcePosition.ts";
 export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
 export { type MemoryTuning, type TuneMemoryOptions, tuneMemory } from "./runtime/tuneMemory.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
-export type { GiveUp, Recovery } from "./runtime/verifier.ts";
+export type { GiveUp, Recovery, VerifierReport } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

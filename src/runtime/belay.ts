@@ -15,7 +15,7 @@ import { type KernelProfile, Profiler } from "./profiler.ts";
 import type { ReportArena } from "./reportArena.ts";
 import type { ShadowBuffers, ShadowReport } from "./shadowBuffers.ts";
 import type { SnapshotReport } from "./snapshots.ts";
-import type { Outcome, Verifier } from "./verifier.ts";
+import type { Outcome, Verifier, VerifierReport } from "./verifier.ts";
 
 /** What a kernel went through so far. */
 export interface KernelReport extends KernelCoverage {
@@ -28,18 +28,9 @@ export interface KernelReport extends KernelCoverage {
 }
 
 /** What a hardened device covers and has seen. */
-export interface Report {
+export interface Report extends VerifierReport {
   /** Of every pipeline that was made; pipelines made alike share one. */
   readonly kernels: readonly KernelReport[];
-  /** Read-backs of the kernels' reports. */
-  readonly checks: number;
-  /** How often work was put back and run again. */
-  readonly replays: number;
-  /** Detected faults that were recovered from, and those that were not. */
-  readonly recoveries: number;
-  readonly giveUps: number;
-  /** Time from detections to their outcomes, in all. */
-  readonly recoveryMilliseconds: number;
   /** What it takes to be able to run work again. */
   readonly snapshots: SnapshotReport;
   /** What it takes to change buffers in place on doubled grids. */
@@ -134,10 +125,9 @@ export function belayOf(parts: BelayParts): Belay {
         detections: kernel?.detections ?? 0,
         unverified: kernel?.unverified ?? 0,
       }));
-      const { checks, replays, recoveries, giveUps, recoveryMilliseconds } = verifier;
       return {
         kernels: reports,
-        ...{ checks, replays, recoveries, giveUps, recoveryMilliseconds },
+        ...verifier.report,
         snapshots: journal.snapshots,
         shadows: shadows.report,
         ...(memory && { memory: memory.log.report }),

@@ -5,7 +5,8 @@ import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
 import type { Damage } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { Findings } from "./readReport.ts";
-import { type UnverifiedError, unverifiedError } from "./unverified.ts";
+import type { Resource } from "./resources.ts";
+import { UnverifiedError, unverifiedError } from "./unverified.ts";
 
 /** Why data is not released. */
 export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
@@ -53,7 +54,26 @@ export function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
       );
 }
 
-export function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
+/** The refusals that follow from what a check of these kernels' work has found, by what is to blame: a buffer or a kernel. */
+export function refusalsIn(
+  found: Found,
+  kernels: Iterable<Kernel>,
+  reason?: string,
+): Map<Kernel | Resource, Refusal> {
+  const refusals = new Map<Kernel | Resource, Refusal>();
+  for (const { error, owner } of found.damage) {
+    if (owner) refusals.set(owner.buffer, new BelayMemoryError([error], reason));
+  }
+  for (const kernel of kernels) {
+    const findings = found.kernels.get(kernel);
+    if (findings) refusals.set(kernel, faultError([findings], reason));
+    // It was found out too late that the device refuses the protected code: nothing has run.
+    else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
+  }
+  return refusals;
+}
+
+function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
   const faults = all.flatMap((findings) => findings.faults);
   const [unverified] = all.flatMap((findings) => findings.unverified);
   return faults.length === 0 && unverified

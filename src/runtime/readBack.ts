@@ -1,6 +1,7 @@
 import type { Journal } from "./journal.ts";
 import { flags, original, overlay } from "./nativeObjects.ts";
-import type { PendingMapping, Verifier } from "./verifier.ts";
+import type { PendingMapping } from "./reexecution.ts";
+import type { Verifier } from "./verifier.ts";
 
 /** A mapping the program waits for. */
 interface Hold extends PendingMapping {
@@ -39,7 +40,7 @@ export function holdBack(
     try {
       const { lost } = await checking;
       // Nothing unverified uses the buffer any more, so this mapping stays.
-      verifier.settled(hold);
+      verifier.mappings.delete(hold);
       await hold.mapping;
       throwIfCancelled(hold);
       const error = lost ?? (refuse ? verifier.taintOf(buffer) : undefined);
@@ -56,7 +57,7 @@ export function holdBack(
   const cancel = () => {
     if (!held) return;
     held.cancelled = true;
-    verifier.settled(held);
+    verifier.mappings.delete(held);
     held = undefined;
   };
 
@@ -79,7 +80,7 @@ export function holdBack(
       };
       mapping.catch(() => {});
       held = hold;
-      verifier.pending(hold);
+      verifier.mappings.add(hold);
       return release(hold);
     },
     getMappedRange: (offset, size) => {

@@ -1,12 +1,12 @@
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
 import type { Detection, Fault, FaultOutcome } from "./fault.ts";
-import { errorOf, type Found, faultError, isClean, note, type Refusal, type Seen, seenIn } from "./found.ts";
+import { errorOf, type Found, isClean, type Refusal, refusalsIn, type Seen, seenIn } from "./found.ts";
 import type { Journal } from "./journal.ts";
-import type { Kernel } from "./kernels.ts";
 import type { Memory } from "./memory/memory.ts";
-import { BelayMemoryError, type MemoryError, type MemoryFault } from "./memory/memoryFault.ts";
+import type { MemoryError, MemoryFault } from "./memory/memoryFault.ts";
 import type { OnFault } from "./policy.ts";
+import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { ReportArena } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
 import { Taints } from "./taints.ts";
@@ -17,12 +17,6 @@ export interface Outcome {
   /** Set when data of the epoch is refused. */
   readonly refused?: Refusal;
   readonly lost?: UnverifiedError;
-}
-
-/** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
-export interface PendingMapping {
-  suspend(): void;
-  resume(): void;
 }
 
 /** Work was put back and run again until its check was clean. */
@@ -41,6 +35,19 @@ export interface GiveUp {
   readonly error: Refusal;
   readonly attempts: number;
   readonly reason: string;
+}
+
+/** What verification has come to so far. */
+export interface VerifierReport {
+  /** Read-backs of the kernels' reports. */
+  readonly checks: number;
+  /** How often work was put back and run again. */
+  readonly replays: number;
+  /** Detected faults that were recovered from, and those that were not. */
+  readonly recoveries: number;
+  readonly giveUps: number;
+  /** Time from detections to their outcomes, in all. */
+  readonly recoveryMilliseconds: number;
 }
 
 export interface VerifierHooks extends ReportHooks {
@@ -64,15 +71,13 @@ export class Verifier {
   readonly #reports: EpochReports;
   readonly #journal: Journal;
   readonly #onFault: OnFault;
-  readonly #retries: number;
   readonly #hooks: VerifierHooks;
   readonly #memory: Memory | undefined;
+  readonly #reexecution: Reexecution;
   readonly #taints = new Taints();
-  readonly #mappings = new Set<PendingMapping>();
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
   readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
   #checked: Promise<Outcome> = Promise.resolve({});
-  #replays = 0;
   #recoveries = 0;
   #giveUps = 0;
   #recoveryMilliseconds = 0;
@@ -88,32 +93,26 @@ export class Verifier {
     this.#journal = journal;
     this.#memory = memory;
     this.#onFault = policy.onFault;
-    this.#retries = policy.retries;
     this.#hooks = hooks;
+    this.#reexecution = new Reexecution({
+      ...{ reports: this.#reports, journal, memory, retries: policy.retries },
+      onReplay: () => hooks.onReplay(),
+    });
   }
 
-  /** Read-backs of the reports so far. */
-  get checks(): number {
-    return this.#reports.checks;
+  get report(): VerifierReport {
+    return {
+      checks: this.#reports.checks,
+      replays: this.#reexecution.replays,
+      recoveries: this.#recoveries,
+      giveUps: this.#giveUps,
+      recoveryMilliseconds: this.#recoveryMilliseconds,
+    };
   }
 
-  /** How often work was put back and run again. */
-  get replays(): number {
-    return this.#replays;
-  }
-
-  /** Detections that ended with clean results, and those that did not. */
-  get recoveries(): number {
-    return this.#recoveries;
-  }
-
-  get giveUps(): number {
-    return this.#giveUps;
-  }
-
-  /** Time from detections to their outcomes, in all. */
-  get recoveryMilliseconds(): number {
-    return this.#recoveryMilliseconds;
+  /** The mappings that wait for verification. */
+  get mappings(): Set<PendingMapping> {
+    return this.#reexecution.mappings;
   }
 
   /** Resolves when everything submitted so far has been checked, and run again if need be. Never rejects. */
@@ -130,14 +129,6 @@ export class Verifier {
   /** Why a resource's contents must not be released: the fault that may have reached them. Ask after `verify`. */
   taintOf(resource: Resource): Refusal | undefined {
     return this.#taints.of(resource);
-  }
-
-  pending(mapping: PendingMapping): void {
-    this.#mappings.add(mapping);
-  }
-
-  settled(mapping: PendingMapping): void {
-    this.#mappings.delete(mapping);
   }
 
   async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
@@ -166,7 +157,7 @@ export class Verifier {
       return this.#settle([epoch], found, seen, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
-    const { epochs, last, attempts, failure } = await this.#recover(epoch, found, seen);
+    const { epochs, last, attempts, failure } = await this.#reexecution.untilClean(epoch, found, seen);
     const milliseconds = performance.now() - start;
     this.#recoveryMilliseconds += milliseconds;
     if (isClean(last)) {
@@ -183,37 +174,6 @@ export class Verifier {
     return outcome;
   }
 
-  /** Runs everything unverified again until a check is clean, a bounded number of times. */
-  async #recover(epoch: Epoch, found: Found, seen: Seen) {
-    let epochs: readonly Epoch[] = [epoch];
-    let last = found;
-    let attempts = 0;
-    while (attempts < this.#retries && !isClean(last)) {
-      if (this.#journal.obstacle !== undefined) break;
-      attempts++;
-      // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
-      epochs = this.#journal.closeAll();
-      this.#replays++;
-      for (const mapping of this.#mappings) mapping.suspend();
-      const discarding = this.#reports.takeSnapshot(epochs);
-      this.#hooks.onReplay();
-      const accepted = this.#journal.replay(epochs);
-      // What runs again need not come upon damage that is still there.
-      this.#memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
-      const taking = this.#reports.takeSnapshot(epochs);
-      for (const mapping of this.#mappings) mapping.resume();
-      const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
-      note(seen, this.#reports.read(epochs, discarded));
-      if (!ran) {
-        const failure = this.#journal.obstacle ?? "the device refused to run it again";
-        return { epochs, last, attempts, failure };
-      }
-      last = await this.#reports.scrubbed(this.#reports.read(epochs, snapshot));
-      note(seen, last);
-    }
-    return { epochs, last, attempts, failure: undefined };
-  }
-
   /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
   #settle(
     epochs: readonly Epoch[],
@@ -222,16 +182,7 @@ export class Verifier {
     outcome: FaultOutcome,
     reason?: string,
   ): Outcome {
-    const errors = new Map<Kernel | Resource, Refusal>();
-    for (const { error, owner } of found.damage) {
-      if (owner) errors.set(owner.buffer, new BelayMemoryError([error], reason));
-    }
-    for (const kernel of kernelsOf(epochs)) {
-      const findings = found.kernels.get(kernel);
-      if (findings) errors.set(kernel, faultError([findings], reason));
-      // It was found out too late that the device refuses the protected code: nothing has run.
-      else if (kernel.refused !== undefined) errors.set(kernel, new UnverifiedError(kernel.refused));
-    }
+    const errors = refusalsIn(found, kernelsOf(epochs), reason);
     for (const { events } of epochs) for (const event of events) this.#taints.follow(event, errors);
     for (const { owner } of found.damage) {
       if (owner) this.#taints.add(owner.buffer, errors.get(owner.buffer)!);

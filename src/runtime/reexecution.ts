@@ -1,0 +1,81 @@
+import type { Epoch } from "./epoch.ts";
+import type { EpochReports } from "./epochReports.ts";
+import { type Found, isClean, note, type Seen } from "./found.ts";
+import type { Journal } from "./journal.ts";
+import type { Memory } from "./memory/memory.ts";
+
+/** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
+export interface PendingMapping {
+  suspend(): void;
+  resume(): void;
+}
+
+/** What came of running work again. */
+interface Reexecuted {
+  /** All that ran again. */
+  readonly epochs: readonly Epoch[];
+  /** What the last check of it has found. */
+  readonly last: Found;
+  readonly attempts: number;
+  /** Why the last attempt did not run, or only in part. */
+  readonly failure?: string;
+}
+
+export interface ReexecutionParts {
+  readonly reports: EpochReports;
+  readonly journal: Journal;
+  readonly memory: Memory | undefined;
+  /** How often work is run again at most. */
+  readonly retries: number;
+  /** Called before work runs again. */
+  readonly onReplay: () => void;
+}
+
+/** Puts unverified work back and runs it again. */
+export class Reexecution {
+  /** The mappings that are pending now. */
+  readonly mappings = new Set<PendingMapping>();
+  readonly #parts: ReexecutionParts;
+  #replays = 0;
+
+  constructor(parts: ReexecutionParts) {
+    this.#parts = parts;
+  }
+
+  /** How often work was put back and run again. */
+  get replays(): number {
+    return this.#replays;
+  }
+
+  /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; `seen` gets what else is found. */
+  async untilClean(epoch: Epoch, found: Found, seen: Seen): Promise<Reexecuted> {
+    const { reports, journal, memory, retries, onReplay } = this.#parts;
+    let epochs: readonly Epoch[] = [epoch];
+    let last = found;
+    let attempts = 0;
+    while (attempts < retries && !isClean(last)) {
+      if (journal.obstacle !== undefined) break;
+      attempts++;
+      // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
+      epochs = journal.closeAll();
+      this.#replays++;
+      for (const mapping of this.mappings) mapping.suspend();
+      const discarding = reports.takeSnapshot(epochs);
+      onReplay();
+      const accepted = journal.replay(epochs);
+      // What runs again need not come upon damage that is still there.
+      memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
+      const taking = reports.takeSnapshot(epochs);
+      for (const mapping of this.mappings) mapping.resume();
+      const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
+      note(seen, reports.read(epochs, discarded));
+      if (!ran) {
+        const failure = journal.obstacle ?? "the device refused to run it again";
+        return { epochs, last, attempts, failure };
+      }
+      last = await reports.scrubbed(reports.read(epochs, snapshot));
+      note(seen, last);
+    }
+    return { epochs, last, attempts };
+  }
+}
