@@ -56,11 +56,18 @@ it.each([
 
 it.each([
   ["an index from memory", "out[a[0]] = 1;"],
-  ["a uniform condition", "if (w.x < limit) { out[l.x] = 1; }"],
-  ["a loop that memory ends", "for (var k = 0u; k < limit; k++) { out[k] = 1; }"],
+  ["a loop that memory ends", "for (var k = 0u; k < a[0]; k++) { out[k] = 1; }"],
   ["a pointer", "var x = 0u; change(&x); out[x] = 1;", "fn change(p: ptr<function, u32>) { *p = a[0]; }"],
 ])("the contents of memory decide: %s", (_, body, functions = "") => {
   expect(decides(body, functions)! & contents).toBe(contents);
+});
+
+it.each([
+  ["a condition", "if (w.x < limit) { out[l.x] = 1; }", wx | lx],
+  ["a loop", "for (var k = 0u; k < limit; k++) { out[k] = 1; }", 0],
+  ["an index", "out[g.y * limit + g.x] = 1;", wx | wy | lx | ly],
+])("uniform buffers decide %s", (_, body, ids) => {
+  expect(decides(body)).toBe(ids | dependence.uniforms);
 });
 
 it("leaves nothing out", () => {

@@ -9,8 +9,8 @@ import { addressSpaceOf, rootIdentifier } from "./places.ts";
 /** A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count as constants. */
 export type Dependences = number;
 
-/** The components of `workgroup_id` and `local_invocation_id`, and everything that is known only when a kernel runs. */
-export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
+/** The components of `workgroup_id` and `local_invocation_id`, uniform buffers, and all else that is known only when a kernel runs. */
+export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64, uniforms: 128 } as const;
 
 const { contents } = dependence;
 const allIds = 63;
@@ -173,7 +173,8 @@ class Analysis {
         return [0];
       case "identifier": {
         const target = this.#program.targetOf(expression);
-        if (target?.kind === "globalVariable" && addressSpaceOf(target) !== "private") return [contents];
+        if (target?.kind === "globalVariable" && addressSpaceOf(target) !== "private")
+          return [addressSpaceOf(target) === "uniform" ? dependence.uniforms : contents];
         return (target && this.#values.get(target)) ?? [0];
       }
       case "memberAccess": {

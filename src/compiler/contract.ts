@@ -119,6 +119,8 @@ export interface ProtectedBinding {
   readonly mode: "checked" | "summed" | "bracketed";
   /** Set when it is summed: how often invocations add what they access. */
   readonly sums?: readonly SumWeights[];
+  /** Set when uniform buffers also decide what is accessed, so that any dispatch may access something else. */
+  readonly varies?: boolean;
   readonly loads: boolean;
   readonly stores: boolean;
 }

@@ -37,7 +37,7 @@ export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
-  /** Set when it is summed. */
+  /** Set when it is summed; `varies` where uniform buffers also decide what is accessed. */
   readonly classes?: readonly SumClass[];
   /** Why it is bracketed. */
   readonly why?: string;
@@ -145,12 +145,12 @@ function sumsOf(
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
   { isPlain, hasSharedRoom }: { readonly isPlain: boolean; readonly hasSharedRoom: boolean },
-): Pick<CodedVariable, "classes" | "why"> {
+): Pick<CodedVariable, "classes" | "varies" | "why"> {
   if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
   if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
   if (!hasSharedRoom) return { why: "no workgroup memory is known to be left for sums" };
   const sums = summedAccesses(program, kernel, variable, accesses, dependencesOfPlaces(program, kernel));
-  return "why" in sums ? sums : { classes: sums.classes };
+  return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
 }
 
 interface WayOptions {

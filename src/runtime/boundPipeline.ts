@@ -72,11 +72,11 @@ export class BoundPipeline {
     return this.accesses().some(({ written }) => written.has(buffer));
   }
 
-  /** What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a check where it is trusted. */
+  /** What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a check. */
   uses(sums: DispatchSums | undefined): Use[] {
     const bindings = this.kernel?.memory?.bindings ?? [];
     const checked = bindings
-      .filter(({ mode, index }) => mode === "checked" || sums?.trusted.has(index))
+      .filter(({ mode, index }) => mode === "checked" || sums?.get(index))
       .map(({ of }) => of);
     return this.#ranges().map(({ of, range, stores }) => ({ range, stores, isChecked: has(checked, of) }));
   }

@@ -133,7 +133,7 @@ export class ComputePass {
     if (own?.kernel?.memory?.bindings.some(({ mode }) => mode === "summed")) {
       this.#sums = grid && memory?.sums.of(own.kernel, grid, (of) => own.rangeAt(of));
       const running = this.#sums ? own : own.bracketed;
-      // What is trusted may change, and slots do.
+      // What is summed may change, and slots do.
       if (this.#sums || this.#running?.record !== running.record) this.#prepared = undefined;
       this.#running = running;
     }
@@ -195,7 +195,7 @@ export class ComputePass {
   #noteWrites(prepared: Prepared): void {
     const { shadowSync, memory } = this.#record;
     const { runs, guarded } = prepared;
-    if (this.#sums) this.#parts.memory?.added(memory, this.#sums);
+    if (this.#sums) this.#parts.memory?.added(this.#site, this.#sums);
     if (guarded.length > 0) this.#parts.memory?.bracketing.after(memory, guarded);
     if (shadowSync.isEmpty) return;
     if (!runs.isKnown) {

@@ -13,13 +13,16 @@ const INVOCATIONS = 256;
 /** Quads that a workgroup adds up at a time. */
 export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
 
-/** Adds up a part of a buffer into a slot. */
+/**
+ * Adds up a part of a buffer into a slot. `instead`: the number of a sum, plus one, that makes this superfluous where it counts
+ * so many `places`.
+ */
 export const SUM = `
-struct Span { slot: u32, quad: u32, count: u32 }
+struct Span { slot: u32, quad: u32, count: u32, instead: u32, places: u32 }
 @group(0) @binding(0) var<storage, read> data: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> slots: array<atomic<u32>>;
 @group(0) @binding(2) var<storage, read> span: Span;
-var<workgroup> all: array<atomic<u32>, 2>;
+var<workgroup> all: array<atomic<u32>, 3>;
 ${checksumWgsl("checksum_")}
 @compute @workgroup_size(${INVOCATIONS})
 fn sum(
@@ -27,14 +30,23 @@ fn sum(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
+  var count = span.count;
+  if (span.instead > 0) {
+    if (local < ${slotStripes}) {
+      let stripe = (span.instead - 1) * ${slotStripes} + local;
+      atomicAdd(&all[2], atomicLoad(&slots[stripe * ${stripeWords} + 2]));
+    }
+    workgroupBarrier();
+    if (atomicLoad(&all[2]) == span.places) { count = 0; }
+  }
   var own = vec3<u32>();
-  for (var i = group.x * ${SUMMED_AT_ONCE} + local; i < span.count; i += groups.x * ${SUMMED_AT_ONCE}) {
+  for (var i = group.x * ${SUMMED_AT_ONCE} + local; i < count; i += groups.x * ${SUMMED_AT_ONCE}) {
     // Four loads at a time.
     var quads: array<vec4<u32>, 4>;
-    for (var k = 0u; k < 4; k++) { quads[k] = data[min(i + k * ${INVOCATIONS}, span.count - 1)]; }
+    for (var k = 0u; k < 4; k++) { quads[k] = data[min(i + k * ${INVOCATIONS}, count - 1)]; }
     for (var k = 0u; k < 4; k++) {
       let at = i + k * ${INVOCATIONS};
-      if (at < span.count) { own += checksum_quad(span.quad + at, quads[k]); }
+      if (at < count) { own += checksum_quad(span.quad + at, quads[k]); }
     }
   }
   atomicAdd(&all[0], own.x);
@@ -56,33 +68,41 @@ export interface SettleRecord {
   readonly isCompared: boolean;
   /** Whether it is the checksum in the end. */
   readonly isKept: boolean;
-  readonly trial: { readonly cell: number; readonly places: number } | undefined;
+  /** The count of places of a sum of all words, where that is to be seen, and the cell to tell it in. */
+  readonly places: number | undefined;
+  readonly cell: number | undefined;
+  /** The number of a sum that counts in place of this one where that has so many places. */
+  readonly instead: number | undefined;
 }
 
 /** Its words, in the order of `Record`. */
-export function settleRecord({
-  checksum,
-  reference,
-  weight,
-  isCompared,
-  isKept,
-  trial,
-}: SettleRecord): number[] {
+export function settleRecord(record: SettleRecord): number[] {
+  const { checksum, weight, isCompared, isKept, places = 0 } = record;
+  const numbered = (number = -1) => number + 1;
+  const { reference, cell, instead } = record;
   return [
-    ...[checksum, reference === undefined ? 0 : reference + 1, weight],
-    ...[Number(isCompared), Number(isKept), trial ? trial.cell + 1 : 0, trial?.places ?? 0],
+    ...[checksum, numbered(reference), weight, Number(isCompared), Number(isKept)],
+    ...[numbered(cell), places, numbered(instead)],
   ];
 }
 
 /** Compares sums with checksums, keeps those that are, tells of trials: 1 where the places are not the right ones, else 2. */
 export const SETTLE = `
-struct Record { checksum: u32, reference: u32, weight: u32, isCompared: u32, isKept: u32, cell: u32, places: u32 }
+struct Record {
+  checksum: u32, reference: u32, weight: u32, isCompared: u32, isKept: u32,
+  cell: u32, places: u32, instead: u32,
+}
 struct List { count: u32, records: array<Record> }
 @group(0) @binding(0) var<storage, read_write> arena: array<u32>;
 @group(0) @binding(1) var<storage, read_write> slots: array<u32>;
 @group(0) @binding(2) var<storage, read> list: List;
 @group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
 var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostPending}>;
+fn standIn(record: u32) -> u32 {
+  let instead = list.records[record].instead;
+  if (instead > 0 && atomicLoad(&sums[instead - 1][2]) == list.records[record].places) { return instead - 1; }
+  return record;
+}
 fn sumOf(record: u32) -> vec2<u32> {
   return vec2<u32>(atomicLoad(&sums[record][0]), atomicLoad(&sums[record][1]));
 }
@@ -110,8 +130,9 @@ fn settle(@builtin(local_invocation_index) local: u32) {
   let isUsed = local < list.count;
   if (isUsed) {
     var right = vec2<u32>(arena[record.checksum], arena[record.checksum + 1]);
-    if (record.reference > 0) { right = sumOf(record.reference - 1); }
-    let differences = sumOf(local) - record.weight * right;
+    if (record.reference > 0) { right = sumOf(standIn(record.reference - 1)); }
+    let counted = standIn(local);
+    let differences = sumOf(counted) - list.records[counted].weight * right;
     if (record.isCompared != 0 && any(differences != vec2<u32>())) {
       tell(record.checksum, select(differences.x, differences.y, differences.x == 0));
     }
@@ -121,7 +142,7 @@ fn settle(@builtin(local_invocation_index) local: u32) {
   }
   storageBarrier();
   if (isUsed && record.isKept != 0) {
-    let sum = sumOf(local);
+    let sum = sumOf(standIn(local));
     arena[record.checksum] = sum.x;
     arena[record.checksum + 1] = sum.y;
   }

@@ -11,6 +11,7 @@ const { newDevice } = testDevices({ full: true });
 const kernel = (type: string, body: string, size = "8") => `
 @group(0) @binding(0) var<storage, read> a: array<${type}>;
 @group(0) @binding(1) var<storage, read_write> b: array<${type}>;
+${body.includes("limit") ? "@group(0) @binding(2) var<uniform> limit: u32;" : ""}
 @compute @workgroup_size(${size}) fn main(
   @builtin(global_invocation_id) id: vec3u,
   @builtin(workgroup_id) group: vec3u,
@@ -23,6 +24,8 @@ class Program {
   readonly faults: MemoryFault[] = [];
   readonly #device;
   readonly #native;
+  /** What `limit` is in kernels that have it. */
+  readonly #limit: GPUBuffer;
   readonly #steps: readonly { pipeline: GPUComputePipeline; group: GPUBindGroup }[];
   readonly #grid: readonly number[];
 
@@ -45,6 +48,9 @@ class Program {
     this.buffers = ["first", "second", "third"].map((label) =>
       device.createBuffer({ label, size: 4 * words, usage: STORAGE | COPY_SRC | COPY_DST }),
     );
+    this.#limit = device.createBuffer({ size: 4, usage: GPUBufferUsage.UNIFORM | COPY_DST });
+    this.limit(words);
+    const ends = code.includes("limit") ? [{ binding: 2, resource: { buffer: this.#limit } }] : [];
     const compute = { module: device.createShaderModule({ code }) };
     this.#steps = [0, 1].map((i) => {
       const pipeline = device.createComputePipeline({ layout: "auto", compute });
@@ -52,9 +58,14 @@ class Program {
         binding,
         resource: { buffer: this.buffers[i + binding]! },
       }));
-      return { pipeline, group: device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }) };
+      const layout = pipeline.getBindGroupLayout(0);
+      return { pipeline, group: device.createBindGroup({ layout, entries: [...entries, ...ends] }) };
     });
     device.queue.writeBuffer(this.buffers[0]!, 0, Uint32Array.from(contents(words)));
+  }
+
+  limit(value: number): void {
+    this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
   }
 
   /** Both steps, so many times, in one command buffer. */
@@ -150,6 +161,7 @@ class Program {
 }
 
 const GUARDED = "if (id.x < arrayLength(&a)) { b[id.x] = a[id.x]; }";
+const LIMITED = "if (id.x < limit) { b[id.x] = a[id.x]; }";
 const COPY = kernel("u32", GUARDED);
 const contents = (words: number) =>
   Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> 0);
@@ -202,6 +214,7 @@ describe("kernels that access all of a buffer add it up, and nothing passes over
       32,
       [2],
     ],
+    ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
   ])("%s", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     expect(await passedOver(program)).toEqual([false, false, false]);
@@ -240,6 +253,55 @@ describe("all others are bracketed", () => {
     expect(await passes(() => program.runStep(0, { indirect: true }))).toBe(true);
     expect(await program.read()).toEqual(contents(128));
     expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+});
+
+describe("kernels whose uniform buffers come to say something else are passed over as needed", () => {
+  const words = 41;
+  /** A program that Belay knows to access all words, and that now accesses one word less. */
+  const limited = async (policy?: Policy) => {
+    const program = await Program.create(kernel("u32", LIMITED), words, [6], policy);
+    expect(await passedOver(program)).toEqual([false, false, false]);
+    program.limit(words - 1);
+    return program;
+  };
+
+  it("without a report, and with the right results", async () => {
+    using program = await limited();
+    program.run(3);
+    program.limit(words);
+    program.run();
+    program.limit(3);
+    program.run();
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it.each([
+    ["first", 0, "reported"],
+    ["second", 1, "reported"],
+  ])("%s buffer: what flips is seen, also where the kernel does not go", async (label, at, outcome) => {
+    using program = await limited({ onFault: "report" });
+    program.run();
+    await program.read();
+    for (const word of [0, words - 1]) {
+      await program.flip(at, word, 1 << 9);
+      program.runStep(at);
+      await program.report();
+      await program.flip(at, word, 1 << 9);
+    }
+    const told = program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`);
+    expect(told).toEqual([`${label} ${outcome}`, `${label} ${outcome}`]);
+  });
+
+  it("and known by their own sums of what they store", async () => {
+    using program = await limited({ onFault: "report" });
+    program.runStep(0);
+    await program.flip(1, words - 1, 1);
+    program.limit(words);
+    program.runStep(1);
+    await program.report();
+    expect(program.faults).toMatchObject([{ buffer: "second", outcome: "reported" }]);
   });
 });
 

@@ -10,14 +10,16 @@ import type { Granules, ProtectedBuffer, ProtectedBuffers } from "./protectedBuf
 /** What was added up of a buffer, in the slot of its number in the list. */
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
-  /**
-   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. `"tried"`: nobody
-   * relies on it.
-   */
-  readonly kind: "loaded" | "stored" | "tried";
+  /** `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. */
+  readonly kind: "loaded" | "stored";
   readonly weight: number;
-  /** Where to tell whether the count of places is what it has to be: a cell of the report, and that count. */
-  readonly trial?: { readonly cell: number; readonly places: number };
+  /**
+   * Set where a kernel may not have accessed each word as often: the count of places if it has, and a cell of the report to tell
+   * in. Nobody relies on such a sum but the one that stands in for it.
+   */
+  readonly doubt?: { readonly places: number; readonly cell?: number | undefined };
+  /** The number of the sum in doubt that this one is made for, where that one is not of each word as often. */
+  readonly standsInFor?: number;
 }
 
 export interface ChecksumParts {
@@ -67,15 +69,27 @@ export class Checksums implements CodePasses {
     this.#pass(site, { owner, kind: "loaded", weight: 1 });
   }
 
+  /**
+   * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up, if that turns out to be needed:
+   * right now, as nothing has changed the buffer since.
+   */
+  add(site: Site, sums: readonly PendingSum[]): void {
+    const first = site.state.pending.push(...sums) - sums.length;
+    for (const [i, { owner, kind, doubt }] of sums.entries())
+      if (doubt) this.#pass(site, { owner, kind, weight: 1, standsInFor: first + i });
+  }
+
   #pass(site: Site, sum: PendingSum): void {
     const { constants } = this.#parts;
     const slot = this.reserve(site, 1);
     const { contents, granuleBytes } = sum.owner;
+    const instead = sum.standsInFor ?? -1;
+    const { places = 0 } = site.state.pending[instead]?.doubt ?? {};
     site.run((commands) => {
       for (let offset = 0; offset < granuleBytes; offset += this.#bindable) {
         const size = Math.min(this.#bindable, granuleBytes - offset);
         const data = { buffer: contents, offset, size };
-        const span = constants.of([slot, offset / 16, size / 16]);
+        const span = constants.of([slot, offset / 16, size / 16, instead + 1, places]);
         this.#sum.encode(
           commands,
           [data, this.slots, span],
@@ -98,17 +112,18 @@ export class Checksums implements CodePasses {
     site.state.pending = [];
     const { arenaAt, constants, slot } = this.#parts;
     const latest = new Map<ProtectedBuffer, number>();
-    const records = pending.map(({ owner, kind, weight, trial }, i) => {
+    const references = pending.map(({ owner, kind, doubt }, i) => {
       const reference = latest.get(owner);
-      if (kind === "stored") latest.set(owner, i);
-      return { owner, kind, weight, trial, reference };
+      if (kind === "stored" && !doubt) latest.set(owner, i);
+      return reference;
     });
-    const words = records.flatMap(({ owner, kind, weight, trial, reference }, i) =>
+    const words = pending.flatMap(({ owner, kind, weight, doubt, standsInFor }, i) =>
       settleRecord({
-        ...{ checksum: owner.first, weight, trial },
-        isCompared: kind === "loaded",
+        ...{ checksum: owner.first, weight, reference: references[i] },
+        isCompared: kind === "loaded" && !doubt,
         isKept: latest.get(owner) === i,
-        reference,
+        places: (doubt ?? pending[standsInFor ?? -1]?.doubt)?.places,
+        ...{ cell: doubt?.cell, instead: standsInFor },
       }),
     );
     const list = constants.of([pending.length, ...words]);

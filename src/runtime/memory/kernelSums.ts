@@ -7,13 +7,11 @@ import { mostPending, trialCells } from "./checksumKernels.ts";
 import type { PendingSum } from "./checksums.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-/** What a dispatch adds up. */
-export interface DispatchSums {
-  /** By rows of the kernel's table; what nobody is going to look at has none. */
-  readonly sums: ReadonlyMap<number, PendingSum | undefined>;
-  /** The rows of which the sums stand for a verification, or an encoding. */
-  readonly trusted: ReadonlySet<number>;
-}
+/**
+ * What a dispatch adds up, by rows of the kernel's table; what nobody is going to look at has no sum. A sum stands for a
+ * verification, or an encoding.
+ */
+export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 
 /** The slots of a dispatch, by rows of its kernel's table. */
 export type SumSlots = ReadonlyMap<number, number>;
@@ -25,8 +23,8 @@ type Coverage = Map<number, boolean>;
 const nowhere = mostPending;
 
 /**
- * Knows of which dispatches a kernel accesses each word of a buffer equally often. What it accesses depends on its grid and
- * on the sizes of arrays alone, so it is tried: the first time, buffers are bracketed besides, and the count of places tells.
+ * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of places tells: where the grid
+ * and the sizes of arrays alone decide, once and for all, and where uniform buffers do too, of each dispatch anew.
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
@@ -49,28 +47,22 @@ export class KernelSums {
     const ranges = summed.map(({ of }) => rangeAt(of));
     const coverage = this.#coverageOf(kernel, JSON.stringify([grid, ranges.map((range) => range?.size)]));
     const sums = new Map<number, PendingSum | undefined>();
-    const trusted = new Set<number>();
-    for (const [i, { index, stores, sums: weights = [] }] of summed.entries()) {
+    for (const [i, { index, stores, sums: weights = [], varies }] of summed.entries()) {
       const range = ranges[i];
       const owner = range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined;
       const covers = coverage.get(index);
       sums.set(index, undefined);
       if (!owner || covers === false) continue;
-      const weight = weightOf(weights, grid);
-      if (covers) {
-        sums.set(index, { owner, kind: stores ? "stored" : "loaded", weight });
-        trusted.add(index);
-      } else {
-        const cell = this.#cellFor(coverage, index);
-        const places = Math.imul(weight, this.#placesIn(range!.size / 4)) >>> 0;
-        if (cell !== undefined) sums.set(index, { owner, kind: "tried", weight, trial: { cell, places } });
-      }
+      const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
+      const places = Math.imul(sum.weight, this.#placesIn(range!.size / 4)) >>> 0;
+      const cell = covers ? undefined : this.#cellFor(coverage, index);
+      sums.set(index, covers && !varies ? sum : { ...sum, doubt: { places, cell } });
     }
-    return [...sums.values()].some((sum) => sum) ? { sums, trusted } : undefined;
+    return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
 
   /** The slots of a dispatch's rows, of which the first is free. */
-  slotsFrom(first: number, { sums }: DispatchSums): SumSlots {
+  slotsFrom(first: number, sums: DispatchSums): SumSlots {
     let next = first;
     return new Map([...sums].map(([row, sum]) => [row, sum ? next++ : nowhere]));
   }

@@ -166,12 +166,12 @@ export class Memory {
 
   /** Gives a dispatch its slots, by rows of the table; what it adds up is to be `added` right behind it. */
   reserve(site: Site, sums: DispatchSums): SumSlots {
-    const wanted = [...sums.sums.values()].filter((sum) => sum).length;
+    const wanted = summedIn(sums).reduce((count, { doubt }) => count + (doubt ? 2 : 1), 0);
     return this.sums.slotsFrom(this.#checksums!.reserve(site, wanted), sums);
   }
 
-  added({ pending }: MemoryState, { sums }: DispatchSums): void {
-    for (const sum of sums.values()) if (sum) pending.push(sum);
+  added(site: Site, sums: DispatchSums): void {
+    this.#checksums!.add(site, summedIn(sums));
   }
 
   /** Reads the report of Belay's own kernels. */
@@ -230,6 +230,8 @@ export class Memory {
     return encoder.finish();
   }
 }
+
+const summedIn = (sums: DispatchSums) => [...sums.values()].flatMap((sum) => sum ?? []);
 
 function allOf(owner: ProtectedBuffer): Granules {
   return { owner, first: 0, count: owner.granules };

@@ -5,17 +5,17 @@ import { dependencesOfPlaces } from "../../analysis/dependences.ts";
 import { memoryAccesses } from "../../analysis/memoryAccesses.ts";
 import { summedAccesses } from "./summedAccesses.ts";
 
-/** Why what `main` does with a buffer is not added up. */
-function reason(declaration: string, body: string, size = "8"): string | undefined {
+/** How what `main` does with a buffer is added up. */
+function way(declaration: string, body: string, size = "8") {
   const program = typed(`@group(0) @binding(0) var<storage, read_write> a: ${declaration};
     @group(0) @binding(1) var<storage, read_write> b: array<u32>;
+    @group(0) @binding(2) var<uniform> count: u32;
     override width = 8u;
     @compute @workgroup_size(${size}) fn main(@builtin(global_invocation_id) id: vec3u) { ${body} }`);
   const [kernel] = functionsOf(program);
   const accesses = memoryAccesses(program, reachableFrom(program, [kernel!]));
   const [variable, own] = [...accesses].find(([{ name }]) => name === "a")!;
-  const way = summedAccesses(program, kernel!, variable, own, dependencesOfPlaces(program, kernel!));
-  return "why" in way ? way.why : undefined;
+  return summedAccesses(program, kernel!, variable, own, dependencesOfPlaces(program, kernel!));
 }
 
 it.each([
@@ -27,5 +27,13 @@ it.each([
   ["array<u32>", "b[id.x] = a[id.x];", "width", "an override decides the size of its workgroups"],
   ["array<mat2x2f>", "b[id.x] = u32(a[id.x][0].x);", "8", undefined],
 ])("of %s, %s in workgroups of %s: %s", (declaration, body, size, why) => {
-  expect(reason(declaration, body, size)).toBe(why);
+  const found = way(declaration, body, size);
+  expect("why" in found ? found.why : undefined).toBe(why);
+});
+
+it("tells where what is accessed varies with uniform buffers", () => {
+  const variesIn = (body: string) => way("array<u32>", body);
+  expect(variesIn("b[id.x] = a[id.x];")).toMatchObject({ varies: false });
+  expect(variesIn("if (id.x < count) { b[id.x] = a[id.x]; }")).toMatchObject({ varies: true });
+  expect(variesIn("b[id.x] = a[id.x] + count;")).toMatchObject({ varies: false });
 });

@@ -21,6 +21,8 @@ export interface SumClass {
 
 export interface SummedAccesses {
   readonly kind: "load" | "store";
+  /** Whether uniform buffers, too, decide what is accessed. */
+  readonly varies: boolean;
   readonly classes: readonly SumClass[];
   /** The number of an access's class. */
   readonly classOf: ReadonlyMap<Expression, number>;
@@ -46,16 +48,18 @@ export function summedAccesses(
   if (!sizes) return { why: "an override decides the size of its workgroups" };
   const classes: SumClass[] = [];
   const classOf = new Map<Expression, number>();
+  let varies = false;
   for (const { expression, place } of accesses) {
     if (!place || !isSummable(place.type)) return { why: "values of its types are not added up" };
     const ids = dependsOn(expression);
     if (ids & dependence.contents) return { why: "what is accessed depends on the contents of memory" };
+    varies ||= (ids & dependence.uniforms) !== 0;
     const own = kind === "store" ? { lanes: 1, dimensions: [], ids: 0 } : classWithout(ids, sizes);
     const known = classes.findIndex((each) => each.ids === own.ids);
     classOf.set(expression, known < 0 ? classes.push(own) - 1 : known);
   }
   if (classes.length > mostClasses) return { why: "it is accessed in too many ways" };
-  return { kind, classes, classOf };
+  return { kind, varies, classes, classOf };
 }
 
 /** Numbers of 32 bits, and vectors of two or four. */
