@@ -128,7 +128,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createShaderModule: (descriptor: GPUShaderModuleDescriptor): GPUShaderModule => {
       // The program's own source is compiled as it is too: its messages and errors are the ones the program sees.
       const module = device.createShaderModule(descriptor);
-      pipelines.trackModule(module, descriptor.code);
+      pipelines.plans.trackModule(module, descriptor.code);
       return module;
     },
     createComputePipeline: (descriptor: GPUComputePipelineDescriptor) => pipelines.create(descriptor),

@@ -1,36 +1,26 @@
 import { messageOf } from "../diagnostics/messageOf.ts";
-import { AddedBindings, addedPoints, checkedGranules } from "./addedBindings.ts";
+import { AddedBindings } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { leftAlone, ProtectionError } from "./coverage.ts";
+import { leftAlone } from "./coverage.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
-import { type KernelChoice, type KernelRequest, type Kernels, prove } from "./kernels.ts";
+import { type Kernels, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
-import { type LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
+import { PipelineLayouts } from "./pipelineLayouts.ts";
+import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
 import { type Guarded, PipelineRecord, runsInTurn, type Variant } from "./pipelineRecord.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
-
-/** How a pipeline is made. */
-interface Plan {
-  readonly descriptor: GPUComputePipelineDescriptor;
-  readonly choice: KernelChoice;
-  readonly request: KernelRequest;
-  /** The program's explicit layout. */
-  readonly explicit?: LayoutRecord | undefined;
-  /** Made from the protected kernel; absent when the program's own is used. */
-  readonly guarded?: Guarded;
-}
 
 /** Makes compute pipelines from protected kernels, and knows what each of them does. */
 export class Pipelines {
   readonly layouts: PipelineLayouts;
+  readonly plans: PipelinePlans;
   readonly #device: GPUDevice;
   readonly #kernels: Kernels;
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
   readonly #memory: Memory | undefined;
-  readonly #sources = new WeakMap<GPUShaderModule, string>();
   readonly #pipelines = new Layer<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
     getBindGroupLayout(index) {
       return recordOf(this).layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
@@ -50,10 +40,7 @@ export class Pipelines {
     this.#bindGroups = bindGroups;
     this.#shadows = shadows;
     this.layouts = new PipelineLayouts(device, bindGroups);
-  }
-
-  trackModule(module: GPUShaderModule, source: string): void {
-    this.#sources.set(module, source);
+    this.plans = new PipelinePlans(kernels, this.layouts);
   }
 
   /**
@@ -61,7 +48,7 @@ export class Pipelines {
    * kernel that runs in its place, unless the device refuses it. Throws a `ProtectionError` in strict mode.
    */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
-    const plan = this.#plan(descriptor);
+    const plan = this.plans.plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
     // A pipeline that could not be made has no layout: the program has been told why, and hears no second error.
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
@@ -86,7 +73,7 @@ export class Pipelines {
 
   /** Falls back to the program's own kernel when the device refuses the protected one. */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
-    const plan = this.#plan(descriptor);
+    const plan = this.plans.plan(descriptor);
     try {
       return await this.#makeAsync(plan);
     } catch (error) {
@@ -95,7 +82,7 @@ export class Pipelines {
     }
   }
 
-  async #makeAsync(plan: Plan): Promise<GPUComputePipeline> {
+  async #makeAsync(plan: PipelinePlan): Promise<GPUComputePipeline> {
     const { descriptor, guarded } = plan;
     const makeOwn = () => this.#device.createComputePipelineAsync(descriptor);
     if (!guarded) return this.#adopt(await makeOwn(), plan);
@@ -109,7 +96,7 @@ export class Pipelines {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(messageOf(error));
-      this.#leaveAlone(descriptor, plan.request, reason);
+      this.plans.leaveAlone(descriptor, plan.request, reason);
       return this.#adopt(own, plan);
     }
   }
@@ -118,68 +105,13 @@ export class Pipelines {
     return this.#pipelines.stateOf(pipeline) ?? new PipelineRecord(this.#device, pipeline, {});
   }
 
-  #plan(descriptor: GPUComputePipelineDescriptor, { isBracketed = false } = {}): Plan {
-    const { compute, layout, label } = descriptor;
-    const source = this.#sources.get(compute.module);
-    const explicit = layout === "auto" ? undefined : this.layouts.recordOf(layout);
-    const room = explicit && this.layouts.roomIn(explicit);
-    const request: KernelRequest = {
-      source: source ?? "",
-      entryPoint: compute.entryPoint,
-      label: label ?? "",
-      constants: membersOf(compute.constants ?? {}),
-      room,
-      ...(isBracketed && { isBracketed }),
-    };
-    if (source === undefined) return this.#leaveAlone(descriptor, request, leftAlone.unknownModule());
-    if (layout !== "auto" && !room) return this.#leaveAlone(descriptor, request, leftAlone.unknownLayout());
-    const choice = this.#kernels.choose(request);
-    this.#checkStrict(choice, request);
-    const { kernel, bindings = [] } = choice;
-    if (!kernel) return { descriptor, choice, request, explicit };
-    const points = addedPoints(kernel);
-    const { entryPoint, module } = kernel;
-    const own = { ...membersOf(descriptor), compute: { ...membersOf(compute), module, entryPoint } };
-    const isShared = ({ group }: { group: number }) =>
-      explicit
-        ? this.layouts.entriesAt(explicit, group).length > 0
-        : bindings.some((each) => each.group === group);
-    const checked = checkedGranules(kernel);
-    // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
-    const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
-    const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...seen]);
-    const guarded = {
-      descriptor: explicit ? { ...own, layout: this.layouts.extend(explicit, points, checked) } : own,
-      ...{ kernel, shared },
-    };
-    return { descriptor, choice, request, explicit, guarded };
-  }
-
-  #leaveAlone(
-    descriptor: GPUComputePipelineDescriptor,
-    request: KernelRequest,
-    reason: Parameters<Kernels["leaveAlone"]>[1],
-  ): Plan {
-    const choice = this.#kernels.leaveAlone(request, reason);
-    this.#checkStrict(choice, request);
-    return { descriptor, choice, request };
-  }
-
-  #checkStrict({ coverage, strict }: KernelChoice, request: KernelRequest): void {
-    const uncovered =
-      coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
-    if (!strict || !uncovered) return;
-    this.#kernels.notMade(request);
-    throw new ProtectionError(coverage);
-  }
-
   /**
    * Lets a protected pipeline run in place of the program's, and its variants where they are needed. `known`: the pipeline
    * whose bind groups the program has, if that is another one.
    */
   #protect(
     own: GPUComputePipeline,
-    plan: Plan,
+    plan: PipelinePlan,
     guarded: Guarded,
     primary: GPUComputePipeline,
     known?: PipelineRecord,
@@ -207,7 +139,7 @@ export class Pipelines {
     descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
   ): PipelineRecord {
-    const plan = this.#plan(descriptor, { isBracketed: true });
+    const plan = this.plans.plan(descriptor, { isBracketed: true });
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // What was made in the background with an explicit layout may be protected itself.
@@ -230,7 +162,7 @@ export class Pipelines {
 
   #adopt(
     pipeline: GPUComputePipeline,
-    plan: Plan,
+    plan: PipelinePlan,
     record = new PipelineRecord(this.#device, pipeline, plan),
   ): GPUComputePipeline {
     this.#pipelines.cover(pipeline, record);
