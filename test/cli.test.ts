@@ -47,6 +47,7 @@ describe("belay", () => {
       "--check has no meaning with --redundancy auto",
     ],
     [["tune", "w.ts", "--runs", "1e99"], "Expected a whole number."],
+    [["tune", "w.ts", "--memory", "--cover", "LDS"], "--cover has no meaning with --memory"],
     [["bench", "ecc", "--flips", "-1"], "Expected a whole number."],
     [
       ["bench", "ecc", "--flips", "0", "--fault-free", "0", "--runs", "0"],
@@ -237,6 +238,20 @@ export default async function (device: GPUDevice): Promise<Record<string, ArrayB
     expect(stderr).toContain(`error[${code}]`);
     expect(stderr).toContain(message);
   });
+});
+
+describe("belay tune", () => {
+  it.each([[[]], [["--memory"]]])(
+    "says of a workload that fails that it is the workload %j",
+    async (flags) => {
+      const path = file("failing.ts", "export default async () => { throw new Error('no input'); };");
+      const { status, stderr } = await belay(["tune", path, ...flags]);
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: "error[BELAY408]: the workload failed: no input\n",
+      });
+    },
+  );
 });
 
 describe("belay bench rmt", () => {

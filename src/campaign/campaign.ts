@@ -100,6 +100,7 @@ class CampaignRun {
       if (this.#results.knows(unit)) continue;
       if (this.#isOver()) return;
       this.#tell(`${program}, ${configuration.name}: profile`);
+      await start(watched);
       try {
         if (broken) throw broken;
         await this.#profileUnit(program, configuration, watched);
@@ -118,7 +119,6 @@ class CampaignRun {
     watched: WatchedProcess,
   ): Promise<void> {
     const { openLimit = 120_000 } = this.#options;
-    await watched.ask("start", {}, START_LIMIT);
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
     const unit = await watched.ask("open", { program, configuration, counted }, openLimit);
     const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
@@ -211,6 +211,16 @@ class CampaignRun {
 }
 
 const timeOf = ({ unit, planned }: Batch) => planned.length * unit.milliseconds.protected;
+
+/** Opens the device. That there is none says nothing of a program: it ends the campaign, which can be resumed. */
+async function start(watched: WatchedProcess): Promise<void> {
+  try {
+    await watched.ask("start", {}, START_LIMIT);
+  } catch (error) {
+    if (!(error instanceof ProcessLost)) throw error;
+    throw new CampaignError("BELAY612", `no device can be opened: ${error.message}`, { cause: error });
+  }
+}
 
 function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;

@@ -5,13 +5,13 @@ import { flavors } from "../bench/configurations.ts";
 import { type EccProgram, type EccResult, measureEcc } from "../bench/ecc.ts";
 import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Redundancy } from "../compiler/contract.ts";
-import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
 import { count, namesFrom, whole } from "./benchOptions.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
+import { openTimedGpu } from "./openTimedGpu.ts";
 import { withProgress } from "./progress.ts";
 
 /** What `belay bench ecc --json` prints. */
@@ -76,7 +76,7 @@ export function benchEccCommand(io: Io, finish: (status: number) => void): Comma
 /** Measures what the flags say; the result so far is always in the output directory. */
 async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   const { size, runs, only, schemes, redundancy, faultFree, flips } = flags;
-  using opened = await openGpu();
+  using opened = await openTimedGpu();
   const about = (result: EccResult): EccRun => ({
     ...result,
     ...measuredOn(opened.choice),

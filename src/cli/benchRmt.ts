@@ -6,7 +6,6 @@ import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
 import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
 import { count, namesFrom, path, whole } from "./benchOptions.ts";
 import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
@@ -15,6 +14,7 @@ import { problemsOf, summaryTable } from "./benchRmtTables.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
 import type { Io } from "./io.ts";
 import { type MeasuredOn, measuredOn } from "./machine.ts";
+import { openTimedGpu } from "./openTimedGpu.ts";
 import { withProgress } from "./progress.ts";
 
 /** What `belay bench rmt --json` prints. */
@@ -88,7 +88,7 @@ export function benchRmtCommand(io: Io, finish: (status: number) => void): Comma
 async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   const { size, runs, only, measure, flavors, faultFree, timeLimit } = flags;
   const earlier = flags.resume ? await earlierRun(join(flags.out, `${name}.json`), flags) : undefined;
-  using opened = await openGpu({ dawnFlags: idleReplicaFlags });
+  using opened = await openTimedGpu({ dawnFlags: idleReplicaFlags });
   const about = (result: RmtResult): RmtRun => ({
     ...result,
     ...measuredOn(opened.choice),

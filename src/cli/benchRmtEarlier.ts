@@ -24,7 +24,7 @@ export async function mergedRun(paths: readonly string[]): Promise<RmtRun> {
   const found = await Promise.all(
     paths.map(async (path) => {
       const run = await readRun<RmtRun>(path);
-      if (!run) throw new CommandFailure("BELAY401", `cannot read ${path}: it does not exist`);
+      if (!run) throw new CommandFailure("BELAY401", `cannot read ${path}: no such file`);
       return run;
     }),
   );

@@ -8,7 +8,8 @@ export type FailureCode =
   | "BELAY405" // unwritable output
   | "BELAY406" // a module that cannot be loaded
   | "BELAY407" // a module that exports no workload
-  | "BELAY408"; // a workload that threw, or gave no results
+  | "BELAY408" // a workload that threw, or gave no results
+  | "BELAY409"; // an adapter that cannot do what the command needs
 
 /** Ends a command with one message. */
 export class CommandFailure extends Error {

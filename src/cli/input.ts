@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { CommandFailure } from "./failure.ts";
@@ -17,13 +17,14 @@ export async function readSource(path: string, io: Io): Promise<string> {
   return decode(bytes, name);
 }
 
-/** Refuses a path that is missing or no regular file, in words about the path. */
+/** Refuses a path that is missing, a directory, or not readable, in words about the path. */
 export async function refuseNonFile(path: string): Promise<void> {
   if (path === "") throw new CommandFailure("BELAY401", "the name of the file is empty");
   try {
     if ((await stat(path)).isDirectory()) {
       throw new CommandFailure("BELAY401", `${path} is a directory`, { help: "name a file in it" });
     }
+    await access(path, constants.R_OK);
   } catch (error) {
     throw error instanceof CommandFailure ? error : unreadable(path, error);
   }

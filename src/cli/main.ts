@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { runCommandLine } from "./commandLine.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
 import { printThrown } from "./io.ts";
@@ -8,7 +9,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(exitStatus.ok);
     if (stream === process.stdout)
-      printThrown(process, new CommandFailure("BELAY405", `cannot write the output: ${error.message}`));
+      printThrown(process, new CommandFailure("BELAY405", `cannot write the output: ${reasonOf(error)}`));
     process.exit(exitStatus.failed);
   });
 }

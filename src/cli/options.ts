@@ -43,9 +43,14 @@ export function addPolicyOptions(command: Command, check?: Check): Command {
     .hook("preAction", (_, action) => {
       const { redundancy } = action.opts<PolicyFlags>();
       const { flags, why } = meaningless[redundancy] ?? { flags: [], why: "" };
-      const given = flags.find((flag) => action.getOptionValueSource(flag) === "cli");
-      if (given) action.error(`error: --${given} has no meaning with --redundancy ${redundancy}: ${why}`);
+      refuseBeside(action, `--redundancy ${redundancy}`, flags, why);
     });
+}
+
+/** Ends a command to which flags were given that mean nothing beside another one. */
+export function refuseBeside(command: Command, other: string, flags: readonly string[], why: string): void {
+  const given = flags.find((flag) => command.getOptionValueSource(flag) === "cli");
+  if (given) command.error(`error: --${given} has no meaning with ${other}: ${why}`);
 }
 
 /** The flags that ask for a policy. */

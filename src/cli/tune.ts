@@ -4,11 +4,15 @@ import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
 import { type TunedKernel, tune } from "../runtime/tune.ts";
 import { type MemoryTuning, tuneMemory } from "../runtime/tuneMemory.ts";
+import type { Workload } from "../runtime/workload.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { loadWorkload } from "./loadWorkload.ts";
+import { openTimedGpu } from "./openTimedGpu.ts";
+import { refuseBeside } from "./options.ts";
 import { withProgress } from "./progress.ts";
+import { runWorkload } from "./runWorkload.ts";
 import { alignColumns } from "./table.ts";
 
 interface Flags {
@@ -34,9 +38,13 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
     .addOption(new Option("--runs <count>", "runs of each configuration").argParser(count).default(5))
     .option("--memory", "which code for memory costs least", false)
     .option("--json", "print measurements and policies as JSON", false)
+    .hook("preAction", (_, action) => {
+      if (action.opts<Flags>().memory) refuseBeside(action, "--memory", ["cover"], "codes cover memory");
+    })
     .action(async (path: string, { cover, runs, memory, json }: Flags) => {
-      const workload = await loadWorkload(path);
-      using opened = await openGpu();
+      const loaded = await loadWorkload(path);
+      const workload: Workload = (device) => runWorkload(loaded, device);
+      using opened = memory ? await openGpu() : await openTimedGpu();
       if (memory) {
         const tuning = await withProgress(io, ({ doing }) =>
           tuneMemory(workload, { runs, newDevice: () => newDevice(opened), progress: doing }),
@@ -60,23 +68,25 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
 function render(kernels: readonly TunedKernel[]): string {
   if (kernels.length === 0)
     return "No kernel of the workload can be protected so that all of this is covered.";
-  return alignColumns(
-    kernels.map(({ kernel, configuration, protected: guarded, unprotected, tried }) => [
+  return alignColumns([
+    ["Kernel", "Costs least", "Protected to unprotected", "Tried"],
+    ...kernels.map(({ kernel, configuration, protected: guarded, unprotected, tried }) => [
       kernel,
       nameOf(configuration),
       `${(guarded / unprotected).toFixed(2)}x of ${unprotected.toFixed(3)} ms`,
-      `best of ${tried.length}`,
+      `${tried.length}`,
     ]),
-  );
+  ]);
 }
 
 function renderMemory({ tried }: MemoryTuning): string {
-  return alignColumns(
-    tried.map(({ memory, milliseconds, unprotected }) => [
+  return alignColumns([
+    ["Code", "Protected to unprotected"],
+    ...tried.map(({ memory, milliseconds, unprotected }) => [
       memory,
       `${(milliseconds / unprotected).toFixed(2)}x of ${unprotected.toFixed(1)} ms`,
     ]),
-  );
+  ]);
 }
 
 const structuresFrom = (text: string) => namesFrom(text, structures);

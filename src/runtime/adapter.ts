@@ -108,7 +108,7 @@ async function* searchAdapters(flags: readonly string[], options: OpenGpuOptions
   try {
     yield await openSwiftShader("package", await unpackSwiftShader(options.cacheFolder), flags);
   } catch (error) {
-    yield { kind: "package", outcome: messageOf(error) };
+    yield { kind: "package", outcome: firstLineOf(error) };
   }
 }
 
@@ -142,9 +142,11 @@ async function open(kind: AdapterKind, flags: readonly string[], nothing: string
     releaseGpu(gpu);
     return { kind, outcome: nothing };
   } catch (error) {
-    return { kind, outcome: messageOf(error) };
+    return { kind, outcome: firstLineOf(error) };
   }
 }
+
+const firstLineOf = (error: unknown) => messageOf(error).split("\n", 1)[0]!;
 
 /** Such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor where the device does not name it, and the driver. */
 function describe({ info }: GPUAdapter): string {

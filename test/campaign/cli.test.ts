@@ -1,8 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { Store } from "../../src/campaign/store.ts";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { readStore, Store } from "../../src/campaign/store.ts";
+import { openGpu } from "../../src/runtime/adapter.ts";
 import { belay } from "../belay.ts";
 import { campaignSettings } from "./settings.ts";
 
@@ -93,6 +94,21 @@ describe("belay campaign refuses", () => {
     expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 6/);
     expect(readFileSync(path, "utf8")).toBe(damaged);
   });
+});
+
+it("belay campaign says once that there is no adapter, and goes on when there is one", async ({ skip }) => {
+  using opened = await openGpu();
+  // A driver in a folder that everybody may write to is not loaded, which leaves such a machine without one.
+  skip(opened.choice.kind !== "package", "an adapter of the machine's own is there in any case");
+  mkdirSync(at("cache/belay-gpu"), { recursive: true });
+  chmodSync(at("cache/belay-gpu"), 0o777);
+  vi.stubEnv("XDG_CACHE_HOME", at("cache"));
+  const { status, stdout, stderr } = await belay(["campaign", "reduction,histogram", "--out", at("without")]);
+  vi.unstubAllEnvs();
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toContain("error[BELAY301]: no WebGPU adapter can be opened");
+  expect(stderr).toContain("help: ");
+  expect(readStore(at("without")).records).toEqual([]);
 });
 
 describe("belay campaign merge", () => {
