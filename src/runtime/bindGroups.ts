@@ -1,6 +1,6 @@
 import type { BindingAccess } from "../compiler/contract.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
-import { wholeGranules } from "./memory/protectedBuffers.ts";
+import { wholeGranules } from "./memory/granules.ts";
 import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
 import { type BufferRange, isTexture, type Resource, type Textures } from "./resources.ts";
 

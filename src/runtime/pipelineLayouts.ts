@@ -1,7 +1,7 @@
 import type { BindingPoint, MemoryBindings } from "../compiler/contract.ts";
 import type { GranulesByGroup } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { wholeGranules } from "./memory/protectedBuffers.ts";
+import { wholeGranules } from "./memory/granules.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 
 /** The program's explicit pipeline layout. */

@@ -1,7 +1,8 @@
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords, Site } from "./codeWords.ts";
+import { bytesOf, type Granules } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
-import type { Granules, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** A part of a buffer that a dispatch uses. */
 export interface Use {
@@ -35,7 +36,7 @@ export class Bracketing {
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
     return uses.flatMap(({ range, stores, isChecked }) => {
       const granules = this.#buffers.granulesIn(range);
-      return granules ? [{ granules, range: this.#buffers.bytesOf(granules), stores, isChecked }] : [];
+      return granules ? [{ granules, range: bytesOf(granules), stores, isChecked }] : [];
     });
   }
 

@@ -5,7 +5,8 @@ import { type BufferRange, whole } from "../resources.ts";
 import { bytesOfSlot, mostPending, SETTLE, SUM, SUMMED_AT_ONCE, settleRecord } from "./checksumKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
-import type { Granules, ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { Granules } from "./granules.ts";
+import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** What was added up of a buffer, in the slot of its number in the list. */
 export interface PendingSum {

@@ -3,8 +3,9 @@ import type { PassCommands } from "../passCommands.ts";
 import { type BufferRange, whole } from "../resources.ts";
 import { CARRY_OVER, MOVE, workgroupsFor } from "./checkKernels.ts";
 import type { Constants } from "./constants.ts";
+import { bytesOf, type Granules } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
-import type { Granules, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** Where in a command buffer kernels of Belay's own can run. */
 export interface Site {
@@ -49,7 +50,7 @@ export class CodeWords {
   encodeRaw(site: Site, granules: Granules): void {
     const { raw } = site.state;
     if (raw.isEmpty) return;
-    for (const range of raw.overlapping(this.#buffers.bytesOf(granules))) {
+    for (const range of raw.overlapping(bytesOf(granules))) {
       raw.remove(range);
       this.encode(site, this.#buffers.granulesIn(range)!);
     }
@@ -65,7 +66,7 @@ export class CodeWords {
   ensureVerified(site: Site, granules: Granules): void {
     this.encodeRaw(site, granules);
     const { verified } = site.state;
-    const range = this.#buffers.bytesOf(granules);
+    const range = bytesOf(granules);
     if (verified.has(range)) return;
     this.verify(site, granules);
     verified.add(range);
@@ -73,7 +74,7 @@ export class CodeWords {
 
   /** Granules were written together with their check words. */
   wrote({ verified }: MemoryState, granules: Granules): void {
-    verified.remove(this.#buffers.bytesOf(granules));
+    verified.remove(bytesOf(granules));
   }
 
   encode(site: Site, granules: Granules): void {
@@ -81,7 +82,7 @@ export class CodeWords {
   }
 
   verify(site: Site, granules: Granules): void {
-    granules.owner.counts.verifiedBytes += this.#buffers.bytesOf(granules).size;
+    granules.owner.counts.verifiedBytes += bytesOf(granules).size;
     if (granules.count > 0) this.#passes.verify(site, granules);
   }
 

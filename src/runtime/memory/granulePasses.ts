@@ -5,7 +5,8 @@ import { type BufferRange, whole } from "../resources.ts";
 import { encodeKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
-import type { Granules, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { Granules } from "./granules.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 export interface GranulePassesParts {
   readonly scheme: MemoryScheme;

@@ -2,7 +2,8 @@ import { flags } from "../nativeObjects.ts";
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
-import type { Granules, ProtectedBuffers } from "./protectedBuffers.ts";
+import { bytesOf, type Granules, splitWrite } from "./granules.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** What a command that moves data does to buffers. */
 export interface Transfer {
@@ -56,7 +57,7 @@ export class GuardedTransfers {
     from: Granules | undefined,
   ): () => void {
     const words = this.#words;
-    const { body, edges } = this.#buffers.split(to.owner, target!);
+    const { body, edges } = splitWrite(to.owner, target!);
     const shift =
       result === "copy" && from?.owner.granuleBytes === to.owner.granuleBytes
         ? shiftOf(source!, target!, to.owner.granuleBytes)
@@ -88,7 +89,7 @@ export class GuardedTransfers {
   /** Brings the mirror of a buffer that the host has written up to date. */
   #fetch(site: EncoderSite, granules: Granules): void {
     const { owner } = granules;
-    const data = this.#buffers.bytesOf(granules);
+    const data = bytesOf(granules);
     site.copy(data, owner.contents, data.offset);
     const { buffer, offset, size } = this.#words.checksAt(site, granules);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
@@ -99,7 +100,7 @@ export class GuardedTransfers {
   /** Brings a buffer that the host is going to read up to date with its mirror, which is right. */
   flush(site: EncoderSite, granules: Granules): void {
     const { owner } = granules;
-    const data = this.#buffers.bytesOf(granules);
+    const data = bytesOf(granules);
     site.copy({ ...data, buffer: owner.contents }, owner.buffer, data.offset);
     const checks = this.#buffers.checksOf(owner).offset + 4 * granules.first;
     site.copy(this.#words.checksAt(site, granules), owner.buffer, checks);

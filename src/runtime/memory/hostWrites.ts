@@ -2,6 +2,7 @@ import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
+import { splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
@@ -39,7 +40,7 @@ export class HostWrites {
     const { queue, buffers, words, transfers, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;
     const { owner } = granules;
-    const { body, edges } = buffers.split(owner, range);
+    const { body, edges } = splitWrite(owner, range);
     const verifyEdges = (site: EncoderSite) => {
       for (const edge of edges) words.ensureVerified(site, edge);
     };

@@ -10,13 +10,14 @@ import { CodeWords, type Site } from "./codeWords.ts";
 import { Constants } from "./constants.ts";
 import { EncoderSite } from "./encoderSite.ts";
 import { GranulePasses } from "./granulePasses.ts";
+import { allOf, bytesOf, type Granules } from "./granules.ts";
 import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { type DispatchSums, KernelSums, type SumSlots } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
 import { type Damaged, type MemoryListeners, MemoryLog } from "./memoryLog.ts";
 import { MemoryState } from "./memoryState.ts";
-import { type Granules, type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import { type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 /** How the memory of a device is protected, and who is told of it. */
@@ -134,7 +135,7 @@ export class Memory {
   /** Commands that make no check words may have written any part of a buffer. */
   wroteAnywhere(state: MemoryState, buffer: GPUBuffer): void {
     const owner = this.buffers.of(buffer);
-    if (owner) state.wroteRaw(this.buffers.bytesOf(allOf(owner)));
+    if (owner) state.wroteRaw(bytesOf(allOf(owner)));
   }
 
   /** All check words, as kernels bind them. */
@@ -232,10 +233,6 @@ export class Memory {
 }
 
 const summedIn = (sums: DispatchSums) => [...sums.values()].flatMap((sum) => sum ?? []);
-
-function allOf(owner: ProtectedBuffer): Granules {
-  return { owner, first: 0, count: owner.granules };
-}
 
 function common(from: GPUBuffer, to: GPUBuffer): BufferRange {
   return { buffer: from, offset: 0, size: Math.min(from.size, to.size) };

@@ -3,6 +3,7 @@ import { Layer } from "../layer.ts";
 import { flags, makeSilently } from "../nativeObjects.ts";
 import type { BufferRange } from "../resources.ts";
 import { CheckArena } from "./checkArena.ts";
+import { type Granules, granulesFor, granulesIn } from "./granules.ts";
 
 /** A buffer of the program's whose contents have check words. */
 export interface ProtectedBuffer {
@@ -17,13 +18,6 @@ export interface ProtectedBuffer {
   readonly granules: number;
   readonly first: number;
   readonly counts: MemoryCounts;
-}
-
-/** Some granules of a protected buffer. */
-export interface Granules {
-  readonly owner: ProtectedBuffer;
-  readonly first: number;
-  readonly count: number;
 }
 
 /**
@@ -53,15 +47,6 @@ interface Belongings {
 }
 
 const MAP = flags.bufferMapRead | flags.bufferMapWrite;
-/** Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole granules. */
-const VECTOR_BYTES = 16;
-
-/** Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with is always allocated. */
-export function wholeGranules(size: number, granuleBytes: number): number {
-  const unit = Math.max(VECTOR_BYTES, granuleBytes);
-  return Math.ceil(size / unit) * unit;
-}
-
 const COPY = flags.bufferCopySrc | flags.bufferCopyDst;
 
 /** The program's buffers that have check words, and how both are allocated. */
@@ -111,37 +96,9 @@ export class ProtectedBuffers {
   }
 
   /** The granules that have a byte in a part of a buffer; undefined when it has no check words. */
-  granulesIn({ buffer, offset, size }: BufferRange): Granules | undefined {
-    const owner = this.of(buffer);
-    if (!owner) return undefined;
-    const first = Math.min(owner.granules, Math.floor(offset / owner.granuleBytes));
-    const end = Math.min(owner.granules, Math.ceil((offset + size) / owner.granuleBytes));
-    return { owner, first, count: Math.max(0, end - first) };
-  }
-
-  /** The same granules in bytes. */
-  bytesOf({ owner, first, count }: Granules): BufferRange {
-    const { buffer, granuleBytes } = owner;
-    return { buffer, offset: first * granuleBytes, size: count * granuleBytes };
-  }
-
-  /**
-   * The granules of which a write to a part of a buffer replaces all bytes, and those of which it leaves some. What is behind
-   * the end of a buffer is always zero.
-   */
-  split(owner: ProtectedBuffer, { offset, size }: Omit<BufferRange, "buffer">) {
-    const start = offset / owner.granuleBytes;
-    const isAtEnd = offset + size >= owner.buffer.size;
-    const end = isAtEnd
-      ? Math.ceil(owner.buffer.size / owner.granuleBytes)
-      : (offset + size) / owner.granuleBytes;
-    const [first, last] = [Math.ceil(start), Math.floor(end)];
-    const granules = (from: number, to: number) => ({ owner, first: from, count: Math.max(0, to - from) });
-    const edges =
-      first > last
-        ? [granules(Math.floor(start), Math.ceil(end))]
-        : [granules(Math.floor(start), first), granules(last, Math.ceil(end))];
-    return { body: granules(first, last), edges: edges.filter(({ count }) => count > 0) };
+  granulesIn(range: BufferRange): Granules | undefined {
+    const owner = this.of(range.buffer);
+    return owner && granulesIn(owner, range);
   }
 
   *[Symbol.iterator](): Generator<ProtectedBuffer> {
@@ -165,7 +122,7 @@ export class ProtectedBuffers {
   allocationOf({ size, usage, mappedAtCreation }: GPUBufferDescriptor): number | undefined {
     const isPlausible = Number.isInteger(size) && size > 0 && usage > 0;
     if (!isPlausible || (mappedAtCreation && size % 4 !== 0) || isMappedAndBound(usage)) return undefined;
-    const { granules, granuleBytes } = this.#granulesOf(size);
+    const { granules, granuleBytes } = granulesFor(size, this.#granuleBytes);
     const bytes = granules * (granuleBytes + (usage & MAP ? 4 * this.checkWords : 0));
     const fits = bytes <= this.#device.limits.maxBufferSize && this.arena.hasRoom(granules * this.checkWords);
     return fits ? bytes : undefined;
@@ -180,7 +137,7 @@ export class ProtectedBuffers {
   protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
     const { size, usage } = buffer;
     if (size === 0 || usage === 0) return undefined;
-    const { granules, granuleBytes } = this.#granulesOf(size);
+    const { granules, granuleBytes } = granulesFor(size, this.#granuleBytes);
     const words = granules * this.checkWords;
     if (!isAllocated) {
       const reason = this.arena.hasRoom(words) ? "tooLarge" : "arenaIsFull";
@@ -200,14 +157,6 @@ export class ProtectedBuffers {
     this.#collected.register(buffer, belongings, buffer);
     this.#layer.cover(buffer, owner);
     return owner;
-  }
-
-  #granulesOf(size: number): Pick<ProtectedBuffer, "granules" | "granuleBytes"> {
-    const granuleBytes = this.#granuleBytes;
-    if (!Number.isFinite(granuleBytes))
-      return { granules: 1, granuleBytes: Math.ceil(size / VECTOR_BYTES) * VECTOR_BYTES };
-    const unit = Math.max(VECTOR_BYTES, granuleBytes);
-    return { granules: Math.ceil(size / unit) * (unit / granuleBytes), granuleBytes };
   }
 
   #makeMirror(label: string, size: number): GPUBuffer {
