@@ -174,7 +174,7 @@ export class Journal {
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
     for (const step of event.steps) step(encoder);
     const commands = encoder.finish();
-    this.#device.queue.submit(this.#memory?.around(commands, event) ?? [commands]);
+    this.#device.queue.submit(this.#memory?.commands.around(commands, event) ?? [commands]);
   }
 
   #isTouched(resource: Resource): boolean {

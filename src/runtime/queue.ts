@@ -42,7 +42,9 @@ export function hardenedQueue(
         if (tainted) throw verifier.taintOf(tainted);
       }
       journal.submitting(records);
-      native.submit(memory ? submitted.flatMap((each, i) => memory.around(each, records[i])) : submitted);
+      native.submit(
+        memory ? submitted.flatMap((each, i) => memory.commands.around(each, records[i])) : submitted,
+      );
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },

@@ -15,8 +15,9 @@ import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { type DispatchSums, KernelSums, type SumSlots } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
+import { MemoryCommands } from "./memoryCommands.ts";
 import { type Damaged, type MemoryListeners, MemoryLog } from "./memoryLog.ts";
-import { MemoryState } from "./memoryState.ts";
+import type { MemoryState } from "./memoryState.ts";
 import { type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
@@ -36,6 +37,7 @@ export class Memory {
   readonly buffers: ProtectedBuffers;
   readonly log: MemoryLog;
   readonly words: CodeWords;
+  readonly commands: MemoryCommands;
   readonly transfers: GuardedTransfers;
   readonly bracketing: Bracketing;
   readonly writes: HostWrites;
@@ -45,7 +47,6 @@ export class Memory {
   readonly sums: KernelSums;
   readonly #checksums: Checksums | undefined;
   readonly #constants: Constants;
-  readonly #device: GPUDevice;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
   readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
@@ -53,7 +54,6 @@ export class Memory {
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
     const scheme = hostCodeOf(options.scheme);
     const isChecksum = options.scheme === "checksum";
-    this.#device = device;
     this.#options = options;
     const cells = isChecksum ? trialCells : 0;
     this.slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
@@ -71,12 +71,13 @@ export class Memory {
     this.#checksums = checksums;
     this.#constants = constants;
     const transfers = new GuardedTransfers(buffers, words);
-    const submit = (encode: (site: EncoderSite) => void) => this.submit(encode);
+    this.commands = new MemoryCommands(device, buffers, words);
+    const submit = (encode: (site: EncoderSite) => void) => this.commands.submit(encode);
     this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#mappings = new Mappings({
       ...{ scheme, buffers, retries: options.retries, refuses: options.refuses },
       send: (owner) =>
-        this.submit((site) => {
+        submit((site) => {
           words.ensureVerified(site, allOf(owner));
           transfers.flush(site, allOf(owner));
         }),
@@ -181,30 +182,6 @@ export class Memory {
     return this.log.read(words);
   }
 
-  /** Submits commands of Belay's own. */
-  submit(encode: (site: EncoderSite) => void): void {
-    this.#device.queue.submit([this.#encode(encode)]);
-  }
-
-  /** What to submit for commands: what has to happen before them, they themselves, and what has to happen after. */
-  around(commands: GPUCommandBuffer, record: CommandRecord | undefined): readonly GPUCommandBuffer[] {
-    if (!record) return [commands];
-    const { firstArena, arena, drawn } = record.memory;
-    const { buffer } = this.buffers.arena;
-    const isOutdated = firstArena !== undefined && firstArena !== buffer;
-    const drawnFrom = [...drawn].flatMap((each) => this.buffers.of(each) ?? []);
-    const before = (site: EncoderSite) => {
-      for (const owner of drawnFrom) this.words.ensureVerified(site, allOf(owner));
-      if (isOutdated) site.copy(common(buffer, firstArena), firstArena, 0);
-    };
-    const after = (site: EncoderSite) => site.copy(common(arena!, buffer), buffer, 0);
-    return [
-      ...(isOutdated || drawnFrom.length > 0 ? [this.#encode(before)] : []),
-      commands,
-      ...(arena !== undefined && arena !== buffer ? [this.#encode(after)] : []),
-    ];
-  }
-
   /** Flips bits of a buffer's memory on the host when it is mapped next; false for one that is never mapped. */
   flipMapped(buffer: GPUBuffer, byteOffset: number, mask: number): boolean {
     const owner = this.buffers.of(buffer);
@@ -218,22 +195,10 @@ export class Memory {
     const kept = [...owners].filter(({ mapped }) => mapped !== "write");
     if (kept.length === 0) return;
     this.log.scrubs++;
-    this.submit((site) => {
+    this.commands.submit((site) => {
       for (const owner of kept) this.words.verify(site, allOf(owner));
     });
-  }
-
-  #encode(encode: (site: EncoderSite) => void): GPUCommandBuffer {
-    const encoder = this.#device.createCommandEncoder({ label: "belay: memory" });
-    const site = new EncoderSite(encoder, encoder, { memory: new MemoryState(), steps: [] });
-    encode(site);
-    this.words.finish(site);
-    return encoder.finish();
   }
 }
 
 const summedIn = (sums: DispatchSums) => [...sums.values()].flatMap((sum) => sum ?? []);
-
-function common(from: GPUBuffer, to: GPUBuffer): BufferRange {
-  return { buffer: from, offset: 0, size: Math.min(from.size, to.size) };
-}
