@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import { logSize } from "../loops/kernels/logSize.ts";
 import { type TranslatedLoop, translate } from "../loops/translate.ts";
 import { firstPlan, type Plan, type PlanName, planOf } from "../speculation/plans.ts";

@@ -1,6 +1,6 @@
 import { storedOnly } from "../loops/analysis/storedOnly.ts";
 import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import { offsetsOf } from "../loops/kernels/marks.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";

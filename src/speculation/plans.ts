@@ -1,5 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import { claimKernels, mostClaims } from "../loops/kernels/claims.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";

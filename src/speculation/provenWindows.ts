@@ -1,5 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import type { Part } from "./execution.ts";
 
 /** Executions of one loop that are kept. */

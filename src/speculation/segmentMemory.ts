@@ -1,4 +1,4 @@
-import { addressLoop } from "../loops/kernels/addresses.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import { claimShift } from "../loops/kernels/claims.ts";
 import { controlSize, longestWindow } from "../loops/kernels/control.ts";
 import { type LogSize, logBytes, logSize } from "../loops/kernels/logSize.ts";

@@ -1,7 +1,7 @@
 /** Addresses that are found before values: which loops have them, and what reservations make of them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addressLoop } from "../../src/loops/kernels/addresses.ts";
+import { addressLoop } from "../../src/loops/kernels/addressLoop.ts";
 import { sequentialLoop } from "../../src/loops/sequential.ts";
 import { runDefault } from "../../src/speculation/defaultEngine.ts";
 import type { Engine } from "../../src/speculation/execution.ts";

@@ -1,6 +1,6 @@
 import type { Loop } from "../ir.ts";
-import { addressLoop } from "./addresses.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
+import { addressLoop } from "./addressLoop.ts";
 import type { Kernel } from "./kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 

@@ -1,6 +1,6 @@
 import type { Loop } from "../ir.ts";
-import { addressLoop } from "./addresses.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
+import { addressLoop } from "./addressLoop.ts";
 import { emitBody } from "./body.ts";
 import { declareControl } from "./control.ts";
 import { executeKernels, lists } from "./execute.ts";
@@ -19,7 +19,7 @@ import {
 import { predictedVariables } from "./predicted.ts";
 
 /**
- * The kernels of loops whose addresses may be evaluated before their values (`addresses.ts`): iterations announce what they may
+ * The kernels of loops whose addresses may be evaluated before their values (`addressLoop.ts`): iterations announce what they may
  * access, those that cannot meet are executed in place, and nothing is copied.
  *
  * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
