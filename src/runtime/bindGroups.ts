@@ -156,7 +156,7 @@ export class BindGroups {
   /** An entry whose size is what the program knows, or more, so that it holds whole granules. */
   #sized(entry: GPUBindGroupEntry, granuleBytes?: number): GPUBindGroupEntry {
     const range = boundRange(entry.resource);
-    if (!range || !this.#usages.isVerified(range.buffer)) return entry;
+    if (!range || range.size < 0 || !this.#usages.isVerified(range.buffer)) return entry;
     const size = granuleBytes === undefined ? range.size : wholeGranules(range.size, granuleBytes);
     return { binding: entry.binding, resource: { ...range, size } };
   }

@@ -3,7 +3,7 @@ import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
 import { front } from "./nativeObjects.ts";
-import type { Textures } from "./resources.ts";
+import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
 import { coversTexture } from "./transfers.ts";
 import type { Verifier } from "./verifier.ts";
@@ -34,6 +34,10 @@ export function hardenedQueue(
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers];
       const records = submitted.map((each) => commands.takeRecord(each));
+      if (records.some((record) => record && [...record.touched()].some(isMapped))) {
+        native.submit(submitted);
+        return;
+      }
       for (const record of records) {
         const shown = record && [...record.written].some((resource) => textures.isShown(resource));
         if (!shown) continue;
@@ -51,11 +55,12 @@ export function hardenedQueue(
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
       const [buffer, offset, data, start, size] = args;
       const bytes = bytesOf(data, start, size);
+      const isTaken = bytes && !isMapped(buffer);
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = usages.target(buffer, offset + range.size);
-      const guarded = bytes && target === buffer ? memory?.writes.into(range) : undefined;
+      const guarded = isTaken && target === buffer ? memory?.writes.into(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(buffer, offset, data));
-      if (bytes) {
+      if (isTaken) {
         journal.writing(buffer, offset === 0 && bytes.length === buffer.size, () => {
           const copy = bytes.slice();
           return () => write(copy);
@@ -94,6 +99,9 @@ export function hardenedQueue(
   });
   return { queue, framesShown: () => framesShown };
 }
+
+/** Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing is to happen again. */
+const isMapped = (resource: Resource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
 function isShared({ buffer }: Uint8Array): boolean {
   return !(buffer instanceof ArrayBuffer);

@@ -1,0 +1,84 @@
+/** What the device refuses has not happened: errors are its own, contents stay, and running work again does not do it after all. */
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../test/testDevices.ts";
+import { harden } from "./harden.ts";
+
+const { newDevice } = testDevices();
+
+const WORDS = 16;
+const usage = () => GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+const staging = (device: GPUDevice) =>
+  device.createBuffer({ size: 4 * WORDS, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+
+async function read(device: GPUDevice, from: GPUBuffer, to: GPUBuffer): Promise<number[]> {
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(from, 4, to, 4, 4 * WORDS - 4);
+  device.queue.submit([encoder.finish()]);
+  await to.mapAsync(GPUMapMode.READ);
+  const words = [...new Uint32Array(to.getMappedRange())];
+  to.unmap();
+  return words;
+}
+
+describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) => {
+  it("leaves a buffer alone that is mapped while it is written to", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    const mapped = staging(device);
+    await mapped.mapAsync(GPUMapMode.READ);
+    device.pushErrorScope("validation");
+    device.queue.writeBuffer(mapped, 0, new Uint32Array(3).fill(7));
+    expect(await device.popErrorScope()).not.toBeNull();
+    mapped.unmap();
+    expect(await read(device, buffer, mapped)).toEqual(new Array(WORDS).fill(0));
+    expect((await device.belay.report()).memoryFaults).toEqual([]);
+    device.destroy();
+  });
+
+  it("leaves it to the device to refuse a binding that begins behind the end of its buffer", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const buffer = device.createBuffer({ size: 20, usage: usage() });
+    const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } } as const;
+    const layout = device.createBindGroupLayout({ entries: [entry] });
+    device.pushErrorScope("validation");
+    device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, offset: 256 } }] });
+    expect((await device.popErrorScope())?.message).toContain("256");
+    device.destroy();
+  });
+});
+
+it("does not run again what was submitted while a buffer of it was mapped", async () => {
+  const device = await harden(await newDevice({ errorsAreExpected: true }), { injectFaults: true });
+  const [size, mappedAtCreation] = [4 * WORDS, true];
+  const words = device.createBuffer({ size, usage: usage() });
+  const source = device.createBuffer({ size, usage: usage(), mappedAtCreation });
+  const code = `
+    @group(0) @binding(0) var<storage, read_write> words: array<u32>;
+    @compute @workgroup_size(16) fn increment(@builtin(local_invocation_index) i: u32) { words[i] += 1u; }`;
+  const compute = { module: device.createShaderModule({ code }) };
+  const pipeline = device.createComputePipeline({ layout: "auto", compute });
+  const entries = [{ binding: 0, resource: { buffer: words } }];
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const increment = (also: (encoder: GPUCommandEncoder) => void = () => {}) => {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    also(encoder);
+    device.queue.submit([encoder.finish()]);
+  };
+  device.pushErrorScope("validation");
+  increment((encoder) => encoder.copyBufferToBuffer(source, 0, words, 0, 8));
+  device.queue.writeBuffer(source, 0, new Uint32Array(WORDS).fill(9));
+  expect((await device.popErrorScope())?.message).toContain("mapped");
+  source.unmap();
+  const site = device.belay.faultSites()[0]!.sites.find(({ kind }) => kind === "value")!.id;
+  const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
+  device.belay.arm({ kernel: "increment", site, ...place });
+  increment();
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
