@@ -3,26 +3,16 @@ import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression } from "../ir.ts";
 import { bitwise } from "./bitwise.ts";
 import { compare } from "./comparisons.ts";
-import {
-  as,
-  asInteger,
-  computed,
-  exact,
-  rangeOfInteger,
-  refusePending,
-  safe,
-  toBits,
-  toBoolean,
-  toFloat,
-  typeForBoth,
-} from "./conversions.ts";
+import { asInteger, refusePending, toBits, toBoolean, toFloat } from "./conversions.ts";
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "./divisionRanges.ts";
+import { computed, exact, rangeOfInteger, safe, typeForBoth } from "./exactIntegers.ts";
 import { hostBinary, hostUnary, isBitwise, isRelational } from "./hostValues.ts";
 import { known, multiply, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { isFloatScalar } from "./scalarUses.ts";
 import {
+  as,
   between,
   type FloatValue,
   type IntegerValue,

@@ -2,8 +2,9 @@ import type { AssignmentExpression, Node, Expression as Source, UpdateExpression
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
 import { binary } from "./arithmetic.ts";
-import { asInteger, exact, toFloat } from "./conversions.ts";
+import { asInteger, toFloat } from "./conversions.ts";
 import { element, loadOf } from "./elements.ts";
+import { exact } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf } from "./names.ts";

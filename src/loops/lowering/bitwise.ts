@@ -1,9 +1,11 @@
 import type { Node } from "oxc-parser";
 import type { BinaryOperator, Expression } from "../ir.ts";
-import { as, rangeOfInteger, toBits } from "./conversions.ts";
+import { toBits } from "./conversions.ts";
+import { rangeOfInteger } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
 import { noteUse } from "./scalarUses.ts";
 import {
+  as,
   between,
   type IntegerValue,
   type Interval,

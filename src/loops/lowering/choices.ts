@@ -2,12 +2,22 @@
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Statement } from "../ir.ts";
-import { as, asInteger, rangeOfInteger, toBoolean, toFloat } from "./conversions.ts";
+import { asInteger, toBoolean, toFloat } from "./conversions.ts";
+import { rangeOfInteger } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
 import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
-import { hostBoolean, hostNumber, hull, integer, isBooleanValue, isFraction, type Value } from "./values.ts";
+import {
+  as,
+  hostBoolean,
+  hostNumber,
+  hull,
+  integer,
+  isBooleanValue,
+  isFraction,
+  type Value,
+} from "./values.ts";
 
 /** `a && b`, `a || b`, `a ?? b`. */
 export function logical(lowering: Lowering, node: LogicalExpression): Value {

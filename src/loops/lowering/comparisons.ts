@@ -1,16 +1,8 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression } from "../ir.ts";
-import {
-  asInteger,
-  exact,
-  fitsFloat,
-  rangeOfInteger,
-  refusePending,
-  toBoolean,
-  toFloat,
-  typeForBoth,
-} from "./conversions.ts";
+import { asInteger, refusePending, toBoolean, toFloat } from "./conversions.ts";
+import { exact, fitsFloat, rangeOfInteger, typeForBoth } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";

@@ -1,47 +1,22 @@
+/** What JavaScript makes of values where their uses demand another kind of value. */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, NumberType, ValueType } from "../ir.ts";
-import { known, multiply } from "./linear.ts";
+import type { Expression } from "../ir.ts";
+import { exact } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
 import {
+  as,
   between,
   boolean,
   type HostValue,
   hostBoolean,
-  hull,
   type IntegerValue,
-  type Interval,
-  int32,
   integer,
   literal,
-  sum,
-  uint32,
   type Value,
 } from "./values.ts";
-
-/** Integers that a double tells apart. */
-export const safe = between(-(2 ** 53), 2 ** 53);
-/** Integers that an f32 tells apart. */
-const exactFloats = between(-(2 ** 24), 2 ** 24);
-/** The same number for the part of the loop behind, which JavaScript does not convert. */
-export function as(type: ValueType, ir: Expression): Expression {
-  return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
-}
-
-/** All values that the integer has over the iterations. */
-export function rangeOfInteger(lowering: Lowering, { slope, low, high }: IntegerValue): Interval {
-  const ends = [multiply(slope, lowering.index.low), multiply(slope, lowering.index.high)];
-  // There is a first and a last index: without iterations nothing is said about any.
-  const factor = known(slope);
-  if (factor !== undefined) {
-    const [first, last] = factor >= 0 ? ends : ends.reverse();
-    return sum({ low: first!, high: last! }, { low, high });
-  }
-  const moved = hull({ low: ends[0]!, high: ends[0]! }, { low: ends[1]!, high: ends[1]! });
-  return sum(moved, { low, high });
-}
 
 /** The value as an integer, or undefined when it is none. */
 export function asInteger(lowering: Lowering, value: Value, node: Node): IntegerValue | undefined {
@@ -71,7 +46,7 @@ function integerOfHost(lowering: Lowering, value: HostValue, node: Node): Intege
     return integer(ir, between(constant, constant));
   }
   requireInteger(lowering, value);
-  return integer(lowering.input(value, "i32"), { low: linear, high: linear });
+  return integer(lowering.inputs.of(value, "i32"), { low: linear, high: linear });
 }
 
 /** The host checks what is not an integer anyway. */
@@ -90,7 +65,7 @@ export function toFloat(lowering: Lowering, value: Value, node: Node): Expressio
       return as("f32", exact(lowering, value, node));
     case "host": {
       if (value.type === "boolean") break;
-      if (typeof value.constant !== "number") return lowering.input(value, "f32");
+      if (typeof value.constant !== "number") return lowering.inputs.of(value, "f32");
       const rounded = Math.fround(value.constant);
       if (Number.isFinite(value.constant) && !Number.isFinite(rounded)) {
         refuse(
@@ -137,7 +112,7 @@ export function toBoolean(lowering: Lowering, value: Value, node: Node): Express
       return { kind: "convert", type: "bool", operand: exact(lowering, value, node) };
     case "host":
       if (value.constant !== undefined) return boolean(Boolean(value.constant));
-      return { kind: "convert", type: "bool", operand: lowering.input(hostBoolean(value.code), "i32") };
+      return { kind: "convert", type: "bool", operand: lowering.inputs.of(hostBoolean(value.code), "i32") };
     case "pending":
       return refusePending(node);
   }
@@ -167,72 +142,7 @@ export function toBits(lowering: Lowering, value: Value, node: Node): Expression
         const bits = value.constant | 0;
         return literal("i32", bits);
       }
-      if (value.type === "boolean") return lowering.input(value, "i32");
+      if (value.type === "boolean") return lowering.inputs.of(value, "i32");
       return integerOfHost(lowering, value, node).ir;
   }
-}
-
-/**
- * The integer in a type that holds it exactly, for what looks at all of it. The type is given, or follows from the range; the host
- * checks what only it knows.
- */
-export function exact(lowering: Lowering, value: IntegerValue, node: Node, type?: NumberType): Expression {
-  const range = rangeOfInteger(lowering, value);
-  const chosen = type ?? commonType(lowering, [range]);
-  if (!chosen || !lowering.guards.requireWithin(range, chosen === "u32" ? uint32 : int32)) {
-    return refuseWide(node);
-  }
-  return as(chosen, value.ir);
-}
-
-export const refuseWide = (node: Node): never =>
-  refuse(
-    loopError.inexactInteger(
-      "this integer may have more than 32 bits",
-      node,
-      "coerce it where it is computed, as in `(a + b) | 0`",
-    ),
-  );
-
-/** An integer type that holds all these ranges, by what is known now if possible, else as far as the host can check. */
-export function commonType({ guards }: Lowering, ranges: readonly Interval[]): "i32" | "u32" | undefined {
-  const states = (["i32", "u32"] as const).map((type) => {
-    const each = ranges.map((range) => guards.within(range, type === "u32" ? uint32 : int32));
-    return { type, state: each.includes("never") ? "never" : each.includes("open") ? "open" : "known" };
-  });
-  return (states.find(({ state }) => state === "known") ?? states.find(({ state }) => state === "open"))
-    ?.type;
-}
-
-/** Whether every value of the range is one that an f32 has; the host checks what only it knows. */
-export function fitsFloat(lowering: Lowering, value: IntegerValue): boolean {
-  return lowering.guards.requireWithin(rangeOfInteger(lowering, value), exactFloats);
-}
-
-/** An integer computed from others: a double must hold it, or its low bits are lost. */
-export function computed(lowering: Lowering, value: IntegerValue, node: Node): IntegerValue {
-  if (!lowering.guards.requireWithin(rangeOfInteger(lowering, value), safe)) {
-    refuse(
-      loopError.inexactInteger(
-        "this integer may grow beyond what a double holds exactly",
-        node,
-        "coerce it where it is computed, as in `(a + b) | 0`",
-      ),
-    );
-  }
-  return value;
-}
-
-/** An integer type that holds both operands exactly. */
-export function typeForBoth(lowering: Lowering, one: Interval, other: Interval, node: Node): "i32" | "u32" {
-  const type = commonType(lowering, [one, other]);
-  if (type) return type;
-  if (!commonType(lowering, [one]) || !commonType(lowering, [other])) return refuseWide(node);
-  return refuse(
-    loopError.inexactInteger(
-      "no type of 32 bits holds both the signed and the unsigned integer",
-      node,
-      "coerce one of them, as in `(a >>> 0) < b`",
-    ),
-  );
 }

@@ -2,14 +2,15 @@ import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
 import { binary } from "./arithmetic.ts";
-import { as, asInteger, rangeOfInteger, refusePending, refuseWide } from "./conversions.ts";
+import { asInteger, refusePending } from "./conversions.ts";
+import { rangeOfInteger, refuseWide } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import { constant, hostValue, subtract } from "./linear.ts";
 import type { AccessedArray, Lowering } from "./lowering.ts";
 import { inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
-import { between, type IntegerValue, literal, uint32, type Value } from "./values.ts";
+import { as, between, type IntegerValue, literal, uint32, type Value } from "./values.ts";
 
 /** An index as kernels compute it: modulo 2^32, so that what is no element for JavaScript must be none for them. */
 export interface Index {

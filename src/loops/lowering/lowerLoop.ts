@@ -110,7 +110,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     span: { start: node.start, end: node.end },
     index: { name: header.name, type: "i32" },
     arrays,
-    inputs: [...lowering.inputs.values()].map(({ name, type }) => ({ name, type })),
+    inputs: [...lowering.inputs].map(({ name, type }) => ({ name, type })),
     carried: carried.map(({ variable }) => typed(variable)),
     reductions: reduced.map(({ name, variable }) => ({
       ...typed(variable),
@@ -127,7 +127,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     first: header.first,
     step: header.step,
     count: header.count,
-    inputs: Object.fromEntries([...lowering.inputs.values()].map(({ name, code }) => [name, code])),
+    inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
     carried: Object.fromEntries(carried.map(({ name, variable }) => [variable.name, name])),
     reductions: Object.fromEntries(reduced.map(({ name, variable }) => [variable.name, name])),
   };

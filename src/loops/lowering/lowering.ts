@@ -2,14 +2,15 @@ import type { Node } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
-import type { ElementType, Expression, NumberType, Reduction, Statement } from "../ir.ts";
+import type { ElementType, Expression, Reduction, Statement } from "../ir.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { Guards } from "./guards.ts";
+import { Inputs } from "./inputs.ts";
 import type { Linear } from "./linear.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import { between, type HostValue, type Interval, type Value } from "./values.ts";
+import { between, type Interval, type Value } from "./values.ts";
 import type { Variable, Variables } from "./variables.ts";
 
 /** An array that the loop accesses, and every index that it does so with. */
@@ -58,15 +59,6 @@ export interface Repetition {
   readonly trips: Linear;
 }
 
-export interface Input {
-  readonly name: string;
-  readonly type: NumberType;
-  /** JavaScript that computes it where the loop stands. */
-  readonly code: string;
-  /** The number without its conversion. */
-  readonly scalar: string;
-}
-
 /** More than this many inlined calls make a kernel too large for a driver. */
 const mostInlined = 200;
 const deepestExpression = 100;
@@ -83,7 +75,7 @@ export class Lowering {
   readonly guards = new Guards();
   readonly diagnostics: Diagnostic[] = [];
   readonly arrays = new Map<string, AccessedArray>();
-  readonly inputs = new Map<string, Input>();
+  readonly inputs = new Inputs();
   /** Variables from outside that the loop changes, by their names there. */
   readonly written = new Map<string, Variable>();
   readonly meanings = new Map<Binding, Meaning>();
@@ -205,27 +197,6 @@ export class Lowering {
   /** The path of calls to the current place: distinguishes what is inlined several times. */
   get path(): string {
     return this.calls.map(({ at }) => at).join("/");
-  }
-
-  /** The input that holds a host's value. Integers and booleans are an i32; what an f32 gets is rounded. */
-  input(value: HostValue, type: "i32" | "f32"): Expression {
-    const code =
-      value.type === "boolean"
-        ? `(${value.code} ? 1 : 0)`
-        : type === "f32"
-          ? `Math.fround(${value.code})`
-          : value.code;
-    const key = `${type} ${code}`;
-    const existing = this.inputs.get(key);
-    if (existing) return { kind: "input", type, name: existing.name };
-
-    const taken = new Set([...this.inputs.values()].map(({ name }) => name));
-    const plain = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(value.code)
-      ? value.code
-      : `$input${taken.size}`;
-    const name = taken.has(plain) ? `${plain}$${taken.size}` : plain;
-    this.inputs.set(key, { name, type, code, scalar: value.code });
-    return { kind: "input", type, name };
   }
 
   lengthOf(array: AccessedArray): Expression {

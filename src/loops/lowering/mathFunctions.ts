@@ -2,17 +2,9 @@ import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression, MathFunction } from "../ir.ts";
 import { binary } from "./arithmetic.ts";
-import {
-  as,
-  asInteger,
-  commonType,
-  exact,
-  rangeOfInteger,
-  refuseWide,
-  toBits,
-  toFloat,
-} from "./conversions.ts";
+import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { isNeverZero } from "./divisionRanges.ts";
+import { commonType, exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
 import { hostCall } from "./hostValues.ts";
 import { maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
@@ -20,6 +12,7 @@ import { held, inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
 import {
+  as,
   between,
   type FloatValue,
   type HostValue,

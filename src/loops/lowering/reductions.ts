@@ -2,12 +2,13 @@ import type { AssignmentExpression, Expression as Source, UpdateExpression } fro
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Reduction } from "../ir.ts";
 import { withoutTypes } from "./assignments.ts";
-import { as, asInteger, exact, rangeOfInteger, refuseWide, toBits, toFloat } from "./conversions.ts";
+import { asInteger, toBits, toFloat } from "./conversions.ts";
+import { exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { kindOf, note } from "./setVariables.ts";
-import { hostConstant, int32, integer, negated, numbers, uint32, type Value } from "./values.ts";
+import { as, hostConstant, int32, integer, negated, numbers, uint32, type Value } from "./values.ts";
 import { rangeOf, typeOfVariable } from "./variables.ts";
 
 type ReductionMeaning = Extract<Meaning, { kind: "reduction" }>;

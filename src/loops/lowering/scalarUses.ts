@@ -16,7 +16,7 @@ export function noteUse(lowering: Lowering, value: Expression, use: ScalarUse): 
   const visit = (part: Expression): void => {
     switch (part.kind) {
       case "input": {
-        const input = [...inputs.values()].find(({ name }) => name === part.name);
+        const input = [...inputs].find(({ name }) => name === part.name);
         if (input) variables.noteUse(input.scalar, use);
         break;
       }
@@ -55,7 +55,7 @@ export function isFloatScalar({ variables }: Lowering, { type, constant, nature,
 
 /** The numbers for which it is not clear, by their code: used as an f32, and compared as an integer. */
 export function ambiguousScalars({ variables, inputs }: Lowering): readonly string[] {
-  return [...inputs.values()]
+  return [...inputs]
     .filter(({ type, scalar }) => {
       const uses = variables.usesOf(scalar);
       return type === "i32" && uses.has("float") && uses.has("compared") && !uses.has("integer");

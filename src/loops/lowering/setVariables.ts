@@ -1,17 +1,10 @@
 import type { Node } from "oxc-parser";
 import type { Expression } from "../ir.ts";
-import {
-  as,
-  asInteger,
-  rangeOfInteger,
-  refusePending,
-  refuseProduct,
-  toBoolean,
-  toFloat,
-} from "./conversions.ts";
+import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "./conversions.ts";
+import { rangeOfInteger } from "./exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
-import { type Interval, negated, type Value } from "./values.ts";
+import { as, type Interval, negated, type Value } from "./values.ts";
 import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
 
 /** The kind of variable that holds a value. */

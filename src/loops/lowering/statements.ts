@@ -6,7 +6,7 @@ import type { BranchDirective } from "../directives/directive.ts";
 import type { Misspeculated, Statement } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
 import { assign, update } from "./assignments.ts";
-import { as, asInteger, toBoolean } from "./conversions.ts";
+import { asInteger, toBoolean } from "./conversions.ts";
 import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
 import { alwaysReturns, returnFrom } from "./helpers.ts";
@@ -14,6 +14,7 @@ import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { switchStatement } from "./switches.ts";
+import { as } from "./values.ts";
 
 /** Translates the statements between two places, with the directives among them. */
 export function list(lowering: Lowering, nodes: readonly SourceStatement[], { start, end }: Span): void {

@@ -1,9 +1,10 @@
 import type { Node } from "oxc-parser";
 import type { ElementType, Expression } from "../ir.ts";
-import { as, asInteger, exact, refusePending, toBits, toFloat } from "./conversions.ts";
+import { asInteger, refusePending, toBits, toFloat } from "./conversions.ts";
 import { type Place, spanOf } from "./elements.ts";
+import { exact } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
-import type { Value } from "./values.ts";
+import { as, type Value } from "./values.ts";
 
 /** Stores a value into an element. */
 export function storeElement(

@@ -1,4 +1,4 @@
-import type { Expression, NumberType } from "../ir.ts";
+import type { Expression, NumberType, ValueType } from "../ir.ts";
 import {
   add,
   constant,
@@ -171,6 +171,11 @@ export const literal = (type: NumberType, value: number): Expression => {
   }
   return { kind: "literal", type, value };
 };
+
+/** The same number for the part of the loop behind, which JavaScript does not convert. */
+export function as(type: ValueType, ir: Expression): Expression {
+  return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
+}
 
 export const boolean = (value: boolean): Expression => ({
   kind: "literal",
