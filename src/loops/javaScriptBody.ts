@@ -1,14 +1,12 @@
 import type { Expression, Loop, Reduction, Statement } from "./ir.ts";
+import { JavaScriptExpressions, type Loads } from "./javaScriptExpressions.ts";
 import { everyStatement } from "./kernels/walk.ts";
 import type { Writer } from "./writer.ts";
 
 /** How a version of a loop accesses what iterations share, as JavaScript. */
-export interface Accesses {
-  /** An expression. */
-  load(array: string, index: string): string;
+export interface Accesses extends Loads {
   /** An expression that stores. */
   store(array: string, index: string, value: string): string;
-  loadCarried(name: string): string;
   storeCarried(name: string, value: string): string;
   /** A statement for each turn of the loops of an iteration; empty for none. */
   readonly turn: string;
@@ -23,11 +21,13 @@ class BodyWriter {
   readonly #writer: Writer;
   readonly #loop: Loop;
   readonly #accesses: Accesses;
+  readonly #expressions: JavaScriptExpressions;
 
   constructor(writer: Writer, loop: Loop, accesses: Accesses) {
     this.#writer = writer;
     this.#loop = loop;
     this.#accesses = accesses;
+    this.#expressions = new JavaScriptExpressions(accesses);
   }
 
   list(statements: readonly Statement[]): void {
@@ -53,7 +53,7 @@ class BodyWriter {
       }
       case "reduce": {
         const reduction = this.#loop.reductions.find(({ name }) => name === statement.name)!;
-        const result = reduced(reduction, `r_${statement.name}`, this.#expression(statement.value));
+        const result = reduced(reduction, `r_${statement.name}`, this.#expressions.operand(statement.value));
         writer.line(`r_${statement.name} = ${result};`);
         break;
       }
@@ -113,6 +113,10 @@ class BodyWriter {
     writer.close("}");
   }
 
+  #whole(node: Expression): string {
+    return this.#expressions.whole(node);
+  }
+
   #openTurns(text: string): void {
     this.#writer.open(text);
     if (this.#accesses.turn) this.#writer.line(this.#accesses.turn);
@@ -120,67 +124,6 @@ class BodyWriter {
 
   #assignment({ name, value }: Extract<Statement, { kind: "assign" }>): string {
     return `v_${name} = ${this.#whole(value)}`;
-  }
-
-  /** An expression where none can follow, without parentheses around all of it. */
-  #whole(node: Expression): string {
-    const text = this.#expression(node);
-    const isEnclosed =
-      ["unary", "binary", "conditional", "convert"].includes(node.kind) && text.startsWith("(");
-    return isEnclosed && text.endsWith(")") ? text.slice(1, -1) : text;
-  }
-
-  /** An expression as an operand, in parentheses where it needs them. */
-  #expression(node: Expression): string {
-    switch (node.kind) {
-      case "literal":
-        return literal(node);
-      case "index":
-        return "index";
-      case "local":
-        return `v_${node.name}`;
-      case "input":
-        return `i_${node.name}`;
-      case "carried":
-        return this.#accesses.loadCarried(node.name);
-      case "length":
-        return `a_${node.array}.length`;
-      case "load":
-        return this.#accesses.load(node.array, this.#whole(node.index));
-      case "unary":
-        return `(${node.operator}${this.#expression(node.operand)})`;
-      case "binary": {
-        const [left, right] = [this.#expression(node.left), this.#expression(node.right)];
-        // TypeScript takes `> (` for the end of type arguments where a `<` stands before.
-        if (node.operator === ">") return `(${right} < ${left})`;
-        const operator = operators[node.operator] ?? node.operator;
-        const result = `(${left} ${operator} ${right})`;
-        return node.type === "f32" ? `Math.fround${result}` : result;
-      }
-      case "conditional":
-        return `(${this.#expression(node.test)} ? ${this.#expression(node.yes)} : ${this.#expression(node.no)})`;
-      case "call": {
-        const result = call(
-          node.callee,
-          node.args.map((each) => this.#expression(each)),
-        );
-        return node.type === "f32" && !exactFunctions.has(node.callee) ? `Math.fround(${result})` : result;
-      }
-      case "convert":
-        return this.#converted(node);
-    }
-  }
-
-  #converted({ type, operand, implicit }: Extract<Expression, { kind: "convert" }>): string {
-    const value = this.#expression(operand);
-    switch (type) {
-      case "bool":
-        return `!!${value}`;
-      case "f32":
-        return `Math.fround(${value})`;
-      default:
-        return implicit ? value : `(${value} ${type === "i32" ? "|" : ">>>"} 0)`;
-    }
   }
 }
 
@@ -210,19 +153,4 @@ function reduced({ operator, type }: Reduction, before: string, value: string): 
 
 function coerced(type: string, value: string): string {
   return { i32: `(${value}) | 0`, u32: `(${value}) >>> 0`, f32: `Math.fround(${value})` }[type]!;
-}
-
-const operators: Readonly<Record<string, string>> = { "==": "===", "!=": "!==" };
-
-/** Functions that give an f32 for every f32. */
-const exactFunctions = new Set(["abs", "ceil", "floor", "round", "trunc", "sign", "min", "max"]);
-
-function call(callee: string, args: readonly string[]): string {
-  return callee === "exp2" ? `(2 ** ${args[0]})` : `Math.${callee}(${args.join(", ")})`;
-}
-
-function literal({ type, value }: Extract<Expression, { kind: "literal" }>): string {
-  if (type === "bool") return value === 0 ? "false" : "true";
-  const text = String(value);
-  return text.startsWith("-") ? `(${text})` : text;
 }
