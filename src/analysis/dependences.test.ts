@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Expression } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/index.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { walk } from "../wgsl/traverse.ts";
@@ -10,6 +11,8 @@ const [lx, ly, lz] = dependence.local;
 const { contents } = dependence;
 const all = wx | wy | dependence.workgroup[2] | lx | ly | lz;
 
+const isOut = (base: Expression) => base.kind === "identifier" && base.name === "out";
+
 /** What decides the first store to `out`. */
 function decides(body: string, functions = ""): number | undefined {
   const program = resolve(
@@ -18,6 +21,8 @@ function decides(body: string, functions = ""): number | undefined {
       @group(0) @binding(1) var<storage, read> a: array<u32>;
       @group(0) @binding(2) var<storage, read_write> out: array<u32>;
       var<private> mine: u32;
+      var<workgroup> shared_1: array<u32, 96>;
+      var<workgroup> count: atomic<u32>;
       const WIDTH = 8u;
       ${functions}
       @compute @workgroup_size(8, 4) fn main(
@@ -30,7 +35,8 @@ function decides(body: string, functions = ""): number | undefined {
   const of = dependencesOfPlaces(program, main);
   let found: number | undefined;
   walk(program.module, (node) => {
-    if (node.kind === "assign" && node.target?.kind === "index") found ??= of(node.target);
+    if (node.kind === "assign" && node.target?.kind === "index" && isOut(node.target.base))
+      found ??= of(node.target);
   });
   return found;
 }
@@ -56,6 +62,7 @@ it.each([
 
 it.each([
   ["an index from memory", "out[a[0]] = 1;"],
+  ["a uniform condition", "if (w.x < limit) { out[l.x] = 1; }"],
   ["a loop that memory ends", "for (var k = 0u; k < a[0]; k++) { out[k] = 1; }"],
   ["a pointer", "var x = 0u; change(&x); out[x] = 1;", "fn change(p: ptr<function, u32>) { *p = a[0]; }"],
 ])("the contents of memory decide: %s", (_, body, functions = "") => {
@@ -65,9 +72,11 @@ it.each([
 it.each([
   ["a condition", "if (w.x < limit) { out[l.x] = 1; }", wx | lx],
   ["a loop", "for (var k = 0u; k < limit; k++) { out[k] = 1; }", 0],
-  ["an index", "out[g.y * limit + g.x] = 1;", wx | wy | lx | ly],
-])("uniform buffers decide %s", (_, body, ids) => {
-  expect(decides(body)).toBe(ids | dependence.uniforms);
+  ["an index", "out[g.y * limit + a[g.x]] = 1;", wx | wy | lx | ly],
+  ["what others have stored for each invocation", "shared_1[i] = 1; out[shared_1[0]] = 1;", all],
+  ["what an atomic operation gives to each", "out[atomicAdd(&count, 1u)] = 1;", all],
+])("memory and ids decide %s", (_, body, ids) => {
+  expect(decides(body)).toBe(ids | contents);
 });
 
 it("leaves nothing out", () => {

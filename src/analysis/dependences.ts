@@ -9,8 +9,8 @@ import { addressSpaceOf, rootIdentifier } from "./places.ts";
 /** A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count as constants. */
 export type Dependences = number;
 
-/** The components of `workgroup_id` and `local_invocation_id`, uniform buffers, and all else that is known only when a kernel runs. */
-export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64, uniforms: 128 } as const;
+/** The components of `workgroup_id` and `local_invocation_id`, and everything that is known only when a kernel runs. */
+export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
 
 const { contents } = dependence;
 const allIds = 63;
@@ -174,7 +174,7 @@ class Analysis {
       case "identifier": {
         const target = this.#program.targetOf(expression);
         if (target?.kind === "globalVariable" && addressSpaceOf(target) !== "private")
-          return [addressSpaceOf(target) === "uniform" ? dependence.uniforms : contents];
+          return [addressSpaceOf(target) === "workgroup" ? contents | allIds : contents];
         return (target && this.#values.get(target)) ?? [0];
       }
       case "memberAccess": {
@@ -204,9 +204,9 @@ class Analysis {
       const isVector = this.#program.valueTypeOf(expression)?.kind === "vector";
       return isVector && args.length > 0 ? args.flat() : [all(args.flat())];
     }
-    return /^(atomic|subgroup|quad|texture|workgroupUniformLoad)/.test(name)
-      ? [contents]
-      : [all(args.flat())];
+    // Each invocation has results of its own.
+    if (/^(atomic|subgroup|quad)/.test(name)) return [contents | allIds];
+    return [all(args.flat()) | (/^(texture|workgroupUniformLoad)/.test(name) ? contents : 0)];
   }
 
   #controlOf(node: AnyNode): Dependences {

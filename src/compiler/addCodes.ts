@@ -38,8 +38,8 @@ export function addCodes(
       kernels: summing.map(([name, { variables }]) => ({
         ...{ entryPoint: name, functions: steps.functions(name) },
         summed: new Map(
-          variables.flatMap(({ mode, index, variable }) =>
-            mode === "summed" ? [[variable.name, index] as const] : [],
+          variables.flatMap(({ mode, index, site, variable }) =>
+            mode === "summed" ? [[variable.name, { row: index, site }] as const] : [],
           ),
         ),
       })),

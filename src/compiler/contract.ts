@@ -75,6 +75,7 @@ export interface InterGroup {
   readonly patience?: string;
 }
 
+/** Where the second replica finds its own copy of a buffer. */
 export interface ShadowBinding {
   readonly of: BindingPoint;
   readonly at: BindingPoint;
@@ -85,7 +86,18 @@ export interface ShadowBinding {
 /** Schemes by binding point; a binding point without an entry has the default. */
 export interface MemorySchemes {
   readonly default: MemoryCode | "none";
-  readonly bindings: readonly { readonly of: BindingPoint; readonly scheme: MemoryCode | "none" }[];
+  readonly bindings: readonly BindingScheme[];
+}
+
+/** The code for one binding. */
+export interface BindingScheme {
+  readonly of: BindingPoint;
+  readonly scheme: MemoryCode | "none";
+  /**
+   * Under `"checksum"`: of the accesses to it, the only one that the kernel adds up, by its number. For where all of them
+   * together are not to each word as often; a buffer has none of its accesses added up where there is no other one of this number.
+   */
+  readonly site?: number;
 }
 
 /** Where a kernel finds the check words. */
@@ -106,6 +118,7 @@ export const tableRow = {
   stride: 4,
 } as const;
 
+/** What is done about the memory of one binding. */
 export interface ProtectedBinding {
   readonly of: BindingPoint;
   /** Its row of the table, and its name in memory records. */
@@ -119,8 +132,10 @@ export interface ProtectedBinding {
   readonly mode: "checked" | "summed" | "bracketed";
   /** Set when it is summed: how often invocations add what they access. */
   readonly sums?: readonly SumWeights[];
-  /** Set when uniform buffers also decide what is accessed, so that any dispatch may access something else. */
+  /** Set when the contents of memory also decide what is accessed, so that any dispatch may access something else. */
   readonly varies?: boolean;
+  /** Set when only one of the accesses is summed. */
+  readonly site?: number;
   readonly loads: boolean;
   readonly stores: boolean;
 }

@@ -37,7 +37,7 @@ export interface CodedVariable extends ProtectedBinding {
   readonly variable: GlobalVariable;
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
-  /** Set when it is summed; `varies` where uniform buffers also decide what is accessed. */
+  /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
   readonly classes?: readonly SumClass[];
   /** Why it is bracketed. */
   readonly why?: string;
@@ -56,7 +56,7 @@ const bytesOfSums = 12;
 const widestAccess = 16;
 
 /** A binding point and its code. */
-export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index">;
+export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site">;
 
 /** The binding points of a module that have a code, in the order of their rows. */
 export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
@@ -68,7 +68,8 @@ export function codedPoints(program: Program, { default: usual, bindings }: Memo
     const own = bindings.find((each) => isSame(each.of, of));
     const scheme = own ? own.scheme : usual;
     const key = `${of.group} ${of.binding}`;
-    if (scheme !== "none" && !points.has(key)) points.set(key, { of, scheme, index: points.size });
+    const site = own?.site === undefined ? {} : { site: own.site };
+    if (scheme !== "none" && !points.has(key)) points.set(key, { of, scheme, index: points.size, ...site });
   }
   return [...points.values()];
 }
@@ -119,7 +120,7 @@ export function memoryPlan(
     const way = !hasRoom
       ? { why: "the device has no storage buffer left for check words" }
       : point.scheme === "checksum"
-        ? sumsOf(program, kernel, variable, own, { isPlain, hasSharedRoom })
+        ? sumsOf(program, kernel, variable, own, { isPlain, hasSharedRoom, site: point.site })
         : wayOf(program, kernel, variable, own, {
             scheme: schemes[point.scheme],
             lanes,
@@ -138,18 +139,25 @@ export function memoryPlan(
   return { variables, arena: checked.length > 0 ? arena : undefined };
 }
 
+interface SumOptions {
+  readonly isPlain: boolean;
+  readonly hasSharedRoom: boolean;
+  readonly site: number | undefined;
+}
+
 /** How a kernel adds up a checksum of what it accesses, or why it can't. */
 function sumsOf(
   program: Program,
   kernel: FunctionDeclaration,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
-  { isPlain, hasSharedRoom }: { readonly isPlain: boolean; readonly hasSharedRoom: boolean },
+  { isPlain, hasSharedRoom, site }: SumOptions,
 ): Pick<CodedVariable, "classes" | "varies" | "why"> {
   if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
   if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
   if (!hasSharedRoom) return { why: "no workgroup memory is known to be left for sums" };
-  const sums = summedAccesses(program, kernel, variable, accesses, dependencesOfPlaces(program, kernel));
+  const dependsOn = dependencesOfPlaces(program, kernel);
+  const sums = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
   return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
 }
 

@@ -1,8 +1,8 @@
 import type { BindingPoint } from "../compiler/contract.ts";
 import type { Access, BindGroups, SetGroups } from "./bindGroups.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel, LessMemory } from "./kernels.ts";
 import type { Use } from "./memory/bracketing.ts";
-import type { DispatchSums } from "./memory/kernelSums.ts";
+import type { DispatchSums, KernelSums } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { PipelineRecord } from "./pipelineRecord.ts";
 import type { BufferRange } from "./resources.ts";
@@ -33,7 +33,26 @@ export class BoundPipeline {
 
   /** The same without checks of the kernel's own. */
   get bracketed(): BoundPipeline {
-    return new BoundPipeline(this.record.bracketed, this.#groups, this.#bindGroups);
+    return this.#with("none");
+  }
+
+  /** Whether the kernel adds up what it accesses. */
+  get isSumming(): boolean {
+    return this.kernel?.memory?.bindings.some(({ mode }) => mode === "summed") ?? false;
+  }
+
+  /** The same where the kernel adds up what is of use on a grid, as far as that is known. */
+  summing(sums: KernelSums, grid: readonly number[]): BoundPipeline {
+    let runs: BoundPipeline = this;
+    for (;;) {
+      const less = sums.lessOf(runs, grid);
+      if (!less) return runs;
+      runs = this.#with(less);
+    }
+  }
+
+  #with(memory: LessMemory): BoundPipeline {
+    return new BoundPipeline(this.record.with(memory), this.#groups, this.#bindGroups);
   }
 
   /** The kernel if it is to run on twice the grid; the device refuses the dispatch where a bind group is missing. */

@@ -130,9 +130,10 @@ export class ComputePass {
   #choose(grid?: readonly number[]): BoundPipeline | undefined {
     const own = this.#pipeline;
     const { memory } = this.#parts;
-    if (own?.kernel?.memory?.bindings.some(({ mode }) => mode === "summed")) {
-      this.#sums = grid && memory?.sums.of(own.kernel, grid, (of) => own.rangeAt(of));
-      const running = this.#sums ? own : own.bracketed;
+    if (own?.isSumming) {
+      const summing = grid && memory && own.summing(memory.sums, grid);
+      this.#sums = summing && memory?.sums.of(summing, grid);
+      const running = (this.#sums && summing) ?? own.bracketed;
       // What is summed may change, and slots do.
       if (this.#sums || this.#running?.record !== running.record) this.#prepared = undefined;
       this.#running = running;

@@ -1,5 +1,6 @@
 import type {
   BindingAccess,
+  BindingScheme,
   InterGroup,
   MemorySummary,
   Protect,
@@ -46,6 +47,12 @@ export function prove(kernel: Kernel, known: Promise<void>): void {
   kernel.proving = Promise.all([kernel.proving, known]).then(() => {});
 }
 
+/**
+ * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of some buffers, where that of
+ * all their accesses is of no use.
+ */
+export type LessMemory = "none" | readonly BindingScheme[];
+
 /** What identifies a kernel. */
 export interface KernelRequest {
   readonly source: string;
@@ -54,8 +61,8 @@ export interface KernelRequest {
   readonly constants: Readonly<Record<string, number>>;
   /** What an explicit pipeline layout has room for. */
   readonly room: LayoutRoom | undefined;
-  /** Set where a buffer without check words is bound: the kernel checks none. */
-  readonly isBracketed?: true;
+  /** Set where the kernel is to do less about memory than it could. */
+  readonly lessMemory?: LessMemory;
 }
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
@@ -215,6 +222,6 @@ export class Kernels {
   }
 }
 
-function keyOf({ source, entryPoint, label, constants, room, isBracketed }: KernelRequest): string {
-  return JSON.stringify([label, entryPoint, room, isBracketed, Object.entries(constants).sort(), source]);
+function keyOf({ source, entryPoint, label, constants, room, lessMemory }: KernelRequest): string {
+  return JSON.stringify([label, entryPoint, room, lessMemory, Object.entries(constants).sort(), source]);
 }

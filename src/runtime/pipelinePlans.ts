@@ -2,7 +2,7 @@ import type { BindingAccess } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { addedPoints, checkedGranules } from "./addedBindings.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
-import type { Kernel, KernelChoice, KernelRequest, Kernels } from "./kernels.ts";
+import type { Kernel, KernelChoice, KernelRequest, Kernels, LessMemory } from "./kernels.ts";
 import { membersOf } from "./nativeObjects.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { Guarded } from "./pipelineRecord.ts";
@@ -33,8 +33,8 @@ export class PipelinePlans {
     this.#sources.set(module, source);
   }
 
-  /** `isBracketed`: the kernel is to check no buffers itself. Throws a `ProtectionError` in strict mode. */
-  plan(descriptor: GPUComputePipelineDescriptor, { isBracketed = false } = {}): PipelinePlan {
+  /** Throws a `ProtectionError` in strict mode. */
+  plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: LessMemory): PipelinePlan {
     const { compute, layout, label } = descriptor;
     const source = this.#sources.get(compute.module);
     const explicit = layout === "auto" ? undefined : this.#layouts.recordOf(layout);
@@ -45,7 +45,7 @@ export class PipelinePlans {
       label: label ?? "",
       constants: membersOf(compute.constants ?? {}),
       room,
-      ...(isBracketed && { isBracketed }),
+      ...(lessMemory && { lessMemory }),
     };
     if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
     if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());

@@ -2,7 +2,7 @@ import type { BindingAccess } from "../compiler/contract.ts";
 import { type AddedBindings, addedPoints } from "./addedBindings.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
-import type { Kernel, KernelChoice } from "./kernels.ts";
+import type { Kernel, KernelChoice, LessMemory } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 
 /** A protected kernel, and how pipelines are made from it. */
@@ -45,8 +45,8 @@ export class PipelineRecord {
   #guarded: Guarded | undefined;
   readonly #variants = new Map<Doubling, Variant>();
   #makeVariant: ((doubling: Doubling) => Variant) | undefined;
-  #bracketed: PipelineRecord | undefined;
-  #makeBracketed: (() => PipelineRecord) | undefined;
+  readonly #withLess = new Map<string, PipelineRecord>();
+  #makeWith: ((memory: LessMemory) => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
     this.#device = device;
@@ -66,23 +66,23 @@ export class PipelineRecord {
     return this.#explicit === undefined;
   }
 
-  /** `makeBracketed`: of the same kernel without checks of its own. */
+  /** `makeWith`: of the same kernel where it does less about memory. */
   protect(
     guarded: Guarded,
     primary: Variant,
     makeVariant: (doubling: Doubling) => Variant,
-    makeBracketed: () => PipelineRecord,
+    makeWith: (memory: LessMemory) => PipelineRecord,
   ): void {
     this.#guarded = guarded;
     this.#variants.set(0, primary);
     if (guarded.kernel.interGroup && !runsInTurn(guarded.kernel)) this.#makeVariant = makeVariant;
-    this.#makeBracketed = makeBracketed;
+    this.#makeWith = makeWith;
   }
 
   fallBack(): void {
     this.#guarded = undefined;
     this.#makeVariant = undefined;
-    this.#makeBracketed = undefined;
+    this.#makeWith = undefined;
     this.#variants.clear();
     this.#variants.set(0, { pipeline: this.#own, added: undefined });
   }
@@ -96,10 +96,14 @@ export class PipelineRecord {
     return made;
   }
 
-  /** What runs where a buffer that is bound has no check words, while the kernel would check them. */
-  get bracketed(): PipelineRecord {
-    this.#bracketed ??= this.#makeBracketed?.() ?? this;
-    return this.#bracketed;
+  /** What runs where the kernel is to do less about memory. */
+  with(memory: LessMemory): PipelineRecord {
+    const key = JSON.stringify(memory);
+    const known = this.#withLess.get(key);
+    if (known) return known;
+    const made = this.#makeWith?.(memory) ?? this;
+    this.#withLess.set(key, made);
+    return made;
   }
 
   /** The bind group layout that the program sees. */

@@ -3,7 +3,7 @@ import { AddedBindings } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { leftAlone } from "./coverage.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
-import { type Kernels, prove } from "./kernels.ts";
+import { type Kernels, type LessMemory, prove } from "./kernels.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently, membersOf } from "./nativeObjects.ts";
@@ -128,18 +128,19 @@ export class Pipelines {
     });
     // Bind groups for one pipeline's default layout do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(this.#make(doubling, guarded), all);
-    const makeBracketed = () => this.#bracket(own, plan.descriptor, record);
-    record.protect(guarded, variantOf(primary, known ? all : shared), makeVariant, makeBracketed);
+    const makeWith = (memory: LessMemory) => this.#makeWith(memory, own, plan.descriptor, record);
+    record.protect(guarded, variantOf(primary, known ? all : shared), makeVariant, makeWith);
     return record;
   }
 
-  /** The same kernel without checks of its own, for the bind groups of a pipeline. */
-  #bracket(
+  /** The same kernel where it does less about memory, for the bind groups of a pipeline. */
+  #makeWith(
+    memory: LessMemory,
     own: GPUComputePipeline,
     descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
   ): PipelineRecord {
-    const plan = this.plans.plan(descriptor, { isBracketed: true });
+    const plan = this.plans.plan(descriptor, memory);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // What was made in the background with an explicit layout may be protected itself.

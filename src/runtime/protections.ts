@@ -40,9 +40,11 @@ export class Protections {
 
   /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
   within(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
-    const { room, isBracketed } = request;
-    if (isBracketed) return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
-    const protection = this.#once(request, policy, this.#policy.memory);
+    const { room, lessMemory } = request;
+    if (lessMemory === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
+    const usual = this.#policy.memory;
+    const memory = lessMemory ? { default: usual, bindings: lessMemory } : usual;
+    const protection = this.#once(request, policy, memory);
     const summary = summaryOf(protection.result, request);
     if (!room || !summary?.memory?.checks) return [protection];
     const fits = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
@@ -52,7 +54,7 @@ export class Protections {
   #once(
     { source, constants, room, entryPoint }: KernelRequest,
     { redundancy, cover, check, channel, pairing }: Required<KernelPolicy>,
-    memory: ResolvedPolicy["memory"],
+    memory: NonNullable<ProtectOptions["memory"]>,
   ): Protection {
     const reportBinding = room?.reportBinding;
     // Which way is the cheapest depends on the kernel, and any other way on the module only.

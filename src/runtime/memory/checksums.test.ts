@@ -168,8 +168,11 @@ const contents = (words: number) =>
 
 /** Which of the three buffers Belay passes over once it knows the kernels; reading the last one passes over that. */
 async function passedOver(program: Program): Promise<boolean[]> {
-  program.run();
-  await program.read();
+  // Some accesses have to be tried alone.
+  for (let i = 0; i < 3; i++) {
+    program.run();
+    await program.read();
+  }
   const before = (await program.report()).verified;
   program.run();
   const after = (await program.report()).verified;
@@ -215,6 +218,17 @@ describe("kernels that access all of a buffer add it up, and nothing passes over
       [2],
     ],
     ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
+    ["a condition that memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
+    ["some elements more often", kernel("u32", "b[id.x] = 0u * a[id.x / 2] + a[id.x];"), 16, [2]],
+    [
+      "a stencil",
+      kernel(
+        "u32",
+        "var x = a[id.x]; if (id.x > 0 && id.x < 15) { x += 0 * (a[id.x - 1] + a[id.x + 1]); } b[id.x] = x;",
+      ),
+      16,
+      [2],
+    ],
   ])("%s", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     expect(await passedOver(program)).toEqual([false, false, false]);
@@ -229,9 +243,8 @@ describe("all others are bracketed", () => {
     ["one element twice, and one not at all", kernel("u32", "let i = max(id.x, 1u); b[i] = a[i];"), 16, [2]],
     ["strides that overlap", kernel("u32", "let i = group.x * 4 + local.x; b[i] = a[i];"), 16, [2]],
     ["a grid that is too small", COPY, 41, [5]],
-    ["some elements more often", kernel("u32", "b[id.x] = a[id.x] + 0u * a[id.x / 2];"), 16, [2]],
     ["parts of vectors", kernel("vec4u", "b[id.x].x = a[id.x].x;"), 32, [1]],
-    ["what memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
+    ["what memory decides", kernel("u32", "b[id.x] = a[(a[0] & 1) + id.x / 2];"), 16, [2]],
   ])("%s", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     const [first, second] = await passedOver(program);

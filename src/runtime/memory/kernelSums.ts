@@ -1,5 +1,5 @@
 import { placesOf } from "../../codes/checksum.ts";
-import type { ProtectedBinding } from "../../compiler/contract.ts";
+import type { BindingPoint, BindingScheme } from "../../compiler/contract.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { Kernel } from "../kernels.ts";
 import type { BufferRange } from "../resources.ts";
@@ -15,6 +15,12 @@ export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 
 /** The slots of a dispatch, by rows of its kernel's table. */
 export type SumSlots = ReadonlyMap<number, number>;
+
+/** A kernel with the buffers that are bound for it. */
+interface Bound {
+  readonly kernel: Kernel | undefined;
+  rangeAt(of: BindingPoint): BufferRange | undefined;
+}
 
 /** Whether rows are known to be accessed as a whole. */
 type Coverage = Map<number, boolean>;
@@ -37,22 +43,29 @@ export class KernelSums {
     this.#buffers = buffers;
   }
 
+  /**
+   * What a kernel is to add up on a grid rather than what it does, where some of that turned out to be of no use: of a buffer
+   * that it loads in several places, one of these after the other.
+   */
+  lessOf(bound: Bound, grid: readonly number[]): readonly BindingScheme[] | undefined {
+    const { coverage } = this.#dispatchOf(bound, grid);
+    if (![...coverage.values()].includes(false)) return undefined;
+    return bound.kernel!.memory!.bindings.flatMap(({ of, scheme, index, site }) => {
+      const next = coverage.get(index) === false ? (site ?? -1) + 1 : site;
+      return next === undefined ? [] : [{ of, scheme, site: next }];
+    });
+  }
+
   /** What a kernel adds up on a grid; undefined where that is of no use. */
-  of(
-    kernel: Kernel,
-    grid: readonly number[],
-    rangeAt: (of: ProtectedBinding["of"]) => BufferRange | undefined,
-  ): DispatchSums | undefined {
-    const summed = kernel.memory?.bindings.filter(({ mode }) => mode === "summed") ?? [];
-    const ranges = summed.map(({ of }) => rangeAt(of));
-    const coverage = this.#coverageOf(kernel, JSON.stringify([grid, ranges.map((range) => range?.size)]));
+  of(bound: Bound, grid: readonly number[]): DispatchSums | undefined {
+    const { summed, ranges, coverage } = this.#dispatchOf(bound, grid);
     const sums = new Map<number, PendingSum | undefined>();
     for (const [i, { index, stores, sums: weights = [], varies }] of summed.entries()) {
       const range = ranges[i];
       const owner = range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined;
       const covers = coverage.get(index);
       sums.set(index, undefined);
-      if (!owner || covers === false) continue;
+      if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
       const places = Math.imul(sum.weight, this.#placesIn(range!.size / 4)) >>> 0;
       const cell = covers ? undefined : this.#cellFor(coverage, index);
@@ -76,6 +89,15 @@ export class KernelSums {
     // What has an outcome needs no cell.
     while (this.#trials.length > 0 && this.#trials.every(({ coverage, row }) => coverage.has(row)))
       this.#trials.pop();
+  }
+
+  #dispatchOf(bound: Bound, grid: readonly number[]) {
+    const { kernel } = bound;
+    const summed = kernel?.memory?.bindings.filter(({ mode }) => mode === "summed") ?? [];
+    const ranges = summed.map(({ of }) => bound.rangeAt(of));
+    const key = JSON.stringify([grid, ranges.map((range) => range?.size)]);
+    const coverage: Coverage = kernel ? this.#coverageOf(kernel, key) : new Map();
+    return { summed, ranges, coverage };
   }
 
   #coverageOf(kernel: Kernel, key: string): Coverage {

@@ -28,7 +28,7 @@ const sum = (program: Program, names: Names, subgroups = false) =>
           program,
           functionsOf(program).filter(({ name }) => name === "main"),
         ),
-        summed: new Map(["input", "output"].map((name, row) => [name, row])),
+        summed: new Map(["input", "output"].map((name, row) => [name, { row }])),
       },
     ],
   });

@@ -37,8 +37,8 @@ export interface SumAccessesOptions {
   readonly kernels: readonly {
     readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The rows of the variables that are summed, by name. */
-    readonly summed: ReadonlyMap<string, number>;
+    /** The variables that are summed, by name: their rows, and the only access that is, where not all are. */
+    readonly summed: ReadonlyMap<string, { readonly row: number; readonly site?: number | undefined }>;
   }[];
 }
 
@@ -51,13 +51,13 @@ export function sumAccesses(program: Program, names: Names, options: SumAccesses
     const ends = new SumEnds(names, library, options, kernel, workgroupSize(program, kernel)!);
     const dependsOn = dependencesOfPlaces(program, kernel);
     for (const [variable, accesses] of memoryAccesses(program, functions)) {
-      const row = summed.get(variable.name);
-      if (row === undefined) continue;
-      const way = summedAccesses(program, kernel, variable, accesses, dependsOn);
+      const how = summed.get(variable.name);
+      if (!how) continue;
+      const way = summedAccesses(program, kernel, variable, accesses, dependsOn, how.site);
       if ("why" in way) throw new Error(`${variable.name} is not summed: ${way.why}`);
       for (const [expression, number] of way.classOf) sums.see(expression, way.kind, number);
       ends.add(
-        row,
+        how.row,
         way.classes.map((each, i) => ({ ...each, sum: sums.sum(variable.name, i) })),
       );
     }

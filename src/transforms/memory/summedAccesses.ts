@@ -21,7 +21,7 @@ export interface SumClass {
 
 export interface SummedAccesses {
   readonly kind: "load" | "store";
-  /** Whether uniform buffers, too, decide what is accessed. */
+  /** Whether the contents of memory, too, decide what is accessed. */
   readonly varies: boolean;
   readonly classes: readonly SumClass[];
   /** The number of an access's class. */
@@ -30,14 +30,20 @@ export interface SummedAccesses {
 
 /** More classes would make weights that take the top bits of the sums. */
 const mostClasses = 4;
+/** Accesses of which each is tried alone. */
+const mostSites = 8;
 
-/** `dependsOn`: what decides which place an access is to, and whether it happens. */
+/**
+ * `dependsOn`: what decides which place an access is to, and whether it happens. `site`: the number of the only access to be
+ * summed, for loads of more than one.
+ */
 export function summedAccesses(
   program: Program,
   kernel: FunctionDeclaration,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
   dependsOn: (place: Expression) => Dependences,
+  site?: number,
 ): SummedAccesses | { readonly why: string } {
   if (containsAtomic(program.declaredTypeOf(variable))) return { why: "atomic operations change it" };
   const [kind, ...others] = new Set(accesses.map((access) => access.kind));
@@ -49,11 +55,14 @@ export function summedAccesses(
   const classes: SumClass[] = [];
   const classOf = new Map<Expression, number>();
   let varies = false;
-  for (const { expression, place } of accesses) {
+  if (site !== undefined && (kind === "store" || accesses.length === 1))
+    return { why: "what is accessed of it differs from word to word" };
+  const summed = site === undefined ? accesses : accesses.slice(0, mostSites).slice(site, site + 1);
+  if (summed.length === 0) return { why: "no access to it is to each word as often" };
+  for (const { expression, place } of summed) {
     if (!place || !isSummable(place.type)) return { why: "values of its types are not added up" };
     const ids = dependsOn(expression);
-    if (ids & dependence.contents) return { why: "what is accessed depends on the contents of memory" };
-    varies ||= (ids & dependence.uniforms) !== 0;
+    varies ||= (ids & dependence.contents) !== 0;
     const own = kind === "store" ? { lanes: 1, dimensions: [], ids: 0 } : classWithout(ids, sizes);
     const known = classes.findIndex((each) => each.ids === own.ids);
     classOf.set(expression, known < 0 ? classes.push(own) - 1 : known);
