@@ -4,6 +4,7 @@ export { type Configuration, type Structure, structures } from "./compiler/confi
 export type {
   BindingAccess,
   BindingPoint,
+  BindingScheme,
   Channel,
   Check,
   CheckSite,
@@ -23,6 +24,7 @@ export type {
   ReportLayout,
   SchemeName,
   ShadowBinding,
+  SumWeights,
 } from "./compiler/contract.ts";
 export {
   correctingSchemes,
@@ -31,6 +33,7 @@ export {
   type RankedScheme,
   rankSchemes,
 } from "./compiler/memoryChoice.ts";
+export type { Rates } from "./compiler/memoryCost.ts";
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export { requestFullDevice } from "./runtime/adapterDevice.ts";
@@ -54,6 +57,7 @@ export {
   type Correction,
   type MemoryError,
   type MemoryFault,
+  type MemoryOutcome,
 } from "./runtime/memory/memoryFault.ts";
 export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memoryLog.ts";
 export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
@@ -62,8 +66,13 @@ export type { KernelProfile, SiteProfile } from "./runtime/profiler.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
-export { type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
-export { type MemoryTuning, type TuneMemoryOptions, tuneMemory } from "./runtime/tuneMemory.ts";
+export { type Tried, type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
+export {
+  type MemoryTuning,
+  type TriedMemory,
+  type TuneMemoryOptions,
+  tuneMemory,
+} from "./runtime/tuneMemory.ts";
 export { type Unverified, UnverifiedError } from "./runtime/unverified.ts";
 export type { GiveUp, Recovery, VerifierReport } from "./runtime/verifier.ts";
 export type { Workload } from "./runtime/workload.ts";

@@ -100,6 +100,24 @@ it("commands and options are those that there are", async () => {
   expect(wrong).toEqual([]);
 });
 
+it("the public interface says what each part is", () => {
+  const sources = files.filter((file) => /^src\/.*(?<!\.test)\.ts$/.test(file));
+  const declared = sources.flatMap((file) => [
+    ...textOf(file).matchAll(
+      /(\*\/\n)?^(?:export )?(?:async )?(?:abstract )?(?:interface|type|function|class|const) (\w+)/gm,
+    ),
+  ]);
+  const documented = new Set(declared.flatMap(([, comment, name]) => (comment ? [name!] : [])));
+  const exported = Object.values(manifest.exports).flatMap((entry) => {
+    if (typeof entry === "string") return [];
+    const source = textOf(entry.default.replace("./dist/", "").replace(/\.js$/, ".ts"));
+    const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, names]) => names!);
+    return lists.flatMap((names) => names.match(/\w+(?=,|\s*$)/g) ?? []);
+  });
+  expect(exported.length).toBeGreaterThan(100);
+  expect(exported.filter((name) => !documented.has(name))).toEqual([]);
+});
+
 describe("examples", () => {
   const examples = ["README.md", "docs/speculation.md", "docs/campaigns.md"].flatMap((page) =>
     codeOf(textOf(page)),

@@ -5,6 +5,7 @@ import type { Results } from "./results.ts";
 import type { Rate } from "./statistics.ts";
 import { type Tally, tally } from "./tally.ts";
 
+/** The rates of one kernel in one configuration. */
 export interface KernelSummary extends Tally, Unit {
   readonly kernel: string;
   readonly structure: StruckStructure;
@@ -17,6 +18,7 @@ export interface BitSummary {
   readonly sdc: Rate;
 }
 
+/** The rates of one line of a kernel. */
 export interface LineSummary extends Unit {
   readonly kernel: string;
   readonly line: number;

@@ -10,6 +10,7 @@ import { Results } from "./results.ts";
 import { readStore, Store } from "./store.ts";
 import { ProcessLost, WatchedProcess } from "./watchedProcess.ts";
 
+/** What to inject, where to keep it, and with how many processes. */
 export interface CampaignOptions {
   /** Where the store is, or is to be. */
   readonly directory: string;
@@ -30,6 +31,7 @@ export interface CampaignOptions {
   readonly progress?: (progress: CampaignProgress) => void;
 }
 
+/** How far a campaign is. */
 export interface CampaignProgress {
   readonly doing: string;
   /** Injections that are done, by this run of the campaign and in all, and that are planned, as far as is known. */

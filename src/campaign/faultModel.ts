@@ -12,8 +12,10 @@ import { Draws } from "./random.ts";
 
 /** The structures of the coverage tables, and global memory, which they leave to other protections. */
 export const struckStructures = [...structures, "L1", "memory"] as const;
+/** A structure that faults strike; see {@link struckStructures}. */
 export type StruckStructure = (typeof struckStructures)[number];
 
+/** The ways in which a fault changes what it strikes. docs/campaigns.md says which stand for which structure. */
 export const faultModels = [
   "single-bit",
   "adjacent-bits",
@@ -26,6 +28,7 @@ export const faultModels = [
   "skip",
   "at-rest",
 ] as const;
+/** How a fault changes what it strikes; see {@link faultModels}. */
 export type FaultModel = (typeof faultModels)[number];
 
 /** A bit that flips in a buffer while nothing uses it. */
@@ -36,6 +39,7 @@ export interface RestingFault {
   readonly mask: number;
 }
 
+/** A fault in what executes a kernel, or in memory. */
 export type Fault = ArmedFault | RestingFault;
 
 export const isResting = (fault: Fault): fault is RestingFault => "buffer" in fault;

@@ -1,5 +1,6 @@
 /** Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the method. */
 
+export type { BitSummary, KernelSummary, LineSummary } from "./breakdowns.ts";
 export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
 export { type CellComparison, type Compared, compareCampaigns, compareWithinFlavors } from "./compare.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
@@ -15,10 +16,12 @@ export {
 export { mergeShards, readResults } from "./merge.ts";
 export type { Programs } from "./messages.ts";
 export { type Outcome, outcomeNames, outcomes } from "./outcome.ts";
+export type { SiteProfile, StruckKernel } from "./profile.ts";
 export type { CampaignProgram } from "./readyProgram.ts";
 export type * from "./records.ts";
 export { type Replay, replay } from "./replay.ts";
-export type { Results } from "./results.ts";
-export { type Collisions, countCollisions } from "./signatureCollisions.ts";
+export type { Cell, Results } from "./results.ts";
+export type { Explanation } from "./session.ts";
+export { type Collisions, countCollisions, type StreamDifference } from "./signatureCollisions.ts";
 export * from "./statistics.ts";
-export { type Summary, summarize } from "./summary.ts";
+export { type CellSummary, type CostSummary, type Summary, summarize } from "./summary.ts";

@@ -4,15 +4,15 @@ import type { Header, StoreRecord } from "./records.ts";
 import { Results } from "./results.ts";
 import { readStore, Store, type Stored } from "./store.ts";
 
-/** Reads the store of a campaign. */
+/** Reads the store of a campaign. Throws a `CampaignError` where there is none, and for one that is damaged. */
 export function readResults(directory: string): Results {
   const { header, records } = readStore(directory);
   return new Results(header, records);
 }
 
 /**
- * Puts the shards of a campaign together, in a new store that can be resumed. Rejects shards of different campaigns,
- * shards that come twice, and sets that are not whole.
+ * Puts the shards of a campaign together, in a new store that can be resumed. Throws a `CampaignError` for shards of different
+ * campaigns, shards that come twice, and sets that are not whole.
  */
 export function mergeShards(directories: readonly string[], into: string): Results {
   const stores = directories.map((directory) => ({ directory, ...readStore(directory) }));

@@ -9,6 +9,7 @@ export const outcomes = [
   "hang",
   "notInjected",
 ] as const;
+/** What became of an injected fault; see {@link outcomes}. */
 export type Outcome = (typeof outcomes)[number];
 
 /** The outcomes in words, as tables name them. */

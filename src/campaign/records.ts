@@ -28,6 +28,7 @@ export interface Shard {
   readonly count: number;
 }
 
+/** The first line of a store. */
 export interface Header {
   readonly kind: "header";
   /** Of this format. */
@@ -75,6 +76,7 @@ export interface SkipRecord extends Unit {
   readonly message: string;
 }
 
+/** One fault, and what became of it. */
 export interface InjectionRecord extends Unit {
   readonly kind: "injection";
   /** Short, and unlike any other's. */
@@ -90,4 +92,5 @@ export interface InjectionRecord extends Unit {
   readonly detail?: string;
 }
 
+/** A line of a store. */
 export type StoreRecord = Header | UnitRecord | ControlRecord | SkipRecord | InjectionRecord;

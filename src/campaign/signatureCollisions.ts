@@ -43,6 +43,7 @@ const differences = {
   "a store done twice":
     "for (var i = at + 1u; i <= STORES; i++) { second[i] = first[i - 1u]; } length = STORES + 1u;",
 } as const;
+/** How two streams of stores differ. */
 export type StreamDifference = keyof typeof differences;
 const kinds = Object.keys(differences) as StreamDifference[];
 
@@ -64,7 +65,10 @@ const inOneWord: ReadonlySet<StreamDifference> = new Set([
   "a value of zero",
 ]);
 
-/** Compares the signatures of at least `pairs` pairs of differing streams, about as many of each kind. */
+/**
+ * Compares the signatures of at least `pairs` pairs of differing streams, about as many of each kind. `confidence` is that of the
+ * intervals, such as 0.95.
+ */
 export async function countCollisions(
   device: GPUDevice,
   {

@@ -16,6 +16,7 @@ import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from ".
 import type { Results } from "./results.ts";
 import { type Tally, tally } from "./tally.ts";
 
+/** The rates of one structure in one configuration. */
 export interface CellSummary extends Tally {
   readonly configuration: string;
   readonly flavor: Redundancy;
@@ -37,6 +38,7 @@ export interface CostSummary extends Unit {
   readonly protected: number;
 }
 
+/** What a campaign has shown. */
 export interface Summary {
   /** The stated coverage held, every control passed, and nothing was left out or is missing. */
   readonly ok: boolean;
@@ -63,6 +65,7 @@ export interface Summary {
   })[];
 }
 
+/** What the results of a campaign show: rates with their intervals, and what is wrong or missing. */
 export function summarize(results: Results): Summary {
   const { settings, shard } = results.header;
   const { confidence, bound } = settings;

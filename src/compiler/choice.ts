@@ -10,6 +10,7 @@ import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { type Configuration, configurationsFor, coveredBy, type Structure } from "./configurations.ts";
 
+/** A configuration, with what it promises to cost. */
 export interface RankedConfiguration extends Configuration {
   /** Predicted time of the protected kernel, the unprotected one's being 1. */
   readonly predicted: number;

@@ -7,6 +7,7 @@ import type { Check, Pairing, Redundancy } from "./contract.ts";
  * Source: Wadden et al. 2014, tables 2 and 3. Nothing covers their L1 cache, which both replicas may read from.
  */
 export const structures = ["ALU", "VRF", "LDS", "SU", "SRF", "ID", "IF/SCHED"] as const;
+/** A structure of a GPU; see {@link structures}. */
 export type Structure = (typeof structures)[number];
 
 /** One way to protect a kernel. */

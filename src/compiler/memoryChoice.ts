@@ -21,6 +21,7 @@ import {
 } from "./memoryCost.ts";
 import { protect } from "./protect.ts";
 
+/** A code, with what it promises to cost. */
 export interface RankedScheme {
   readonly scheme: MemoryCode;
   /** Predicted time of all kernels with protected memory, that with unprotected memory being 1. */
@@ -28,6 +29,7 @@ export interface RankedScheme {
   readonly kernels: readonly RankedKernel[];
 }
 
+/** What a code promises to cost one kernel. */
 export interface RankedKernel {
   readonly name: string;
   readonly predicted: number;
@@ -46,6 +48,7 @@ export const automaticMemory = {
   "auto-detect": ["checksum", ...correctingSchemes],
 } as const satisfies Readonly<Record<string, readonly MemoryCode[]>>;
 
+/** Which codes to rank, and for what device. */
 export interface MemoryChoiceOptions extends Pick<ProtectOptions, "features" | "limits" | "redundancy"> {
   /** Default `correctingSchemes`. */
   readonly candidates?: readonly MemoryCode[];
@@ -65,7 +68,8 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
 
 /**
  * The codes for the memory that some modules work on, the one with the lowest predicted cost first; of those within two percent of
- * it, the one that takes least memory. Modules that are not valid do not count.
+ * it, the one that takes least memory. Modules that are not valid do not count. Costs are of GPU time, that of the unprotected
+ * modules being 1; ARCHITECTURE.md has the model.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;

@@ -20,6 +20,7 @@ export type ValueType = NumberType | "bool";
 /** Element types of typed arrays; `u8c` clamps on a store, as a `Uint8ClampedArray` does. */
 export type ElementType = "i8" | "u8" | "u8c" | "i16" | "u16" | NumberType;
 
+/** A loop as the translator has understood it; kernels and the CPU version are made of it. */
 export interface Loop {
   readonly name: string;
   /** Where the loop stands in its file. */

@@ -26,6 +26,7 @@ export type LoopData =
   | Uint32Array
   | Float32Array;
 
+/** Executes iterations of a loop in order; the head of this file says how. */
 export type SequentialLoop = (
   arrays: Readonly<Record<string, LoopData>>,
   /** The loop's inputs, and `$first` and `$step`. */

@@ -33,9 +33,14 @@ export const speculation: Plugins = createUnplugin((options) => ({
   },
 }));
 
-/** The plugin for one bundler each: `plugins: [vite()]`, and so on. Their types are named, as no program has all bundlers. */
+// Their types are named, as no program has all bundlers.
+/** For Vite: `plugins: [vite()]`. */
 export const vite: Plugins["vite"] = speculation.vite;
+/** For Rollup: `plugins: [rollup()]`. */
 export const rollup: Plugins["rollup"] = speculation.rollup;
+/** For Rolldown: `plugins: [rolldown()]`. */
 export const rolldown: Plugins["rolldown"] = speculation.rolldown;
+/** For esbuild: `plugins: [esbuild()]`. */
 export const esbuild: Plugins["esbuild"] = speculation.esbuild;
+/** For webpack: `plugins: [webpack()]`. */
 export const webpack: Plugins["webpack"] = speculation.webpack;

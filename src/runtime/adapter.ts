@@ -17,6 +17,7 @@ export interface AdapterAttempt {
   readonly outcome: string;
 }
 
+/** The adapter that was opened, and why. */
 export interface AdapterChoice {
   readonly kind: AdapterKind;
   /** The adapter in words: vendor, device and driver. */
@@ -26,6 +27,7 @@ export interface AdapterChoice {
   readonly tried: readonly AdapterAttempt[];
 }
 
+/** Which adapters to look for, and how to open them. */
 export interface OpenGpuOptions {
   /** Accept only these kinds; every kind unless given. */
   readonly kinds?: readonly AdapterKind[];
@@ -35,6 +37,7 @@ export interface OpenGpuOptions {
   readonly cacheFolder?: string;
 }
 
+/** WebGPU, open until it is closed. */
 export interface OpenedGpu extends Disposable {
   readonly gpu: GPU;
   /** Good for one device, as WebGPU has it; `gpu.requestAdapter()` gives the same one for the next. */
@@ -67,6 +70,8 @@ const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
  * one that comes with the installation and needs neither a GPU, a Vulkan loader nor root.
  *
  * Call it on the main thread: a worker's `process.env` does not reach the Vulkan loader.
+ *
+ * Rejects with a `NoAdapterError` when there is none.
  */
 export async function openGpu(options: OpenGpuOptions = {}): Promise<OpenedGpu> {
   const accepts = (kind: AdapterKind) => options.kinds?.includes(kind) ?? true;

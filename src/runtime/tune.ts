@@ -5,6 +5,7 @@ import { PassTimes } from "./passTimes.ts";
 import type { KernelPolicy } from "./policy.ts";
 import type { Workload } from "./workload.ts";
 
+/** What to measure, and on which devices. */
 export interface TuneOptions {
   /** A new device of the adapter that the workload is going to run on, with the feature `timestamp-query`. */
   readonly newDevice: () => Promise<GPUDevice>;
@@ -26,7 +27,8 @@ export interface TunedKernel {
   readonly tried: readonly Tried[];
 }
 
-type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
+/** A configuration that was measured, and median milliseconds with it and unprotected. */
+export type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
 
 /** What to harden a device with. */
 export interface Tuning {
@@ -41,7 +43,7 @@ export interface Tuning {
  * kernels and never wait for other workgroups, each in alternation with the unprotected workload, as a GPU's clocks change meanwhile;
  * GPU time of compute passes counts. Kernels that share a pass are judged together.
  *
- * Rejects when the devices can't write timestamps, and with whatever the workload rejects with.
+ * Rejects with a `TypeError` when the devices can't write timestamps, and with whatever the workload rejects with.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
   const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;

@@ -5,6 +5,7 @@ import { inQuestion, rankSchemes } from "../compiler/memoryChoice.ts";
 import { harden } from "./harden.ts";
 import type { Workload } from "./workload.ts";
 
+/** What to measure, and on which devices. */
 export interface TuneMemoryOptions {
   /** A new device of the adapter that the workload is going to run on. */
   readonly newDevice: () => Promise<GPUDevice>;
@@ -19,6 +20,7 @@ export interface TuneMemoryOptions {
   readonly progress?: (doing: MemoryCode) => void;
 }
 
+/** What to harden a device with, and what was measured. */
 export interface MemoryTuning {
   /** For `Policy.memory`. */
   readonly memory: MemoryCode;
@@ -29,7 +31,8 @@ export interface MemoryTuning {
   readonly tried: readonly TriedMemory[];
 }
 
-interface TriedMemory {
+/** A code that was measured, and median milliseconds of a run under it and unprotected. */
+export interface TriedMemory {
   readonly memory: MemoryCode;
   readonly milliseconds: number;
   readonly unprotected: number;
@@ -41,7 +44,7 @@ interface TriedMemory {
  * they hold, and what transfers cost. The workload runs under each code in alternation with itself unprotected, as a GPU's clocks
  * change meanwhile.
  *
- * Rejects with whatever the workload rejects with.
+ * Rejects with a `TypeError` for no candidates, and with whatever the workload rejects with.
  */
 export async function tuneMemory(workload: Workload, options: TuneMemoryOptions): Promise<MemoryTuning> {
   const { newDevice, redundancy = "none", runs = 5, progress } = options;

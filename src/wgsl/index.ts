@@ -1,5 +1,6 @@
 /** The WGSL front end, on its own: parsing, printing, names, types and constants. */
 
+export type { Diagnostic, Severity, Span } from "../diagnostics/diagnostic.ts";
 export type * from "./ast.ts";
 export { parse, parseDeclarations, parseExpression, parseStatements } from "./parser.ts";
 export { print, printDeclaration, printExpression, printStatement, printType } from "./printer.ts";

@@ -38,6 +38,7 @@ export type Target =
   | AliasDeclaration
   | Builtin;
 
+/** What declares a name for a value or for memory. */
 export type VariableDeclaration =
   | GlobalVariable
   | OverrideDeclaration
@@ -49,6 +50,7 @@ export type VariableDeclaration =
 /** When an expression's value is known (specification section "Expression evaluation"). */
 export type EvaluationStage = "const" | "override" | "runtime";
 
+/** A module with what its names mean, and the types and constants of its expressions; `resolve` makes it. */
 export interface Program {
   readonly module: Module;
   /** Errors make the program unfit for transforms; the other accessors then answer as far as they can. */

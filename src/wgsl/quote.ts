@@ -11,10 +11,12 @@ import { parseDeclarations, parseExpression, parseStatements } from "./parser.ts
 import { type AnyNode, isExpression, mapChildren } from "./traverse.ts";
 
 type NodeHole = Expression | Statement | Declaration | readonly (Expression | Statement | Declaration)[];
+/** What may stand in a template: a name or a number, or pieces of a tree where their kind may stand. */
 export type Hole = string | number | NodeHole;
 
 type Template<T> = (strings: TemplateStringsArray, ...holes: readonly Hole[]) => T;
 
+/** Templates of WGSL that become pieces of a tree. What does not parse throws. */
 export interface Quote {
   readonly expression: Template<Expression>;
   readonly statements: Template<Statement[]>;

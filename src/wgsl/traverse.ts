@@ -13,6 +13,7 @@ import type {
   SwitchClause,
 } from "./ast.ts";
 
+/** Any node of a tree. */
 export type AnyNode =
   | Module
   | Directive
@@ -106,6 +107,7 @@ const expressionKinds: ReadonlySet<string> = new Set<Expression["kind"]>([
   "memberAccess",
 ]);
 
+/** Whether a node is an expression, which types are too. */
 export function isExpression(node: AnyNode): node is Expression {
   return expressionKinds.has(node.kind);
 }
