@@ -209,7 +209,7 @@ export class Kernels {
 
   /** The request with the entry point named, if exceptions from the policy depend on that. */
   #named(request: KernelRequest): KernelRequest {
-    if (request.entryPoint || Object.keys(this.#policy.kernels).length === 0) return request;
+    if (request.entryPoint !== undefined || Object.keys(this.#policy.kernels).length === 0) return request;
     return { ...request, entryPoint: this.#protections.onlyEntryPoint(request.source) };
   }
 

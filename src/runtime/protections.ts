@@ -97,7 +97,7 @@ export function summaryOf(
   { entryPoints }: ProtectResult,
   { entryPoint }: KernelRequest,
 ): EntryPointSummary | undefined {
-  if (entryPoint) return entryPoints.find(({ name }) => name === entryPoint);
+  if (entryPoint !== undefined) return entryPoints.find(({ name }) => name === entryPoint);
   return entryPoints.length === 1 ? entryPoints[0] : undefined;
 }
 

@@ -82,3 +82,11 @@ it("does not run again what was submitted while a buffer of it was mapped", asyn
   expect((await device.belay.report()).recoveries).toBe(1);
   device.destroy();
 });
+
+it("makes no pipeline of an entry point without a name", async () => {
+  const device = await harden(await newDevice());
+  const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+  const made = device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "" } });
+  await expect(made).rejects.toMatchObject({ name: "GPUPipelineError", reason: "validation" });
+  device.destroy();
+});
