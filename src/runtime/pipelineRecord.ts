@@ -112,7 +112,11 @@ export class PipelineRecord {
     layoutOf: (pipeline: GPUComputePipeline) => GPUBindGroupLayout,
   ): GPUBindGroupLayout {
     const runs = this.variant(0).pipeline;
-    if (this.#explicit) return this.#explicit.groups[index] ?? layoutOf(runs);
+    if (this.#explicit) {
+      // Where the device has none to give, it says so.
+      const given = layoutOf(this.#own);
+      return this.#explicit.groups[index] ?? given;
+    }
     const isAdded = this.#guarded && addedPoints(this.#guarded.kernel).some(({ group }) => group === index);
     const isShared = this.#guarded?.shared.has(index);
     if (isAdded && !isShared) return this.#device.createBindGroupLayout({ entries: [] });

@@ -90,3 +90,15 @@ it("makes no pipeline of an entry point without a name", async () => {
   await expect(made).rejects.toMatchObject({ name: "GPUPipelineError", reason: "validation" });
   device.destroy();
 });
+
+it("has the device say that a pipeline which could not be made has no layouts", async () => {
+  const device = await harden(await newDevice({ errorsAreExpected: true }));
+  const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+  const group = device.createBindGroupLayout({ entries: [] });
+  const layout = device.createPipelineLayout({ bindGroupLayouts: [group] });
+  const pipeline = device.createComputePipeline({ layout, compute: { module, constants: { unknown: 1 } } });
+  device.pushErrorScope("validation");
+  pipeline.getBindGroupLayout(0);
+  expect(await device.popErrorScope()).not.toBeNull();
+  device.destroy();
+});
