@@ -32,9 +32,15 @@ export type Sums = readonly [number, number];
 /** 32-bit words of a checksum. */
 export const checksumWords = 2;
 
-/** Where kernels leave their sums: in slots, of which there are copies, so that few workgroups add to the same; words of a copy. */
+/**
+ * Where kernels leave their sums: in slots, one behind the other, so that a workgroup adds to several in one go. There are
+ * stripes with copies of all of them, so that few workgroups add to the same.
+ */
+export const mostSlots = 64;
 export const slotStripes = 64;
-export const stripeWords = 4;
+/** Words of a slot in a stripe, one of which is none of the sums', and of a stripe. */
+export const slotWords = 4;
+export const stripeWords = slotWords * mostSlots;
 
 /** The key of a quad; odd numbers are made of it. */
 function keyOf(quad: number): number {

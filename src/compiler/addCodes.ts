@@ -13,7 +13,7 @@ export function addCodes(
   steps: ProgramSteps,
   names: Names,
   plans: ReadonlyMap<string, MemoryPlan>,
-  { memory, subgroups }: Pick<Settings, "memory" | "subgroups">,
+  { memory }: Pick<Settings, "memory">,
 ): void {
   const { arena, table } = memory;
   const rows = memory.coded.length;
@@ -31,10 +31,9 @@ export function addCodes(
     );
   const summing = [...plans].filter(([, plan]) => isSumming(plan));
   if (summing.length === 0) return;
-  if (subgroups) steps.take(enableSubgroups(steps.program));
   steps.take(
     sumAccesses(steps.program, names, {
-      ...{ slots: arena, table, rows, subgroups },
+      ...{ slots: arena, table, rows },
       kernels: summing.map(([name, { variables }]) => ({
         ...{ entryPoint: name, functions: steps.functions(name) },
         summed: new Map(

@@ -10,6 +10,7 @@ import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import { slotWords } from "../codes/checksum.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryBracketed } from "../diagnostics/protection.ts";
@@ -50,7 +51,7 @@ export interface MemoryPlan {
 }
 
 /** Bytes of workgroup memory for the sums of a buffer. */
-const bytesOfSums = 12;
+const bytesOfSums = 4 * slotWords;
 
 /** Bytes that an invocation accesses at once. */
 const widestAccess = 16;
@@ -100,8 +101,7 @@ export function memoryPlan(
   const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
   const shared = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
   const hasSharedRoom =
-    shared !== undefined &&
-    shared + 16 * Math.ceil((bytesOfSums * storage) / 16) <= limits.maxComputeWorkgroupStorageSize;
+    shared !== undefined && shared + bytesOfSums * storage <= limits.maxComputeWorkgroupStorageSize;
   const accesses = memoryAccesses(program, functions);
   const access = storageAccesses(program, functions);
   const patternsOf = patternsIn(program, kernel);

@@ -3,7 +3,6 @@ import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
 import { type Kernel, prove } from "./kernels.ts";
-import type { SumSlots } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import type { AddedPoint } from "./pipelineLayouts.ts";
@@ -105,19 +104,20 @@ export class AddedBindings {
     this.#layouts = new Map(made);
   }
 
-  /** Leaves out what the program has not provided for. `slots`: where a kernel is to add what it sums. */
-  bindFor(own: SetGroups, slots?: SumSlots): Bound {
-    if (this.#fixed && !slots) return this.#fixed;
+  /** Leaves out what the program has not provided for. `slot`: the first of those where a kernel is to add what it sums. */
+  bindFor(own: SetGroups, slot?: number): Bound {
+    const isSumming = slot !== undefined;
+    if (this.#fixed && !isSumming) return this.#fixed;
     const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
-    const checks = slots ? this.#sums(slots) : this.#checks(own);
+    const checks = isSumming ? this.#sums(slot) : this.#checks(own);
     const groups = new Map<number, SetGroup>();
     for (const [index, layout] of this.#layouts) {
       const group = this.#groupAt(index, layout, own, ranges, checks);
       if (group) groups.set(index, group);
     }
-    const arena = slots ? undefined : checks[0]?.range.buffer;
+    const arena = isSumming ? undefined : checks[0]?.range.buffer;
     const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
-    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0 && !slots) this.#fixed = bound;
+    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0 && !isSumming) this.#fixed = bound;
     return bound;
   }
 
@@ -181,10 +181,10 @@ export class AddedBindings {
     ];
   }
 
-  #sums(slots: SumSlots): readonly BoundPoint[] {
+  #sums(slot: number): readonly BoundPoint[] {
     const checks = this.#descriptor.kernel.memory?.checks;
     if (!checks || !this.#memory) return [];
-    const bound = this.#memory.slotsFor(slots, checks.tableBytes);
+    const bound = this.#memory.slotsFrom(slot, checks.tableBytes);
     return [
       { at: checks.arena, range: bound.slots },
       { at: checks.table, range: bound.table },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
-import { checksumOf, placesOf, slotStripes, stripeWords } from "../../codes/checksum.ts";
-import { bytesOfSlot, SUM } from "./checksumKernels.ts";
+import { checksumOf, placesOf, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
+import { bytesOfSlots, SUM } from "./checksumKernels.ts";
 
 const { newDevice } = testDevices();
 
@@ -20,7 +20,7 @@ it.each([
   const make = (size: number, usage: number) => device.createBuffer({ size, usage: STORAGE | usage });
   const words = Uint32Array.from({ length: 4 * quads }, (_, i) => Math.imul(i + 1, 0x9e3779b9));
   const [data, span] = [make(words.byteLength, COPY_DST), make(20, COPY_DST)];
-  const slots = make(2 * bytesOfSlot, COPY_SRC | COPY_DST);
+  const slots = make(bytesOfSlots, COPY_SRC | COPY_DST);
   device.queue.writeBuffer(data, 0, words);
   device.queue.writeBuffer(span, 0, Uint32Array.of(1, 0, quads, ...condition));
   // The places of the sum before, in two of its stripes.
@@ -43,7 +43,7 @@ it.each([
   const total = (slot: number, part: number) => {
     let sum = 0;
     for (let stripe = 0; stripe < slotStripes; stripe++)
-      sum = (sum + sums[(slot * slotStripes + stripe) * stripeWords + part]!) >>> 0;
+      sum = (sum + sums[stripe * stripeWords + slot * slotWords + part]!) >>> 0;
     return sum;
   };
   expect([total(1, 0), total(1, 1)]).toEqual(what.includes("left") ? [0, 0] : checksumOf(words));

@@ -1,13 +1,11 @@
 /** The kernels that add up buffers, and that compare sums. */
-import { checksumWgsl, slotStripes, stripeWords } from "../../codes/checksum.ts";
+import { checksumWgsl, mostSlots, slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import { memoryStatus, reportWords } from "../../compiler/contract.ts";
 
-/** Sums that can wait at once. */
-export const mostPending = 64;
 /** The cells of a report in which trials are told of. */
 export const trialCells = 256;
-/** Bytes of a slot. */
-export const bytesOfSlot = 4 * slotStripes * stripeWords;
+/** Bytes of all slots. */
+export const bytesOfSlots = 4 * slotStripes * stripeWords;
 
 const INVOCATIONS = 256;
 /** Quads that a workgroup adds up at a time. */
@@ -33,8 +31,7 @@ fn sum(
   var count = span.count;
   if (span.instead > 0) {
     if (local < ${slotStripes}) {
-      let stripe = (span.instead - 1) * ${slotStripes} + local;
-      atomicAdd(&all[2], atomicLoad(&slots[stripe * ${stripeWords} + 2]));
+      atomicAdd(&all[2], atomicLoad(&slots[local * ${stripeWords} + (span.instead - 1) * ${slotWords} + 2]));
     }
     workgroupBarrier();
     if (atomicLoad(&all[2]) == span.places) { count = 0; }
@@ -53,7 +50,7 @@ fn sum(
   atomicAdd(&all[1], own.y);
   workgroupBarrier();
   if (local < 2) {
-    let at = (span.slot * ${slotStripes} + group.x % ${slotStripes}) * ${stripeWords};
+    let at = group.x % ${slotStripes} * ${stripeWords} + span.slot * ${slotWords};
     atomicAdd(&slots[at + local], atomicLoad(&all[local]));
   }
 }`;
@@ -63,16 +60,16 @@ export interface SettleRecord {
   /** Where in the arena the buffer's checksum is. */
   readonly checksum: number;
   /** The number of the sum that is the checksum by then, where it is not the one in the arena. */
-  readonly reference: number | undefined;
+  readonly reference?: number | undefined;
   readonly weight: number;
   readonly isCompared: boolean;
   /** Whether it is the checksum in the end. */
   readonly isKept: boolean;
   /** The count of places of a sum of all words, where that is to be seen, and the cell to tell it in. */
-  readonly places: number | undefined;
-  readonly cell: number | undefined;
+  readonly places?: number;
+  readonly cell?: number | undefined;
   /** The number of a sum that counts in place of this one where that has so many places. */
-  readonly instead: number | undefined;
+  readonly instead?: number | undefined;
 }
 
 /** Its words, in the order of `Record`. */
@@ -97,7 +94,7 @@ struct List { count: u32, records: array<Record> }
 @group(0) @binding(1) var<storage, read_write> slots: array<u32>;
 @group(0) @binding(2) var<storage, read> list: List;
 @group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
-var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostPending}>;
+var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostSlots}>;
 fn standIn(record: u32) -> u32 {
   let instead = list.records[record].instead;
   if (instead > 0 && atomicLoad(&sums[instead - 1][2]) == list.records[record].places) { return instead - 1; }
@@ -117,11 +114,13 @@ fn tell(checksum: u32, difference: u32) {
 @compute @workgroup_size(${INVOCATIONS})
 fn settle(@builtin(local_invocation_index) local: u32) {
   for (var i = local; i < list.count * ${slotStripes}; i += ${INVOCATIONS}) {
+    let record = i % list.count;
+    let at = i / list.count * ${stripeWords} + record * ${slotWords};
     for (var part = 0u; part < 3; part++) {
-      let word = slots[i * ${stripeWords} + part];
+      let word = slots[at + part];
       if (word != 0) {
-        atomicAdd(&sums[i / ${slotStripes}][part], word);
-        slots[i * ${stripeWords} + part] = 0;
+        atomicAdd(&sums[record][part], word);
+        slots[at + part] = 0;
       }
     }
   }

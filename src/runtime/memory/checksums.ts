@@ -1,8 +1,9 @@
+import { mostSlots } from "../../codes/checksum.ts";
 import { flags } from "../nativeObjects.ts";
 import { OwnKernel } from "../ownKernel.ts";
 import { type ReportSlot, rangeOf } from "../reportArena.ts";
 import { type BufferRange, whole } from "../resources.ts";
-import { bytesOfSlot, mostPending, SETTLE, SUM, SUMMED_AT_ONCE, settleRecord } from "./checksumKernels.ts";
+import { bytesOfSlots, SETTLE, SUM, SUMMED_AT_ONCE, settleRecord } from "./checksumKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
 import type { Granules } from "./granules.ts";
@@ -52,7 +53,7 @@ export class Checksums implements CodePasses {
       ...{ label: "belay: compare sums", code: SETTLE, buffers: [write, write, read, write] },
     });
     this.#slots = device.createBuffer({
-      ...{ label: "belay: sums", size: (mostPending + 1) * bytesOfSlot, usage: flags.bufferStorage },
+      ...{ label: "belay: sums", size: bytesOfSlots, usage: flags.bufferStorage },
     });
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
   }
@@ -74,10 +75,13 @@ export class Checksums implements CodePasses {
    * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up, if that turns out to be needed:
    * right now, as nothing has changed the buffer since.
    */
-  add(site: Site, sums: readonly PendingSum[]): void {
+  add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
     const first = site.state.pending.push(...sums) - sums.length;
-    for (const [i, { owner, kind, doubt }] of sums.entries())
-      if (doubt) this.#pass(site, { owner, kind, weight: 1, standsInFor: first + i });
+    for (const [i, sum] of sums.entries()) {
+      if (!sum?.doubt) continue;
+      const { owner, kind } = sum;
+      this.#pass(site, { owner, kind, weight: 1, standsInFor: first + i });
+    }
   }
 
   #pass(site: Site, sum: PendingSum): void {
@@ -103,7 +107,7 @@ export class Checksums implements CodePasses {
 
   /** Makes sure that there are slots for so many sums more, which are going to be pending; returns the number of the first. */
   reserve(site: Site, count: number): number {
-    if (site.state.pending.length + count > mostPending) this.settle(site);
+    if (site.state.pending.length + count > mostSlots) this.settle(site);
     return site.state.pending.length;
   }
 
@@ -113,20 +117,22 @@ export class Checksums implements CodePasses {
     site.state.pending = [];
     const { arenaAt, constants, slot } = this.#parts;
     const latest = new Map<ProtectedBuffer, number>();
-    const references = pending.map(({ owner, kind, doubt }, i) => {
-      const reference = latest.get(owner);
-      if (kind === "stored" && !doubt) latest.set(owner, i);
+    const references = pending.map((sum, i) => {
+      const reference = sum && latest.get(sum.owner);
+      if (sum?.kind === "stored" && !sum.doubt) latest.set(sum.owner, i);
       return reference;
     });
-    const words = pending.flatMap(({ owner, kind, weight, doubt, standsInFor }, i) =>
-      settleRecord({
-        ...{ checksum: owner.first, weight, reference: references[i] },
+    const words = pending.flatMap((sum, i) => {
+      if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, isKept: false });
+      const { owner, kind, weight, doubt, standsInFor: instead } = sum;
+      return settleRecord({
+        ...{ checksum: owner.first, weight, instead, reference: references[i] },
         isCompared: kind === "loaded" && !doubt,
         isKept: latest.get(owner) === i,
-        places: (doubt ?? pending[standsInFor ?? -1]?.doubt)?.places,
-        ...{ cell: doubt?.cell, instead: standsInFor },
-      }),
-    );
+        ...(doubt ?? pending[instead ?? -1]?.doubt),
+        cell: doubt?.cell,
+      });
+    });
     const list = constants.of([pending.length, ...words]);
     const arena = arenaAt(site);
     site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));

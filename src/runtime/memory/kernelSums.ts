@@ -3,18 +3,15 @@ import type { BindingPoint, BindingScheme } from "../../compiler/contract.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { Kernel } from "../kernels.ts";
 import type { BufferRange } from "../resources.ts";
-import { mostPending, trialCells } from "./checksumKernels.ts";
+import { trialCells } from "./checksumKernels.ts";
 import type { PendingSum } from "./checksums.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
- * What a dispatch adds up, by rows of the kernel's table; what nobody is going to look at has no sum. A sum stands for a
- * verification, or an encoding.
+ * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is going to look at has no sum. A
+ * sum stands for a verification, or an encoding.
  */
 export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
-
-/** The slots of a dispatch, by rows of its kernel's table. */
-export type SumSlots = ReadonlyMap<number, number>;
 
 /** A kernel with the buffers that are bound for it. */
 interface Bound {
@@ -24,9 +21,6 @@ interface Bound {
 
 /** Whether rows are known to be accessed as a whole. */
 type Coverage = Map<number, boolean>;
-
-/** Where sums go that nobody is going to look at. */
-const nowhere = mostPending;
 
 /**
  * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of places tells: where the grid
@@ -74,12 +68,6 @@ export class KernelSums {
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
 
-  /** The slots of a dispatch's rows, of which the first is free. */
-  slotsFrom(first: number, sums: DispatchSums): SumSlots {
-    let next = first;
-    return new Map([...sums].map(([row, sum]) => [row, sum ? next++ : nowhere]));
-  }
-
   /** Reads what came of trials. */
   read(cells: Uint32Array): void {
     for (const [cell, { coverage, row }] of this.#trials.entries()) {
@@ -93,7 +81,9 @@ export class KernelSums {
 
   #dispatchOf(bound: Bound, grid: readonly number[]) {
     const { kernel } = bound;
-    const summed = kernel?.memory?.bindings.filter(({ mode }) => mode === "summed") ?? [];
+    const summed = (kernel?.memory?.bindings ?? [])
+      .filter(({ mode }) => mode === "summed")
+      .sort((a, b) => a.index - b.index);
     const ranges = summed.map(({ of }) => bound.rangeAt(of));
     const key = JSON.stringify([grid, ranges.map((range) => range?.size)]);
     const coverage: Coverage = kernel ? this.#coverageOf(kernel, key) : new Map();

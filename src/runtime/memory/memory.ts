@@ -10,10 +10,10 @@ import { CodeWords, type Site } from "./codeWords.ts";
 import { Constants } from "./constants.ts";
 import { EncoderSite } from "./encoderSite.ts";
 import { GranulePasses } from "./granulePasses.ts";
-import { allOf, bytesOf, type Granules } from "./granules.ts";
+import { allOf, bytesOf } from "./granules.ts";
 import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
-import { type DispatchSums, KernelSums, type SumSlots } from "./kernelSums.ts";
+import { type DispatchSums, KernelSums } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
 import { MemoryCommands } from "./memoryCommands.ts";
 import { type Damaged, type MemoryListeners, MemoryLog } from "./memoryLog.ts";
@@ -159,21 +159,21 @@ export class Memory {
     return this.#constants.of(words);
   }
 
-  /** The table that tells a kernel its slots, by rows, and all slots. */
-  slotsFor(slots: SumSlots, bytes: number) {
+  /** The table that tells a kernel its first slot, and all slots. */
+  slotsFrom(first: number, bytes: number) {
     const words = new Array<number>(bytes / 4).fill(0);
-    for (const [row, slot] of slots) words[row * tableRow.stride + tableRow.base] = slot;
+    words[tableRow.base] = first;
     return { table: this.#constants.of(words), slots: this.#checksums!.slots };
   }
 
-  /** Gives a dispatch its slots, by rows of the table; what it adds up is to be `added` right behind it. */
-  reserve(site: Site, sums: DispatchSums): SumSlots {
-    const wanted = summedIn(sums).reduce((count, { doubt }) => count + (doubt ? 2 : 1), 0);
-    return this.sums.slotsFrom(this.#checksums!.reserve(site, wanted), sums);
+  /** Gives a dispatch its slots, of which it returns the first; what it adds up is to be `added` right behind it. */
+  reserve(site: Site, sums: DispatchSums): number {
+    const wanted = [...sums.values()].reduce((count, sum) => count + (sum?.doubt ? 2 : 1), 0);
+    return this.#checksums!.reserve(site, wanted);
   }
 
   added(site: Site, sums: DispatchSums): void {
-    this.#checksums!.add(site, summedIn(sums));
+    this.#checksums!.add(site, [...sums.values()]);
   }
 
   /** Reads the report of Belay's own kernels. */
@@ -200,5 +200,3 @@ export class Memory {
     });
   }
 }
-
-const summedIn = (sums: DispatchSums) => [...sums.values()].flatMap((sum) => sum ?? []);

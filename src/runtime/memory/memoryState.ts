@@ -13,8 +13,11 @@ export class MemoryState {
   /** The arenas that its first and its latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
-  /** Sums of which nothing has been made yet, in the order of what they were added up from; each has a slot, by its number. */
-  pending: PendingSum[] = [];
+  /**
+   * Sums of which nothing has been made yet, in the order of what they were added up from; each has a slot, by its number. Of
+   * some nothing is going to be made.
+   */
+  pending: (PendingSum | undefined)[] = [];
 
   /** Granules were written by what makes no check words. */
   wroteRaw(granules: BufferRange): void {

@@ -3,7 +3,6 @@ import { goldens, type Step } from "../../../test/goldens.ts";
 import { functionsOf, reachableFrom } from "../../analysis/callGraph.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { declareReport } from "../declareReport.ts";
-import { enableSubgroups } from "../enableSubgroups.ts";
 import type { Names } from "../names.ts";
 import { normalizeAccesses } from "../normalizeAccesses.ts";
 import { replicateInvocations } from "../replicateInvocations.ts";
@@ -18,9 +17,9 @@ const ids: Step = (program, names) =>
     ...{ replicas: 1, pairing: "adjacent", entryPoints: new Set(["main"]), subgroups: false },
   });
 /** Sums `input` and `output` of `main`. */
-const sum = (program: Program, names: Names, subgroups = false) =>
+const sum = (program: Program, names: Names) =>
   sumAccesses(program, names, {
-    ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2, subgroups },
+    ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2 },
     kernels: [
       {
         entryPoint: "main",
@@ -43,9 +42,6 @@ const copy = `
 it("adds up what is loaded and stored, and leaves the sums in slots", () =>
   golden("a copy", copy, normalizeAccesses, report, ids, sum));
 
-/** Sums as well, with subgroups. */
-const together: Step = (program, names) => sum(program, names, true);
-
 it("gives invocations that access the same other weights", () =>
   golden(
     "what ids access alike",
@@ -58,7 +54,7 @@ it("gives invocations that access the same other weights", () =>
     let value = input[i] + input[local.y];
     if (local.y == 0) { output[i] = value; }
   }`,
-    ...[normalizeAccesses, report, enableSubgroups, ids, together],
+    ...[normalizeAccesses, report, ids, sum],
   ));
 
 it("adds up parts of structures, also before an early return", () =>

@@ -4,12 +4,13 @@
  * Before:  b[i] = a[i];
  * After:   fn load_1(i) -> T { let value = a[i]; sum_of_a += quad(i, value); return value; }
  *          store_1(i, load_1(i));
- *          let all = subgroupAdd(sum_of_a); if (subgroupElect()) { atomicAdd(&sums[0], all.x); ... }
- *          workgroupBarrier(); for (part ...) { atomicAdd(&slots[...], atomicLoad(&sums[part])); }
+ *          atomicAdd(&sums[0], sum_of_a.x); ...
+ *          workgroupBarrier(); for (part ...) { atomicAdd(&slots[... + part], atomicLoad(&sums[part])); }
  *
- * An atomic operation on memory for each subgroup took a copy 3.4 times as long (NVIDIA H200).
+ * An atomic operation on memory for each subgroup took a copy 3.4 times as long (NVIDIA H200); one on workgroup memory for each
+ * invocation takes less than a sum over the subgroup.
  *
- * Whoever dispatches the kernel tells the slots, compares what was loaded with what had been stored, and knows of which
+ * Whoever dispatches the kernel tells the first slot, compares what was loaded with what had been stored, and knows of which
  * dispatches it is that they access each word of a buffer as often: the third sum, the count of places, tells.
  *
  * Requires: access normal form, declareReport, entry points that end at their end.   Ensures: valid module; adds the bindings
@@ -33,11 +34,10 @@ export interface SumAccessesOptions {
   readonly slots: BindingPoint;
   readonly table: BindingPoint;
   readonly rows: number;
-  readonly subgroups: boolean;
   readonly kernels: readonly {
     readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The variables that are summed, by name: their rows, and the only access that is, where not all are. */
+    /** The variables that are summed, by name: their rows, in the order of which they have slots, and the only access that is, if not all. */
     readonly summed: ReadonlyMap<string, { readonly row: number; readonly site?: number | undefined }>;
   }[];
 }
@@ -50,16 +50,15 @@ export function sumAccesses(program: Program, names: Names, options: SumAccesses
     const sums = new AccessSums(program, names, library);
     const ends = new SumEnds(names, library, options, kernel, workgroupSize(program, kernel)!);
     const dependsOn = dependencesOfPlaces(program, kernel);
-    for (const [variable, accesses] of memoryAccesses(program, functions)) {
+    const wanted = [...memoryAccesses(program, functions)].flatMap(([variable, accesses]) => {
       const how = summed.get(variable.name);
-      if (!how) continue;
-      const way = summedAccesses(program, kernel, variable, accesses, dependsOn, how.site);
+      return how ? [{ ...how, variable, accesses }] : [];
+    });
+    for (const { variable, accesses, site } of wanted.sort((a, b) => a.row - b.row)) {
+      const way = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
       if ("why" in way) throw new Error(`${variable.name} is not summed: ${way.why}`);
       for (const [expression, number] of way.classOf) sums.see(expression, way.kind, number);
-      ends.add(
-        how.row,
-        way.classes.map((each, i) => ({ ...each, sum: sums.sum(variable.name, i) })),
-      );
+      ends.add(way.classes.map((each, i) => ({ ...each, sum: sums.sum(variable.name, i) })));
     }
     for (const fn of functions) {
       const own = sums.function(fn);

@@ -1,5 +1,5 @@
 import { dependence } from "../../analysis/dependences.ts";
-import { slotStripes, stripeWords } from "../../codes/checksum.ts";
+import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
@@ -15,8 +15,7 @@ export class SumEnds {
   readonly #kernel: FunctionDeclaration;
   readonly #sizes: readonly number[];
   readonly #own: string[] = [];
-  readonly #together: string[] = [];
-  #parts = 0;
+  #count = 0;
 
   constructor(
     names: Names,
@@ -32,51 +31,46 @@ export class SumEnds {
     this.#sizes = sizes;
   }
 
-  /** The sums of a variable, whose slot the table has in a row. */
-  add(row: number, classes: readonly (SumClass & { readonly sum: string })[]): void {
-    const { subgroups, slots, table, rows } = this.#options;
+  /** The sums of a variable, which has the slot behind those of the variables before. */
+  add(classes: readonly (SumClass & { readonly sum: string })[]): void {
+    const first = slotWords * this.#count++;
+    const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
+    const all = this.#names.fresh("all");
+    this.#own.push(`let ${all} = ${sum};`);
+    for (const [i, part] of [..."xyz"].entries())
+      this.#own.push(`atomicAdd(&${this.#shared}[${first + i}], ${all}.${part});`);
+  }
+
+  endOf(fn: FunctionDeclaration): FunctionDeclaration {
+    const { slots, table, rows } = this.#options;
     const names = this.#names;
-    const words = this.#library.make(
+    const words = slotWords * this.#count;
+    const shared = this.#library.make(
+      this.#shared,
+      (name) => quote().declarations`var<workgroup> ${name}: array<atomic<u32>, ${words}>;`,
+    );
+    const memory = this.#library.make(
       names.the("sum_slots"),
       (name) => quote().declarations`
         @group(${slots.group}) @binding(${slots.binding}) var<storage, read_write> ${name}: array<atomic<u32>>;`,
     );
-    const slot = this.#library.make(
+    const first = this.#library.make(
       names.the("check_table"),
       (name) => quote().declarations`
         @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
     );
-    const first = this.#parts;
-    this.#parts += 3;
-    const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
-    const all = names.fresh("all");
-    const [local, group, shared] = [names.the("local"), names.the("workgroup"), this.#shared];
-    const adds = [..."xyz"]
-      .map((part, i) => `atomicAdd(&${shared}[${first + i}], ${all}.${part});`)
-      .join(" ");
-    this.#own.push(`let ${all} = ${subgroups ? `subgroupAdd(${sum})` : sum};`);
-    this.#own.push(subgroups ? `if (subgroupElect()) { ${adds} }` : adds);
+    const [local, group] = [names.the("local"), names.the("workgroup")];
     const stripe = `(${group}.x + ${group}.y * 5u + ${group}.z * 7u) % ${slotStripes}u`;
     const invocations = this.#sizes.reduce((product, size) => product * size);
-    this.#together.push(`for (var part = ${local}; part < 3u; part += ${invocations}u) {
-      let at = (${slot}[${row}].x * ${slotStripes}u + ${stripe}) * ${stripeWords}u;
-      atomicAdd(&${words}[at + part], atomicLoad(&${shared}[${first}u + part]));
-    }`);
-  }
-
-  endOf(fn: FunctionDeclaration): FunctionDeclaration {
-    this.#library.make(
-      this.#shared,
-      (name) => quote().declarations`var<workgroup> ${name}: array<atomic<u32>, ${this.#parts}>;`,
-    );
     // The report stays bound, as every protected kernel's is.
-    const ends = [
-      `_ = &${this.#names.the("report")};`,
-      ...this.#own,
-      "workgroupBarrier();",
-      ...this.#together,
-    ];
-    const added = quote(fn.nameSpan).statements`${ends.join(" ")}`;
+    const added = quote(fn.nameSpan).statements`
+      _ = &${names.the("report")};
+      ${this.#own.join(" ")}
+      workgroupBarrier();
+      for (var part = ${local}; part < ${words}u; part += ${invocations}u) {
+        let at = ${stripe} * ${stripeWords}u + ${first}[0].x * ${slotWords}u;
+        atomicAdd(&${memory}[at + part], atomicLoad(&${shared}[part]));
+      }`;
     return { ...fn, body: { ...fn.body, statements: [...fn.body.statements, ...added] } };
   }
 

@@ -13,24 +13,18 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(workgroup_id) belay_i
   atomicAdd(&belay_sums_of_main[1], belay_all_1.y);
   atomicAdd(&belay_sums_of_main[2], belay_all_1.z);
   let belay_all_2 = belay_sum_0_of_output;
-  atomicAdd(&belay_sums_of_main[3], belay_all_2.x);
-  atomicAdd(&belay_sums_of_main[4], belay_all_2.y);
-  atomicAdd(&belay_sums_of_main[5], belay_all_2.z);
+  atomicAdd(&belay_sums_of_main[4], belay_all_2.x);
+  atomicAdd(&belay_sums_of_main[5], belay_all_2.y);
+  atomicAdd(&belay_sums_of_main[6], belay_all_2.z);
   workgroupBarrier();
-  for (var part = belay_local; part < 3u; part += 8u) {
-    let at = (belay_check_table[0].x * 64u + (belay_workgroup.x + belay_workgroup.y * 5u + belay_workgroup.z * 7u) % 64u) * 4u;
-    atomicAdd(&belay_sum_slots[at + part], atomicLoad(&belay_sums_of_main[0u + part]));
-  }
-  for (var part = belay_local; part < 3u; part += 8u) {
-    let at = (belay_check_table[1].x * 64u + (belay_workgroup.x + belay_workgroup.y * 5u + belay_workgroup.z * 7u) % 64u) * 4u;
-    atomicAdd(&belay_sum_slots[at + part], atomicLoad(&belay_sums_of_main[3u + part]));
+  for (var part = belay_local; part < 8u; part += 8u) {
+    let at = (belay_workgroup.x + belay_workgroup.y * 5u + belay_workgroup.z * 7u) % 64u * 256u + belay_check_table[0].x * 4u;
+    atomicAdd(&belay_sum_slots[at + part], atomicLoad(&belay_sums_of_main[part]));
   }
 }
 
 var<private> belay_sum_0_of_input: vec3<u32>;
 var<private> belay_sum_1_of_input: vec3<u32>;
-@group(1) @binding(1) var<storage, read_write> belay_sum_slots: array<atomic<u32>>;
-@group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 2>;
 var<private> belay_sum_0_of_output: vec3<u32>;
 
 fn belay_checksum_weighted(quad: u32, sum: u32, places: u32) -> vec3<u32> {
@@ -76,4 +70,6 @@ fn belay_summed_store_1(belay_index_1: u32, belay_value: vec2<u32>) {
   belay_sum_0_of_output += belay_checksum_pair(belay_index_1 * 2u, bitcast<vec2<u32>>(belay_value));
 }
 
-var<workgroup> belay_sums_of_main: array<atomic<u32>, 6>;
+var<workgroup> belay_sums_of_main: array<atomic<u32>, 8>;
+@group(1) @binding(1) var<storage, read_write> belay_sum_slots: array<atomic<u32>>;
+@group(1) @binding(2) var<uniform> belay_check_table: array<vec4<u32>, 2>;
