@@ -84,6 +84,12 @@ describe("protect", () => {
     expect(entryPoints).toMatchObject([{ name: "main", redundancy: "intra+lds" }]);
   });
 
+  it("refuses what is no source, and options that there are not", () => {
+    expect(() => protect(undefined as never)).toThrow("the source of a module is text");
+    expect(() => protect(double, null as never)).toThrow("the options are no object");
+    expect(() => protect(double, { redundant: "inter" } as never)).toThrow("there is no option redundant");
+  });
+
   it("refuses the subgroup channel for a device without subgroups", () => {
     const { code, diagnostics } = protect(double, { channel: "subgroup" });
     expect(code).toBe(double);

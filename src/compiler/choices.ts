@@ -10,8 +10,19 @@ export const choices = {
   memory: ["none", ...memoryCodes],
 } as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
 
-/** Throws a `TypeError` for an option whose value does not exist, which types do not keep JavaScript from passing. */
+const names: Readonly<Record<keyof ProtectOptions, true>> = {
+  ...{ redundancy: true, cover: true, entryPoint: true, check: true, pairing: true, channel: true },
+  ...{ memory: true, memoryBindings: true, reportBinding: true, injectFaults: true, strict: true },
+  ...{ features: true, subgroupSize: true, limits: true, constants: true },
+};
+
+/** Throws a `TypeError` for options and values that do not exist, which types do not keep JavaScript from passing. */
 export function refuseUnknown(options: ProtectOptions): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) {
+    throw new TypeError(`there is no option ${unknown}: the options are ${Object.keys(names).join(", ")}`);
+  }
   for (const [option, values] of Object.entries(choices)) {
     const value = options[option as keyof typeof choices];
     if (value === undefined || typeof value === "object") continue;

@@ -28,9 +28,10 @@ import { conflictIn, type Settings, settingsOf } from "./settings.ts";
  * invocation disagree. An entry point that can't be protected is left as it is, with a warning that says why; with
  * `strict`, and for source that is not valid, an error, and `code` is the input.
  *
- * Throws a `TypeError` for an option's value that does not exist, and else only when a transform breaks its own contract.
+ * Throws a `TypeError` for what is no text, and for options and values that do not exist; else only when a transform breaks its own contract.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
+  if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
   refuseUnknown(options);
   const { redundancy, ...others } = options;
   return redundancy === "auto"

@@ -72,6 +72,8 @@ it("refuses a policy that makes no sense", async () => {
   await expect(harden(plain, { onFault: "ignore" as never })).rejects.toThrow('"recover", "throw", "report"');
   await expect(harden(plain, { retries: -1 })).rejects.toThrow("retries cannot be -1");
   await expect(harden(plain, { redundant: true } as Policy)).rejects.toThrow("redundancy");
+  await expect(harden(plain, null as never)).rejects.toThrow("the policy is no object");
+  await expect(harden({} as never)).rejects.toThrow("only a GPUDevice can be hardened");
   plain.destroy();
 });
 

@@ -100,6 +100,7 @@ export function resolvePolicy(
   policy: Policy = {},
   device: Pick<MemoryChoiceOptions, "features" | "limits"> = {},
 ): ResolvedPolicy {
+  if (typeof policy !== "object" || policy === null) throw new TypeError("the policy is no object");
   const { kernels, ...fields } = policy;
   const given = { ...defaults, ...checked(fields, "policy's", choices) };
   const memory = memoryCodeFor(given.memory, given.memoryFor, device);
