@@ -117,7 +117,7 @@ function factorsOf({ redundancy, check, channel, pairing }: Configuration, kerne
     // In place, whoever comes last stores where an invocation loads before it stores; else the second replica has a copy.
     const apart = isInPlace ? (loadsFirst ? 1.25 : 2.1) : isWide ? 1.49 : 2;
     return {
-      computing: isInPlace ? 2.1 : 1.9,
+      computing: isInPlace ? 2.1 : 1.92,
       bytes: gathers ? 1.75 : apart,
       all: check === "store" ? 3 : 1,
     };

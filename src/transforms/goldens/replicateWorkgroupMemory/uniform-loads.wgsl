@@ -46,3 +46,7 @@ fn f(i: u32) -> u32 {
   let belay_value_4 = belay_copy_7;
   return belay_value_3 + u32(belay_value_4.y);
 }
+
+fn belay_append(hash: u32, word: u32) -> u32 {
+  return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
+}
