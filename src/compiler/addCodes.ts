@@ -37,8 +37,8 @@ export function addCodes(
       kernels: summing.map(([name, { variables }]) => ({
         ...{ entryPoint: name, functions: steps.functions(name) },
         summed: new Map(
-          variables.flatMap(({ mode, index, site, variable }) =>
-            mode === "summed" ? [[variable.name, { row: index, site }] as const] : [],
+          variables.flatMap(({ mode, index: row, site, isKnown = false, variable }) =>
+            mode === "summed" ? [[variable.name, { row, site, isCounted: !isKnown }] as const] : [],
           ),
         ),
       })),

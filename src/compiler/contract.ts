@@ -98,6 +98,8 @@ export interface BindingScheme {
    * together are not to each word as often; a buffer has none of its accesses added up where there is no other one of this number.
    */
   readonly site?: number;
+  /** Under `"checksum"`: those are known to be to each word as often, so that the kernel need not count places. */
+  readonly isKnown?: true;
 }
 
 /** Where a kernel finds the check words. */
@@ -136,6 +138,8 @@ export interface ProtectedBinding {
   readonly varies?: boolean;
   /** Set when only one of the accesses is summed. */
   readonly site?: number;
+  /** Set when no places are counted. */
+  readonly isKnown?: true;
   readonly loads: boolean;
   readonly stores: boolean;
 }

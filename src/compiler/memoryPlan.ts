@@ -57,7 +57,7 @@ const bytesOfSums = 4 * slotWords;
 const widestAccess = 16;
 
 /** A binding point and its code. */
-export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site">;
+export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown">;
 
 /** The binding points of a module that have a code, in the order of their rows. */
 export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
@@ -69,8 +69,7 @@ export function codedPoints(program: Program, { default: usual, bindings }: Memo
     const own = bindings.find((each) => isSame(each.of, of));
     const scheme = own ? own.scheme : usual;
     const key = `${of.group} ${of.binding}`;
-    const site = own?.site === undefined ? {} : { site: own.site };
-    if (scheme !== "none" && !points.has(key)) points.set(key, { of, scheme, index: points.size, ...site });
+    if (scheme !== "none" && !points.has(key)) points.set(key, { ...own, of, scheme, index: points.size });
   }
   return [...points.values()];
 }

@@ -12,6 +12,7 @@ const kernel = (type: string, body: string, size = "8") => `
 @group(0) @binding(0) var<storage, read> a: array<${type}>;
 @group(0) @binding(1) var<storage, read_write> b: array<${type}>;
 ${body.includes("limit") ? "@group(0) @binding(2) var<uniform> limit: u32;" : ""}
+${body.includes("&ends") ? "@group(0) @binding(2) var<storage, read_write> ends: array<atomic<u32>>;" : ""}
 @compute @workgroup_size(${size}) fn main(
   @builtin(global_invocation_id) id: vec3u,
   @builtin(workgroup_id) group: vec3u,
@@ -24,9 +25,10 @@ class Program {
   readonly faults: MemoryFault[] = [];
   readonly #device;
   readonly #native;
-  /** What `limit` is in kernels that have it. */
-  readonly #limit: GPUBuffer;
-  readonly #steps: readonly { pipeline: GPUComputePipeline; group: GPUBindGroup }[];
+  readonly #code: string;
+  /** What `limit` is in kernels that have it, or `ends`. */
+  #limit: GPUBuffer | undefined;
+  readonly #pipelines: readonly GPUComputePipeline[];
   readonly #grid: readonly number[];
 
   static async create(code: string, words: number, grid: readonly number[], policy: Policy = {}) {
@@ -42,58 +44,55 @@ class Program {
   ) {
     this.#device = device;
     this.#native = native;
+    this.#code = code;
     this.#grid = grid;
     device.belay.on("memoryFault", (fault) => this.faults.push(fault));
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     this.buffers = ["first", "second", "third"].map((label) =>
       device.createBuffer({ label, size: 4 * words, usage: STORAGE | COPY_SRC | COPY_DST }),
     );
-    this.#limit = device.createBuffer({ size: 4, usage: GPUBufferUsage.UNIFORM | COPY_DST });
     this.limit(words);
-    const ends = code.includes("limit") ? [{ binding: 2, resource: { buffer: this.#limit } }] : [];
     const compute = { module: device.createShaderModule({ code }) };
-    this.#steps = [0, 1].map((i) => {
-      const pipeline = device.createComputePipeline({ layout: "auto", compute });
-      const entries = [0, 1].map((binding) => ({
-        binding,
-        resource: { buffer: this.buffers[i + binding]! },
-      }));
-      const layout = pipeline.getBindGroupLayout(0);
-      return { pipeline, group: device.createBindGroup({ layout, entries: [...entries, ...ends] }) };
-    });
+    this.#pipelines = [0, 1].map(() => device.createComputePipeline({ layout: "auto", compute }));
     device.queue.writeBuffer(this.buffers[0]!, 0, Uint32Array.from(contents(words)));
   }
 
+  /** Sets the `limit`, or the length of `ends`. */
   limit(value: number): void {
+    const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+    if (this.#code.includes("&ends"))
+      this.#limit = this.#device.createBuffer({ size: 4 * value, usage: STORAGE });
+    if (!this.#code.includes("limit")) return;
+    this.#limit ??= this.#device.createBuffer({ size: 4, usage: UNIFORM | COPY_DST });
     this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
   }
 
   /** Both steps, so many times, in one command buffer. */
   run(times = 1): void {
     this.#submit((pass) => {
-      for (let i = 0; i < 2 * times; i++) this.#encode(pass, i % 2, { group: this.#steps[i % 2]!.group });
+      for (let i = 0; i < 2 * times; i++) this.#encode(pass, i % 2);
     });
   }
 
   /** One step, on the first bytes of its buffers, or with the grid in a buffer. */
-  runStep(i: number, { size, indirect = false }: { size?: number; indirect?: boolean } = {}): void {
-    const { pipeline, group } = this.#steps[i]!;
-    const entries = [0, 1].map((binding) => ({
-      binding,
-      resource: { buffer: this.buffers[i + binding]!, ...(size && { size }) },
-    }));
-    const layout = pipeline.getBindGroupLayout(0);
-    const own = size ? this.#device.createBindGroup({ layout, entries }) : group;
-    this.#submit((pass) => this.#encode(pass, i, { group: own, indirect }));
+  runStep(i: number, how?: { size?: number; indirect?: boolean }): void {
+    this.#submit((pass) => this.#encode(pass, i, how));
   }
 
   #encode(
     pass: GPUComputePassEncoder,
     i: number,
-    { group, indirect = false }: { group: GPUBindGroup; indirect?: boolean },
+    { size, indirect = false }: { size?: number; indirect?: boolean } = {},
   ): void {
-    pass.setPipeline(this.#steps[i]!.pipeline);
-    pass.setBindGroup(0, group);
+    const pipeline = this.#pipelines[i]!;
+    const [a, b] = [this.buffers[i]!, this.buffers[i + 1]!].map((buffer) => ({
+      buffer,
+      ...(size && { size }),
+    }));
+    const bound = [a!, b!, ...(this.#limit ? [{ buffer: this.#limit }] : [])];
+    const entries = bound.map((resource, binding) => ({ binding, resource }));
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, this.#device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
     if (!indirect) {
       pass.dispatchWorkgroups(...(this.#grid as [number]));
       return;
@@ -269,11 +268,17 @@ describe("all others are bracketed", () => {
   });
 });
 
-describe("kernels whose uniform buffers come to say something else are passed over as needed", () => {
+describe.each([
+  ["whose uniform buffers come to say something else", LIMITED],
+  [
+    "that come to run with another array of another size",
+    "if (id.x < arrayLength(&ends)) { b[id.x] = a[id.x]; }",
+  ],
+])("kernels %s are passed over as needed", (_, body) => {
   const words = 41;
   /** A program that Belay knows to access all words, and that now accesses one word less. */
   const limited = async (policy?: Policy) => {
-    const program = await Program.create(kernel("u32", LIMITED), words, [6], policy);
+    const program = await Program.create(kernel("u32", body), words, [6], policy);
     expect(await passedOver(program)).toEqual([false, false, false]);
     program.limit(words - 1);
     return program;

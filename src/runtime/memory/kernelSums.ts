@@ -38,32 +38,39 @@ export class KernelSums {
   }
 
   /**
-   * What a kernel is to add up on a grid rather than what it does, where some of that turned out to be of no use: of a buffer
-   * that it loads in several places, one of these after the other.
+   * What a kernel is to add up on a grid rather than what it does, once that is known. Where what it does turned out to be of no
+   * use: of a buffer that it loads in several places, one of these after the other. Where it always is of use: no places.
    */
   lessOf(bound: Bound, grid: readonly number[]): readonly BindingScheme[] | undefined {
-    const { coverage } = this.#dispatchOf(bound, grid);
-    if (![...coverage.values()].includes(false)) return undefined;
-    return bound.kernel!.memory!.bindings.flatMap(({ of, scheme, index, site }) => {
-      const next = coverage.get(index) === false ? (site ?? -1) + 1 : site;
-      return next === undefined ? [] : [{ of, scheme, site: next }];
+    const { summed, coverage } = this.#dispatchOf(bound, grid);
+    const tried = summed.flatMap(({ binding, owner }) => (owner && !binding.isKnown ? [binding] : []));
+    const misses = tried.filter(({ index }) => coverage.get(index) === false);
+    const isSettled = misses.length === 0 && tried.every(({ index }) => coverage.has(index));
+    const known = isSettled ? tried.filter(({ varies }) => !varies) : [];
+    if (misses.length === 0 && known.length === 0) return undefined;
+    return bound.kernel!.memory!.bindings.map((binding) => {
+      const { of, scheme, site = -1, isKnown } = binding;
+      const next = misses.includes(binding) ? site + 1 : site;
+      return {
+        ...{ of, scheme },
+        ...(next >= 0 && { site: next }),
+        ...((isKnown || known.includes(binding)) && { isKnown: true }),
+      };
     });
   }
 
   /** What a kernel adds up on a grid; undefined where that is of no use. */
   of(bound: Bound, grid: readonly number[]): DispatchSums | undefined {
-    const { summed, ranges, coverage } = this.#dispatchOf(bound, grid);
+    const { summed, coverage } = this.#dispatchOf(bound, grid);
     const sums = new Map<number, PendingSum | undefined>();
-    for (const [i, { index, stores, sums: weights = [], varies }] of summed.entries()) {
-      const range = ranges[i];
-      const owner = range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined;
-      const covers = coverage.get(index);
+    for (const { binding, size, owner } of summed) {
+      const { index, stores, sums: weights = [], isKnown } = binding;
       sums.set(index, undefined);
       if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
-      const places = Math.imul(sum.weight, this.#placesIn(range!.size / 4)) >>> 0;
-      const cell = covers ? undefined : this.#cellFor(coverage, index);
-      sums.set(index, covers && !varies ? sum : { ...sum, doubt: { places, cell } });
+      const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
+      const cell = coverage.has(index) ? undefined : this.#cellFor(coverage, index);
+      sums.set(index, isKnown ? sum : { ...sum, doubt: { places, cell } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
@@ -79,15 +86,25 @@ export class KernelSums {
       this.#trials.pop();
   }
 
+  /** What is summed, in the order of rows, with the buffers that are bound as a whole. */
   #dispatchOf(bound: Bound, grid: readonly number[]) {
     const { kernel } = bound;
-    const summed = (kernel?.memory?.bindings ?? [])
-      .filter(({ mode }) => mode === "summed")
-      .sort((a, b) => a.index - b.index);
-    const ranges = summed.map(({ of }) => bound.rangeAt(of));
-    const key = JSON.stringify([grid, ranges.map((range) => range?.size)]);
+    const all = (kernel?.memory?.bindings ?? []).map((binding) => ({
+      binding,
+      range: bound.rangeAt(binding.of),
+    }));
+    // The size of any array may decide what is accessed.
+    const key = JSON.stringify([grid, all.map(({ range }) => range?.size)]);
     const coverage: Coverage = kernel ? this.#coverageOf(kernel, key) : new Map();
-    return { summed, ranges, coverage };
+    const summed = all
+      .filter(({ binding }) => binding.mode === "summed")
+      .map(({ binding, range }) => ({
+        binding,
+        size: range?.size ?? 0,
+        owner: range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined,
+      }))
+      .sort((a, b) => a.binding.index - b.binding.index);
+    return { summed, coverage };
   }
 
   #coverageOf(kernel: Kernel, key: string): Coverage {

@@ -11,6 +11,14 @@ import type { Library } from "./library.ts";
 import { wordsIn } from "./summedAccesses.ts";
 import { typeText } from "./wordValues.ts";
 
+interface SummedAccess {
+  readonly kind: "load" | "store";
+  /** The number of its class. */
+  readonly number: number;
+  /** Whether places are counted. */
+  readonly isCounted: boolean;
+}
+
 /** The summed accesses of a kernel. */
 export class AccessSums {
   readonly #program: Program;
@@ -18,7 +26,7 @@ export class AccessSums {
   readonly #library: Library;
   /** The names of functions, by their text behind the name. */
   readonly #functions = new Map<string, string>();
-  readonly #seen = new Map<Expression, { readonly kind: "load" | "store"; readonly number: number }>();
+  readonly #seen = new Map<Expression, SummedAccess>();
 
   constructor(program: Program, names: Names, library: Library) {
     this.#program = program;
@@ -26,8 +34,8 @@ export class AccessSums {
     this.#library = library;
   }
 
-  see(expression: Expression, kind: "load" | "store", number: number): void {
-    this.#seen.set(expression, { kind, number });
+  see(expression: Expression, access: SummedAccess): void {
+    this.#seen.set(expression, access);
   }
 
   function(fn: FunctionDeclaration): FunctionDeclaration {
@@ -52,7 +60,7 @@ export class AccessSums {
 
   /** The function for an access, and the indices that are its arguments. */
   #access(expression: Expression, visit: (node: AnyNode) => AnyNode) {
-    const { kind, number } = this.#seen.get(expression)!;
+    const { kind, number, isCounted } = this.#seen.get(expression)!;
     const place = placeOf(this.#program, expression)!;
     const { path, address, indices } = this.#open(place);
     const words = wordsIn(place);
@@ -60,7 +68,8 @@ export class AccessSums {
     const value = this.#names.the("value");
     const data = words === 1 ? "u32" : `vec${words}<u32>`;
     const added = `${this.#prefix()}${{ 1: "word", 2: "pair", 4: "quad" }[words]}(${inUnits(address, words === 4 ? 16 : 4)}, bitcast<${data}>(${value}))`;
-    const add = `${this.sum(place.variable.name, number)} += ${added};`;
+    const sum = this.sum(place.variable.name, number, isCounted);
+    const add = `${sum} += ${added}${isCounted ? "" : ".xy"};`;
     const parameters = indices.map((_, i) => `${this.#index(i)}: u32`);
     const [signature, body] =
       kind === "load"
@@ -98,10 +107,10 @@ export class AccessSums {
   }
 
   /** The sums of a class of accesses. */
-  sum(variable: string, number: number): string {
+  sum(variable: string, number: number, isCounted: boolean): string {
     return this.#library.make(
       this.#names.the(`sum_${number}_of_${variable}`),
-      (name) => quote().declarations`var<private> ${name}: vec3<u32>;`,
+      (name) => quote().declarations`var<private> ${name}: vec${isCounted ? 3 : 2}<u32>;`,
     );
   }
 

@@ -17,7 +17,7 @@ const ids: Step = (program, names) =>
     ...{ replicas: 1, pairing: "adjacent", entryPoints: new Set(["main"]), subgroups: false },
   });
 /** Sums `input` and `output` of `main`. */
-const sum = (program: Program, names: Names) =>
+const sum = (program: Program, names: Names, isCounted = true) =>
   sumAccesses(program, names, {
     ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2 },
     kernels: [
@@ -27,7 +27,7 @@ const sum = (program: Program, names: Names) =>
           program,
           functionsOf(program).filter(({ name }) => name === "main"),
         ),
-        summed: new Map(["input", "output"].map((name, row) => [name, { row }])),
+        summed: new Map(["input", "output"].map((name, row) => [name, { row, isCounted }])),
       },
     ],
   });
@@ -41,6 +41,11 @@ const copy = `
 
 it("adds up what is loaded and stored, and leaves the sums in slots", () =>
   golden("a copy", copy, normalizeAccesses, report, ids, sum));
+
+it("adds up no places where these are known", () =>
+  golden("a copy of all words", copy, normalizeAccesses, report, ids, (program, names) =>
+    sum(program, names, false),
+  ));
 
 it("gives invocations that access the same other weights", () =>
   golden(

@@ -37,9 +37,18 @@ export interface SumAccessesOptions {
   readonly kernels: readonly {
     readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The variables that are summed, by name: their rows, in the order of which they have slots, and the only access that is, if not all. */
-    readonly summed: ReadonlyMap<string, { readonly row: number; readonly site?: number | undefined }>;
+    /** The variables that are summed, by name. */
+    readonly summed: ReadonlyMap<string, SummedVariable>;
   }[];
+}
+
+interface SummedVariable {
+  /** Variables have slots in the order of their rows. */
+  readonly row: number;
+  /** The only access that is summed, if not all are. */
+  readonly site?: number | undefined;
+  /** Whether places are counted. */
+  readonly isCounted: boolean;
 }
 
 export function sumAccesses(program: Program, names: Names, options: SumAccessesOptions): Module {
@@ -54,11 +63,13 @@ export function sumAccesses(program: Program, names: Names, options: SumAccesses
       const how = summed.get(variable.name);
       return how ? [{ ...how, variable, accesses }] : [];
     });
-    for (const { variable, accesses, site } of wanted.sort((a, b) => a.row - b.row)) {
+    for (const { variable, accesses, site, isCounted } of wanted.sort((a, b) => a.row - b.row)) {
       const way = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
       if ("why" in way) throw new Error(`${variable.name} is not summed: ${way.why}`);
-      for (const [expression, number] of way.classOf) sums.see(expression, way.kind, number);
-      ends.add(way.classes.map((each, i) => ({ ...each, sum: sums.sum(variable.name, i) })));
+      for (const [expression, number] of way.classOf)
+        sums.see(expression, { kind: way.kind, number, isCounted });
+      const classes = way.classes.map((each, i) => ({ ...each, sum: sums.sum(variable.name, i, isCounted) }));
+      ends.add(classes, isCounted);
     }
     for (const fn of functions) {
       const own = sums.function(fn);

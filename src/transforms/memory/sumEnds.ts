@@ -32,12 +32,12 @@ export class SumEnds {
   }
 
   /** The sums of a variable, which has the slot behind those of the variables before. */
-  add(classes: readonly (SumClass & { readonly sum: string })[]): void {
+  add(classes: readonly (SumClass & { readonly sum: string })[], isCounted: boolean): void {
     const first = slotWords * this.#count++;
     const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
     const all = this.#names.fresh("all");
     this.#own.push(`let ${all} = ${sum};`);
-    for (const [i, part] of [..."xyz"].entries())
+    for (const [i, part] of [...(isCounted ? "xyz" : "xy")].entries())
       this.#own.push(`atomicAdd(&${this.#shared}[${first + i}], ${all}.${part});`);
   }
 
