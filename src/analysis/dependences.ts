@@ -2,6 +2,7 @@
 import type { Attribute, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
+import { builtinOf } from "./builtinOf.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootIdentifier } from "./places.ts";
@@ -236,9 +237,4 @@ function joined(a: readonly Dependences[], b: readonly Dependences[]): readonly 
   const size = Math.max(a.length, b.length);
   const at = (value: readonly Dependences[], i: number) => (value.length === size ? value[i]! : all(value));
   return Array.from({ length: size }, (_, i) => at(a, i) | at(b, i));
-}
-
-function builtinOf(attributes: readonly Attribute[]): string {
-  const argument = attributes.find(({ name }) => name === "builtin")?.args[0];
-  return argument?.kind === "identifier" ? argument.name : "";
 }

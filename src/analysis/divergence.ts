@@ -1,7 +1,8 @@
 /** Which values may differ between the invocations of a workgroup. */
-import type { Attribute, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
+import type { Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression, walk } from "../wgsl/traverse.ts";
+import { builtinOf } from "./builtinOf.ts";
 import { functionsOf, stageOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootIdentifier } from "./places.ts";
@@ -161,9 +162,4 @@ class Analysis {
       });
     });
   }
-}
-
-function builtinOf(attributes: readonly Attribute[]): string {
-  const argument = attributes.find(({ name }) => name === "builtin")?.args[0];
-  return argument?.kind === "identifier" ? argument.name : "";
 }

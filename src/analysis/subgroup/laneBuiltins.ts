@@ -1,5 +1,4 @@
 /** What entry points are told of where they are, for the lanes of a subgroup. */
-import type { Attribute } from "../../wgsl/ast.ts";
 import { allLanes, eachLane, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 
 /** The second workgroup of many. */
@@ -36,10 +35,4 @@ export function builtinValue(
     default:
       return unknown;
   }
-}
-
-/** The name in `@builtin(name)`, or nothing. */
-export function builtinOf(attributes: readonly Attribute[]): string {
-  const [name] = attributes.find(({ name }) => name === "builtin")?.args ?? [];
-  return name?.kind === "identifier" ? name.name : "";
 }

@@ -8,9 +8,9 @@ import type {
 } from "../../wgsl/ast.ts";
 import type { Program, Target } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
+import { builtinOf } from "../builtinOf.ts";
 import { builtinFunction } from "../effects.ts";
 import { placeOf, rootIdentifier, rootVariable } from "../places.ts";
-import { builtinOf } from "./laneBuiltins.ts";
 import { type LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { allLanes, binary, builtin, component, type LaneValue, ofConstant, unknown } from "./laneValues.ts";
 import { operationsOf } from "./operations.ts";

@@ -1,8 +1,9 @@
 /** What one subgroup of a kernel does: its text is run once, with integers that memory might hold. */
 import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
+import { builtinOf } from "../builtinOf.ts";
 import { assumedTrips, tripsOf } from "../loopTrips.ts";
-import { builtinOf, builtinValue } from "./laneBuiltins.ts";
+import { builtinValue } from "./laneBuiltins.ts";
 import { LaneEvaluator } from "./laneEvaluator.ts";
 import type { LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { isGuess, type LaneValue, laneCount, unknown } from "./laneValues.ts";
