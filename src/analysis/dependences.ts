@@ -1,27 +1,12 @@
 /** Which of an invocation's ids decide what it accesses, where nothing else does. */
-import type { Attribute, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
-import type { Program, Target } from "../wgsl/program.ts";
+import type { Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
-import { builtinOf } from "./builtinOf.ts";
 import { reachableFrom } from "./callGraph.ts";
-import { builtinFunction } from "./effects.ts";
-import { addressSpaceOf, rootIdentifier } from "./places.ts";
+import { rootIdentifier } from "./places.ts";
+import { all, type Dependences, dependence, ValueDependences } from "./valueDependences.ts";
 
-/** A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count as constants. */
-export type Dependences = number;
-
-/** The components of `workgroup_id` and `local_invocation_id`, and everything that is known only when a kernel runs. */
-export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
-
-const { contents } = dependence;
-const allIds = 63;
-const builtins: Readonly<Record<string, readonly Dependences[]>> = {
-  workgroup_id: dependence.workgroup,
-  local_invocation_id: dependence.local,
-  global_invocation_id: [1 | 8, 2 | 16, 4 | 32],
-  local_invocation_index: [8 | 16 | 32],
-  num_workgroups: [0, 0, 0],
-};
+export { type Dependences, dependence };
 
 /**
  * What decides which part of a variable a place in a kernel is, whether it is accessed at all, and how often.
@@ -32,13 +17,14 @@ export function dependencesOfPlaces(
   program: Program,
   kernel: FunctionDeclaration,
 ): (place: Expression) => Dependences {
-  const analysis = new Analysis(program, kernel);
+  const values = new ValueDependences(program, kernel);
+  const flow = new ControlDependences(program, values);
   const functions = reachableFrom(program, [kernel]);
-  do {
-    analysis.isDone = true;
-    for (const fn of functions) analysis.visit(fn.body, { fn, leaves: [fn], control: 0 });
-  } while (!analysis.isDone);
-  return (place) => analysis.ofPlace(place);
+  for (let before = -1; before !== flow.changes + values.changes; ) {
+    before = flow.changes + values.changes;
+    for (const fn of functions) flow.visit(fn.body, { fn, leaves: [fn], control: 0 });
+  }
+  return (place) => flow.of(place) | values.ofIndices(place);
 }
 
 /** Where a statement stands. */
@@ -50,30 +36,28 @@ interface Flow {
   readonly control: Dependences;
 }
 
-/** Facts that only grow; they hold once a visit of all functions adds none. */
-class Analysis {
+/** What decides whether something happens. Facts only grow; they hold once a visit of all functions adds none. */
+class ControlDependences {
   readonly #program: Program;
-  /** Of variables, by components, and of the results of functions. */
-  readonly #values = new Map<Target, readonly Dependences[]>();
+  readonly #values: ValueDependences;
   /** What decides when functions are called or left, and loops are left. */
   readonly #controls = new Map<AnyNode, Dependences>();
   /** What decides whether expressions are evaluated. */
   readonly #reached = new Map<Expression, Dependences>();
-  isDone = false;
+  #changes = 0;
 
-  constructor(program: Program, kernel: FunctionDeclaration) {
+  constructor(program: Program, values: ValueDependences) {
     this.#program = program;
-    for (const parameter of kernel.parameters) {
-      const name = builtinOf(parameter.attributes);
-      this.#values.set(
-        parameter,
-        builtins[name] ?? [/^(subgroup|num_subgroups)/.test(name) ? contents : allIds],
-      );
-    }
+    this.#values = values;
   }
 
-  ofPlace(place: Expression): Dependences {
-    return (this.#reached.get(place) ?? 0) | this.#indicesOf(place);
+  /** How often something was learned. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  of(expression: Expression): Dependences {
+    return this.#reached.get(expression) ?? 0;
   }
 
   visit(node: AnyNode, flow: Flow): void {
@@ -92,21 +76,21 @@ class Analysis {
   }
 
   #expression(expression: Expression, flow: Flow): void {
-    this.#reached.set(expression, (this.#reached.get(expression) ?? 0) | flow.control);
+    this.#reached.set(expression, this.of(expression) | flow.control);
     if (expression.kind === "unary" && expression.operator === "&")
-      this.#assign(expression.operand, [contents]);
+      this.#assign(expression.operand, [dependence.contents]);
     if (expression.kind === "call") {
       const callee = this.#program.targetOf(expression.callee);
       if (callee?.kind === "function") {
         this.#decide(callee, flow.control);
         for (const [i, parameter] of callee.parameters.entries())
-          this.#learn(parameter, this.#valueOf(expression.args[i]!));
+          this.#values.learn(parameter, this.#values.of(expression.args[i]!));
       }
     }
     const isShortCircuit =
       expression.kind === "binary" && (expression.operator === "&&" || expression.operator === "||");
     for (const child of children(expression)) {
-      const skips = isShortCircuit && child === expression.right ? all(this.#valueOf(expression.left)) : 0;
+      const skips = isShortCircuit && child === expression.right ? all(this.#values.of(expression.left)) : 0;
       if (isExpression(child)) this.#expression(child, { ...flow, control: flow.control | skips });
     }
   }
@@ -114,7 +98,7 @@ class Analysis {
   /** The flow below a node. */
   #insideOf(node: AnyNode, flow: Flow): Flow {
     const under = (condition: Expression | null) =>
-      flow.control | (condition ? all(this.#valueOf(condition)) : 0);
+      flow.control | (condition ? all(this.#values.of(condition)) : 0);
     switch (node.kind) {
       case "if":
         return { ...flow, control: under(node.condition) };
@@ -131,11 +115,11 @@ class Analysis {
   }
 
   #note(statement: Statement, { fn, leaves, control }: Flow): void {
-    const under = (value: Expression) => this.#valueOf(value).map((each) => each | control);
+    const under = (value: Expression) => this.#values.of(value).map((each) => each | control);
     switch (statement.kind) {
       case "let":
       case "var":
-        if (statement.initializer) this.#learn(statement, under(statement.initializer));
+        if (statement.initializer) this.#values.learn(statement, under(statement.initializer));
         break;
       case "assign":
         if (statement.target) this.#assign(statement.target, under(statement.value));
@@ -145,7 +129,7 @@ class Analysis {
         break;
       case "return":
         this.#decide(fn, control);
-        if (statement.value) this.#learn(fn, under(statement.value));
+        if (statement.value) this.#values.learn(fn, under(statement.value));
         break;
       case "break":
       case "continue":
@@ -157,57 +141,8 @@ class Analysis {
     const root = rootIdentifier(place);
     const target = root && this.#program.targetOf(root);
     if (!target) return;
-    if (place.kind === "identifier") this.#learn(target, value);
-    else this.#learn(target, [all(value) | this.#indicesOf(place)]);
-  }
-
-  #indicesOf(place: Expression): Dependences {
-    if (place.kind === "index") return all(this.#valueOf(place.index)) | this.#indicesOf(place.base);
-    return place.kind === "memberAccess" ? this.#indicesOf(place.base) : 0;
-  }
-
-  #valueOf(expression: Expression): readonly Dependences[] {
-    const constant = this.#program.constantOf(expression);
-    if (constant) return [0];
-    switch (expression.kind) {
-      case "literal":
-        return [0];
-      case "identifier": {
-        const target = this.#program.targetOf(expression);
-        if (target?.kind === "globalVariable" && addressSpaceOf(target) !== "private")
-          return [addressSpaceOf(target) === "workgroup" ? contents | allIds : contents];
-        return (target && this.#values.get(target)) ?? [0];
-      }
-      case "memberAccess": {
-        const base = this.#valueOf(expression.base);
-        const type = this.#program.valueTypeOf(expression.base);
-        if (type?.kind !== "vector" || base.length === 1) return [all(base)];
-        return [...expression.member].map((letter) => base["xyzwrgba".indexOf(letter) % 4] ?? all(base));
-      }
-      case "index":
-        return [all(this.#valueOf(expression.base)) | all(this.#valueOf(expression.index))];
-      case "binary":
-        return joined(this.#valueOf(expression.left), this.#valueOf(expression.right));
-      case "unary":
-        return this.#valueOf(expression.operand);
-      case "call":
-        return this.#call(expression);
-    }
-  }
-
-  #call(expression: Extract<Expression, { kind: "call" }>): readonly Dependences[] {
-    const callee = this.#program.targetOf(expression.callee);
-    if (callee?.kind === "function") return this.#values.get(callee) ?? [0];
-    const name = builtinFunction(this.#program, expression);
-    if (name === "arrayLength") return [0];
-    const args = expression.args.map((arg) => this.#valueOf(arg));
-    if (name === undefined) {
-      const isVector = this.#program.valueTypeOf(expression)?.kind === "vector";
-      return isVector && args.length > 0 ? args.flat() : [all(args.flat())];
-    }
-    // Each invocation has results of its own.
-    if (/^(atomic|subgroup|quad)/.test(name)) return [contents | allIds];
-    return [all(args.flat()) | (/^(texture|workgroupUniformLoad)/.test(name) ? contents : 0)];
+    if (place.kind === "identifier") this.#values.learn(target, value);
+    else this.#values.learn(target, [all(value) | this.#values.ofIndices(place)]);
   }
 
   #controlOf(node: AnyNode): Dependences {
@@ -218,23 +153,6 @@ class Analysis {
     const before = this.#controlOf(node);
     if ((before | by) === before) return;
     this.#controls.set(node, before | by);
-    this.isDone = false;
+    this.#changes++;
   }
-
-  #learn(target: Target, value: readonly Dependences[]): void {
-    const before = this.#values.get(target);
-    const after = before ? joined(before, value) : value;
-    if (before?.length === after.length && after.every((each, i) => each === before[i])) return;
-    this.#values.set(target, after);
-    this.isDone = false;
-  }
-}
-
-const all = (value: readonly Dependences[]): Dependences => value.reduce((sum, each) => sum | each, 0);
-
-/** Of values that are joined component by component, where one may be a scalar. */
-function joined(a: readonly Dependences[], b: readonly Dependences[]): readonly Dependences[] {
-  const size = Math.max(a.length, b.length);
-  const at = (value: readonly Dependences[], i: number) => (value.length === size ? value[i]! : all(value));
-  return Array.from({ length: size }, (_, i) => at(a, i) | at(b, i));
 }
