@@ -2,9 +2,10 @@ import type { CallExpression, FunctionDeclaration, GlobalVariable } from "../wgs
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
+import { commutingClass } from "./commutingClass.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
-import { barriers, commutingClass, SequenceAnalysis } from "./sequences.ts";
+import { barriers, SequenceAnalysis } from "./sequences.ts";
 
 /**
  * The workgroup variables for which it matters in which order invocations execute atomic operations: an operation's

@@ -1,13 +1,6 @@
 /** Accesses to one variable that follow one another on some path, with no barrier between. */
 import type { Span } from "../diagnostics/diagnostic.ts";
-import type {
-  CallExpression,
-  Expression,
-  FunctionDeclaration,
-  GlobalVariable,
-  Identifier,
-} from "../wgsl/ast.ts";
-import { printExpression } from "../wgsl/printer.ts";
+import type { Expression, FunctionDeclaration, GlobalVariable, Identifier } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children, isExpression } from "../wgsl/traverse.ts";
 import type { AddressSpace } from "../wgsl/types.ts";
@@ -19,6 +12,7 @@ import {
   runsOnce,
   together,
 } from "./accessSummary.ts";
+import { commutingClass } from "./commutingClass.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootVariable } from "./places.ts";
 
@@ -33,30 +27,6 @@ export interface Sequence {
   readonly variable: GlobalVariable;
   readonly earlier: Span;
   readonly later: Span;
-}
-
-/**
- * What an atomic operation whose result nobody uses commutes with: operations of the same class. Undefined when it does
- * not even commute with itself.
- */
-export function commutingClass(
-  program: Program,
-  call: CallExpression,
-  operation: string,
-): string | undefined {
-  switch (operation) {
-    case "atomicSub":
-      return "atomicAdd";
-    case "atomicCompareExchangeWeak":
-      return undefined;
-    case "atomicStore":
-    case "atomicExchange": {
-      const value = call.args[1]!;
-      return program.stageOf(value) === "runtime" ? undefined : `store of ${printExpression(value)}`;
-    }
-    default:
-      return operation;
-  }
 }
 
 /** What is looked for. */

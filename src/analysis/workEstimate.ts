@@ -1,7 +1,14 @@
 /** How much an invocation of a kernel computes and how much memory it touches, as far as its text tells. */
-import type { CallExpression, Expression, FunctionDeclaration, Statement } from "../wgsl/ast.ts";
+import type {
+  CallExpression,
+  Expression,
+  FunctionDeclaration,
+  Statement,
+  SwitchClause,
+} from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
+import { forEachChild, isExpression } from "../wgsl/traverse.ts";
 import type { Type } from "../wgsl/types.ts";
 import { builtinFunction } from "./effects.ts";
 import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
@@ -60,7 +67,7 @@ class Estimator {
     this.#work = { ...nothing };
     this.#times = 1;
     this.#streamed = 1;
-    for (const statement of fn.body.statements) this.#statement(statement);
+    this.#statement(fn.body);
     const work = this.#work;
     this.#work = outer;
     this.#times = times;
@@ -69,68 +76,45 @@ class Estimator {
     return work;
   }
 
-  #statement(statement: Statement): void {
+  /** A statement, or a clause of a `switch`. */
+  #statement(statement: Statement | SwitchClause): void {
     switch (statement.kind) {
-      case "block":
-        for (const each of statement.statements) this.#statement(each);
-        return;
       case "let":
       case "const":
-        this.#value(statement.initializer);
-        return;
       case "var":
         if (statement.initializer) this.#value(statement.initializer);
-        return;
+        break;
       case "assign":
         if (statement.target) {
           this.#access(statement.target);
           if (statement.operator !== "=") this.#value(statement.target);
         }
         this.#value(statement.value);
-        return;
+        break;
       case "increment":
         this.#access(statement.target);
         this.#value(statement.target);
-        return;
-      case "callStatement":
-        this.#value(statement.call);
-        return;
-      case "if":
-        this.#value(statement.condition);
-        this.#statement(statement.then);
-        if (statement.otherwise) this.#statement(statement.otherwise);
-        return;
-      case "switch":
-        this.#value(statement.selector);
-        for (const clause of statement.clauses) this.#statement(clause.body);
-        return;
+        break;
       case "loop":
-        this.#repeated(undefined, () => {
-          this.#statement(statement.body);
-          if (statement.continuing) this.#statement(statement.continuing);
-          if (statement.breakIf) this.#value(statement.breakIf);
-        });
-        return;
+      case "while":
+        this.#repeated(undefined, () => this.#parts(statement));
+        break;
       case "for":
         if (statement.initializer) this.#statement(statement.initializer);
-        this.#repeated(constantTripsOf(this.#program, statement), () => {
-          if (statement.condition) this.#value(statement.condition);
-          this.#statement(statement.body);
-          if (statement.update) this.#statement(statement.update);
-        });
-        return;
-      case "while":
-        this.#repeated(undefined, () => {
-          this.#value(statement.condition);
-          this.#statement(statement.body);
-        });
-        return;
-      case "return":
-        if (statement.value) this.#value(statement.value);
-        return;
+        this.#repeated(constantTripsOf(this.#program, statement), () =>
+          this.#parts({ ...statement, initializer: null }),
+        );
+        break;
       default:
-        return;
+        this.#parts(statement);
     }
+  }
+
+  #parts(statement: Statement | SwitchClause): void {
+    forEachChild(statement, (child) => {
+      if (isExpression(child)) this.#value(child);
+      else if (child.kind !== "attribute") this.#statement(child as Statement | SwitchClause);
+    });
   }
 
   #repeated(trips: number | undefined, body: () => void): void {
