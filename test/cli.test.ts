@@ -63,6 +63,11 @@ describe("belay", () => {
     expect(stderr).toContain("error[BELAY400]");
     expect(stderr).toContain(message);
   });
+
+  it("says whose help to read", async () => {
+    const { stderr } = await belay(["bench", "rmt", "--run"]);
+    expect(stderr).toContain("(belay bench rmt --help says more)");
+  });
 });
 
 describe("belay protect", () => {

@@ -35,8 +35,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
     .description("Checked execution for WebGPU compute.")
     .version(readVersion())
     // Flags belong to the command before them, as a command and its subcommands may have the same.
-    .enablePositionalOptions()
-    .showHelpAfterError("(belay --help lists commands and flags)");
+    .enablePositionalOptions();
   for (const make of commands) program.addCommand(make(io, finish));
   for (const command of withSubcommands(program)) {
     for (const option of command.options)
@@ -44,6 +43,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
         option.defaultValueDescription ??= option.defaultValue.join(",");
     command
       .configureHelp({ optionDescription })
+      .showHelpAfterError(`(${pathOf(command)} --help says more)`)
       .exitOverride()
       .configureOutput({
         writeOut: (text) => io.stdout.write(text),
@@ -66,6 +66,10 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
 /** That a flag is off unless it is given goes without saying. */
 function optionDescription(option: Option): string {
   return option.defaultValue === false ? option.description : new Help().optionDescription(option);
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 function withSubcommands(command: Command): Command[] {
