@@ -17,6 +17,7 @@ import type { EvaluationStage, Target, VariableDeclaration } from "../program.ts
 import { describeType } from "../typeNames.ts";
 import { type ReferenceType, type StructType, type Type, type VoidType, voidType } from "../types.ts";
 import type { Value } from "../values.ts";
+import { ConstantBudget } from "./constantBudget.ts";
 import { Layer } from "./layer.ts";
 
 /** What is known about a value expression. */
@@ -52,7 +53,7 @@ export class Context {
   /** Off in the right operand of a short-circuit operator that is not evaluated. */
   evaluating = true;
   readonly #conversions = new WeakMap<Value, Value>();
-  #scalarBudget = maxConstantScalars;
+  #budget = new ConstantBudget();
 
   /** Knows all that `base` does, which never learns what is found out here. */
   constructor(base?: Context) {
@@ -73,7 +74,7 @@ export class Context {
     this.version++;
     this.declarations = new Set(module.declarations);
     this.diagnostics = [...diagnostics];
-    this.#scalarBudget = maxConstantScalars;
+    this.#budget = new ConstantBudget();
   }
 
   report(diagnostic: Diagnostic): void {
@@ -86,19 +87,11 @@ export class Context {
 
   /** Runs a constant evaluation that makes a value of `type`, and reports its failure at `at`. */
   evaluate(at: Expression, type: Type, evaluation: () => Folded | undefined): Value | undefined {
-    if (!this.evaluating || !this.#affords(type)) return undefined;
+    if (!this.evaluating || !this.#budget.affords(type)) return undefined;
     const folded = evaluation();
     if (!folded || folded.ok) return folded?.value;
     this.report(resolutionError.notEvaluable(folded.reason, at.span));
     return undefined;
-  }
-
-  #affords(type: Type): boolean {
-    const size = scalarCount(type);
-    if (size <= smallConstant) return true;
-    if (size > maxConstantSize || size > this.#scalarBudget) return false;
-    this.#scalarBudget -= size;
-    return true;
   }
 
   /** The type of an expression after the load rule. */
@@ -161,40 +154,6 @@ export class Context {
 /** The type after the load rule (specification section "Load Rule"). */
 export function loaded(type: Type): Type {
   return type.kind === "reference" ? type.store : type;
-}
-
-/** Constants of no more scalars than this are always evaluated: their number is bounded by the program's length. */
-const smallConstant = 16;
-/** The largest constant that is evaluated, in scalars; the specification lets no array value have more than 2047 elements. */
-const maxConstantSize = 65_536;
-/** Scalars that the large constants of a module may have together; past it they stay unknown. */
-const maxConstantScalars = 1_000_000;
-const scalarCounts = new WeakMap<Type, number>();
-
-function scalarCount(type: Type): number {
-  let count = scalarCounts.get(type);
-  if (count === undefined) {
-    count = countScalars(type);
-    scalarCounts.set(type, count);
-  }
-  return count;
-}
-
-function countScalars(type: Type): number {
-  switch (type.kind) {
-    case "vector":
-      return type.size;
-    case "matrix":
-      return type.columns * type.rows;
-    case "array":
-      return typeof type.count === "number"
-        ? type.count * scalarCount(type.element)
-        : Number.POSITIVE_INFINITY;
-    case "struct":
-      return type.members.reduce((sum, member) => sum + scalarCount(member.type), 0);
-    default:
-      return 1;
-  }
 }
 
 /** The latest of several evaluation stages. */
