@@ -1,7 +1,7 @@
 import type { CallExpression, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { lookUp } from "../source/scopes.ts";
-import { inlined } from "./helpers.ts";
+import { inlined } from "./inlined.ts";
 import type { Lowering } from "./lowering.ts";
 import { isMathFunction, mathCall } from "./mathFunctions.ts";
 import { refuse } from "./refusal.ts";

@@ -1,27 +1,24 @@
 import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
-import { parseBranchCall } from "../directives/calls.ts";
-import type { BranchDirective } from "../directives/directive.ts";
-import type { Misspeculated, Statement } from "../ir.ts";
-import { lookUp } from "../source/scopes.ts";
+import type { Statement } from "../ir.ts";
 import { assign, update } from "./assignments.ts";
-import { asInteger, toBoolean } from "./conversions.ts";
+import { branchCall, directivesIn } from "./branchDirectives.ts";
+import { toBoolean } from "./conversions.ts";
 import { declaration } from "./declarations.ts";
 import { expression } from "./expressions.ts";
-import { alwaysReturns, returnFrom } from "./helpers.ts";
 import { doWhileLoop, forLoop, whileLoop } from "./innerLoops.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
+import { alwaysReturns, returnFrom } from "./returns.ts";
 import { switchStatement } from "./switches.ts";
-import { as } from "./values.ts";
 
 /** Translates the statements between two places, with the directives among them. */
 export function list(lowering: Lowering, nodes: readonly SourceStatement[], { start, end }: Span): void {
   let from = start;
   const outer = lowering.returns?.isLast;
   for (const [at, node] of nodes.entries()) {
-    directives(lowering, { start: from, end: node.start });
+    directivesIn(lowering, { start: from, end: node.start });
     from = node.end;
     const rest = nodes.slice(at + 1);
     if (lowering.returns) lowering.returns.isLast = outer === true && rest.length === 0;
@@ -41,7 +38,7 @@ export function list(lowering: Lowering, nodes: readonly SourceStatement[], { st
     if (lowering.returns && outer && alwaysReturns(node)) break;
   }
   if (lowering.returns && outer !== undefined) lowering.returns.isLast = outer;
-  directives(lowering, { start: from, end });
+  directivesIn(lowering, { start: from, end });
 }
 
 function statement(lowering: Lowering, node: SourceStatement, label?: string): void {
@@ -62,7 +59,7 @@ function translate(lowering: Lowering, node: SourceStatement, label: string | un
       declaration(lowering, node);
       break;
     case "ExpressionStatement":
-      expressionStatement(lowering, node.expression);
+      if (!branchCall(lowering, node.expression)) effects(lowering, node.expression);
       break;
     case "IfStatement":
       branch(
@@ -171,47 +168,10 @@ function jump(
   lowering.emit(make());
 }
 
-function expressionStatement(lowering: Lowering, node: Source): void {
-  if (node.type === "CallExpression" && node.callee.type === "Identifier") {
-    const { name } = node.callee;
-    const isDirective = lowering.directiveNames.get(name) === "misspeculate";
-    if (isDirective && lookUp(lowering.scope, name)?.kind === "import") {
-      const parsed = parseBranchCall(node, lowering.file.source);
-      if ("code" in parsed) refuse(parsed);
-      misspeculate(lowering, parsed);
-      return;
-    }
-  }
-  effects(lowering, node);
-}
-
 /** An expression whose value is not used. */
 export function effects(lowering: Lowering, node: Source): void {
   if (node.type === "AssignmentExpression") assign(lowering, node, false);
   else if (node.type === "UpdateExpression") update(lowering, node, false);
   else if (node.type === "SequenceExpression") for (const one of node.expressions) effects(lowering, one);
   else expression(lowering, node);
-}
-
-/** The directives in a part of the source, which is between two statements. */
-function directives(lowering: Lowering, { start, end }: Span): void {
-  for (const directive of lowering.loop.branchDirectives) {
-    if (directive.span.start < start || directive.span.end > end) continue;
-    lowering.usedDirectives.add(directive);
-    lowering.attempt(() => misspeculate(lowering, directive));
-  }
-}
-
-function misspeculate(lowering: Lowering, { span, which }: BranchDirective): void {
-  if (lowering.branches === 0) refuse(loopError.misplacedBranchDirective(span));
-  lowering.emit({ kind: "misspeculate", which: misspeculated(lowering, which), span });
-}
-
-function misspeculated(lowering: Lowering, which: BranchDirective["which"]): Misspeculated {
-  if (which.kind !== "absolute") return which;
-  const value = expression(lowering, which.index);
-  const index = asInteger(lowering, value, which.index);
-  if (!index) return refuse(loopError.unsupported("an index that is no integer", which.index));
-  // An index that wraps names an iteration that there is not, or one too many: both do no harm.
-  return { kind: "absolute", index: as("i32", index.ir) };
 }
