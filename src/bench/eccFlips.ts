@@ -3,6 +3,8 @@ import { corrects, hostCodeOf, type MemoryCode } from "../codes/scheme.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { Outputs, Program } from "../runtime/workload.ts";
+import { BulkFlips } from "./bulkFlips.ts";
+import { randomNumbers, randomStrikes } from "./randomStrikes.ts";
 import { sameBits } from "./timing.ts";
 
 export interface FlipOutcome {
@@ -117,7 +119,7 @@ async function strikeAll({
       ...[mostAtOnce, Math.ceil(count / 2), count - total.struck],
       Math.max(1, Math.floor(granules / sparsity)),
     );
-    const strikes = strikesIn({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);
+    const strikes = randomStrikes({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);
     flips.flip(buffer, strikes);
     const found = await finds(async () => {
       if (turn % 2 === 1 && bits === 1 && isCorrected) {
@@ -140,73 +142,6 @@ async function strikeAll({
 /** Words of data in a code word, where a granule has several. */
 const packedWords: Partial<Record<MemoryCode, number>> = { packed32: 1, packed64: 2, packed64x4: 2 };
 
-interface Struck {
-  readonly granules: number;
-  readonly wordsOfGranule: number;
-  readonly wordsOfCode: number;
-  readonly count: number;
-  readonly bits: number;
-}
-
-/** Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all of them different. */
-function strikesIn(
-  { granules, wordsOfGranule, wordsOfCode, count, bits }: Struck,
-  random: (below: number) => number,
-): Uint32Array<ArrayBuffer> {
-  const strikes = new Uint32Array(2 * bits * count);
-  const apart = Math.floor(granules / count);
-  for (let i = 0; i < count; i++) {
-    const first = (i * apart + random(apart)) * wordsOfGranule;
-    const start = first + random(wordsOfGranule / wordsOfCode) * wordsOfCode;
-    const places = new Set<number>();
-    while (places.size < bits) places.add(random(32 * wordsOfCode));
-    [...places].forEach((place, bit) => {
-      strikes.set([start + (place >>> 5), 1 << (place & 31)], 2 * (bits * i + bit));
-    });
-  }
-  return strikes;
-}
-
-/** Flips bits behind the back of a hardened device: its commands go to the native one. */
-class BulkFlips {
-  readonly #device: GPUDevice;
-  readonly #pipeline: GPUComputePipeline;
-
-  constructor(device: GPUDevice) {
-    this.#device = device;
-    const module = device.createShaderModule({ code: FLIP });
-    this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-  }
-
-  /** Flips the bits of a mask in a word, for each pair of these. */
-  flip(buffer: GPUBuffer, strikes: Uint32Array<ArrayBuffer>): void {
-    const device = this.#device;
-    const { STORAGE, COPY_DST } = GPUBufferUsage;
-    const list = device.createBuffer({ size: strikes.byteLength, usage: STORAGE | COPY_DST });
-    device.queue.writeBuffer(list, 0, strikes);
-    const entries = [buffer, list].map((each, binding) => ({ binding, resource: { buffer: each } }));
-    const layout = this.#pipeline.getBindGroupLayout(0);
-    const encoder = device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(this.#pipeline);
-    pass.setBindGroup(0, device.createBindGroup({ layout, entries }));
-    pass.dispatchWorkgroups(Math.ceil(strikes.length / 2 / WORKGROUP));
-    pass.end();
-    device.queue.submit([encoder.finish()]);
-    list.destroy();
-  }
-}
-
-const WORKGROUP = 64;
-
-/** Two flips may strike the same word. */
-const FLIP = /* wgsl */ `
-@group(0) @binding(0) var<storage, read_write> words: array<atomic<u32>>;
-@group(0) @binding(1) var<storage, read> strikes: array<vec2u>;
-@compute @workgroup_size(${WORKGROUP}) fn flip(@builtin(global_invocation_id) id: vec3u) {
-  if (id.x < arrayLength(&strikes)) { atomicXor(&words[strikes[id.x].x], strikes[id.x].y); }
-}`;
-
 /** A device that notes the storage buffers whose contents the program gives when it makes them. */
 function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuffer[] } {
   const inputs: GPUBuffer[] = [];
@@ -223,15 +158,4 @@ function recordInputs(device: GPUDevice): { recording: GPUDevice; inputs: GPUBuf
     },
   });
   return { recording, inputs };
-}
-
-/** Whole numbers below a limit, the same for the same seed: xorshift32 (Marsaglia 2003). */
-function randomNumbers(seed: number): (below: number) => number {
-  let state = Math.imul(seed, 0x9e3779b9) | 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
 }

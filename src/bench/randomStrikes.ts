@@ -1,0 +1,37 @@
+interface Struck {
+  readonly granules: number;
+  readonly wordsOfGranule: number;
+  readonly wordsOfCode: number;
+  readonly count: number;
+  readonly bits: number;
+}
+
+/** Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all of them different. */
+export function randomStrikes(
+  { granules, wordsOfGranule, wordsOfCode, count, bits }: Struck,
+  random: (below: number) => number,
+): Uint32Array<ArrayBuffer> {
+  const strikes = new Uint32Array(2 * bits * count);
+  const apart = Math.floor(granules / count);
+  for (let i = 0; i < count; i++) {
+    const first = (i * apart + random(apart)) * wordsOfGranule;
+    const start = first + random(wordsOfGranule / wordsOfCode) * wordsOfCode;
+    const places = new Set<number>();
+    while (places.size < bits) places.add(random(32 * wordsOfCode));
+    [...places].forEach((place, bit) => {
+      strikes.set([start + (place >>> 5), 1 << (place & 31)], 2 * (bits * i + bit));
+    });
+  }
+  return strikes;
+}
+
+/** Whole numbers below a limit, the same for the same seed: xorshift32 (Marsaglia 2003). */
+export function randomNumbers(seed: number): (below: number) => number {
+  let state = Math.imul(seed, 0x9e3779b9) | 1;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}
