@@ -17,6 +17,10 @@ const typedArrays: Readonly<Record<ElementType, string>> = {
   f32: "Float32Array",
 };
 
+/** What typed arrays say of themselves, which an object or its class can hide. */
+const telling = [Symbol.toStringTag, "length", "buffer", "byteOffset", "byteLength"] as const;
+const everyTypedArray: LoopData = Object.getPrototypeOf(Int32Array.prototype);
+
 /** Buffers of its own that a kernel of an engine needs at most, besides the loop's arrays. */
 const ownBuffers = 4;
 
@@ -37,7 +41,7 @@ export function whyNot(
 function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): string | null {
   for (const [place, { name, element, role }] of loop.arrays.entries()) {
     const host = hosts[name];
-    if (host?.[Symbol.toStringTag] !== typedArrays[element])
+    if (!isWhatItSays(host) || host[Symbol.toStringTag] !== typedArrays[element])
       return `${name} is not of the type ${typedArrays[element]}`;
     if (Object.prototype.toString.call(host.buffer) === "[object SharedArrayBuffer]")
       return `other threads may change ${name}`;
@@ -47,6 +51,12 @@ function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): st
     }
   }
   return null;
+}
+
+/** Whether an array is a typed array, with nothing before it that gets to see accesses or says something else of it. */
+function isWhatItSays(host: LoopData | undefined): host is LoopData {
+  if (!ArrayBuffer.isView(host)) return false;
+  return telling.every((name) => Reflect.get(everyTypedArray, name, host) === host[name]);
 }
 
 function whyNotLimits(

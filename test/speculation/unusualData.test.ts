@@ -47,6 +47,21 @@ describe("the CPU executes", () => {
     expect(statistics.reason).toBe("a is not of the type Int32Array");
   });
 
+  it.each<[string, (a: Int32Array) => Int32Array]>([
+    ["whose accesses are watched", (a) => new Proxy(a, { get: (of, name) => Reflect.get(of, name, of) })],
+    ["that hide their memory", (a) => Object.defineProperty(a, "buffer", { value: new ArrayBuffer(4) })],
+    ["that hide their length", (a) => Object.defineProperty(a, "length", { value: 3 })],
+  ])("loops over arrays %s", async (_, change) => {
+    const device = await devices.newDevice();
+    const a = values();
+    const expected = values();
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    const arrays = { a: change(a), p: order };
+    const { statistics } = await speculate({ loop, sequential, arrays, ...variables }, { device });
+    expect(statistics.reason).toBe("a is not of the type Int32Array");
+    expect([...a.values()]).toEqual([...expected]);
+  });
+
   it("loops over arrays that are too large for the device", async () => {
     const device = await devices.newDevice();
     const elements = device.limits.maxStorageBufferBindingSize / 4 + 1;
