@@ -54,7 +54,10 @@ export interface KernelFaultSites {
 
 /** What a hardened device offers besides WebGPU. */
 export interface Belay {
-  /** Calls the listener at every event of a kind. What it throws is written to the console. */
+  /**
+   * Calls the listener at every event of a kind. What it throws is written to the console. Throws a `TypeError` for an event
+   * that there is not.
+   */
   on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
   /** Stops calling a listener. */
   off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;

@@ -21,13 +21,22 @@ export interface BelayEvents {
   readonly giveUp: GiveUp;
 }
 
+const names: Readonly<Record<keyof BelayEvents, true>> = {
+  ...{ detection: true, fault: true, unverified: true, corrected: true, memoryFault: true },
+  ...{ recovery: true, giveUp: true },
+};
+
 type Listener = (happened: never) => void;
 
 /** The listeners of a device. */
 export class Events {
   readonly #listeners = new Map<keyof BelayEvents, Set<Listener>>();
 
+  /** Throws a `TypeError` for an event that there is not: its listener would never hear of a fault. */
   on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
+    if (!Object.hasOwn(names, event)) {
+      throw new TypeError(`there is no event ${event}: the events are ${Object.keys(names).join(", ")}`);
+    }
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners.add(listener));
   }

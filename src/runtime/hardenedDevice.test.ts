@@ -203,6 +203,12 @@ describe("a detected fault", () => {
     device.destroy();
   });
 
+  it("is waited for under the name of an event only", async () => {
+    const device = await newHardened();
+    expect(() => device.belay.on("faults" as "fault", () => {})).toThrow("there is no event faults");
+    device.destroy();
+  });
+
   it("reaches every listener, whatever a listener does", async () => {
     const device = await newHardened({ injectFaults: true, onFault: "report" });
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
