@@ -59,11 +59,9 @@ export interface ProgramOptions {
 }
 
 /** Measures what is asked for and not there yet, and saves after each step. */
-export async function measureProgram(
-  { name, size, create, inOrder, load }: MeasuredProgram,
-  options: ProgramOptions,
-): Promise<void> {
-  const { before, newDevice, runs, threads, seconds, warmUp, progress, save, isOver } = options;
+export async function measureProgram(measured: MeasuredProgram, options: ProgramOptions): Promise<void> {
+  const { inOrder, load } = measured;
+  const { before, runs, threads, isOver } = options;
   const isMissing = (known: object | undefined) => known === undefined || "failed" in known;
   const missing = options.variants.filter(
     (variant) => isMissing(before?.variants[variant]) && !isNeedless(variant, before),
@@ -75,21 +73,75 @@ export async function measureProgram(
   };
   if (isOver() || !(misses.javascript || misses.c || misses.threads || missing.length > 0)) return;
 
-  const doing = (what: string) => progress(`${name}, ${size}: ${what}`);
-  doing("its data");
-  let began = performance.now();
-  const program = create();
-  let programRuns = new ProgramRuns(program);
-  const known = before ?? { name, size, iterations: program.iterations, variants: {}, took: {} };
-  let sofar: SpeculationProgram = { ...known, took: { ...known.took, "its data": secondsSince(began) } };
-  const measure = async <T extends object>(
+  const steps = new ProgramSteps(measured, options);
+  if (inOrder && misses.c) {
+    await steps.take<TimedRuns>(
+      "C",
+      async (attempt, programRuns) => inC(inOrder.compiled, programRuns, runs, attempt),
+      (c) => ({ c }),
+    );
+  }
+  if (inOrder && misses.javascript) {
+    await steps.take<TimedRuns>(
+      "JavaScript",
+      (attempt, programRuns) => inJavaScript(inOrder.run, programRuns, runs, attempt),
+      (javascript) => ({ javascript }),
+    );
+  }
+  const loaded = load();
+  loaded.catch(() => {});
+  for (const variant of missing) {
+    if (isNeedless(variant, steps.sofar)) continue;
+    await steps.take<Measured>(
+      variant,
+      async (attempt, programRuns) => onDevice({ programRuns, variant, attempt }, loaded, options),
+      (result) => ({ variants: { ...steps.sofar.variants, [variant]: result } }),
+    );
+  }
+  if (misses.threads) {
+    await steps.take<ThreadTimes>(
+      "threads",
+      async (attempt, programRuns) => onThreads(programRuns, await loaded, threads, runs, attempt),
+      (result) => ({ threads: result }),
+    );
+  }
+}
+
+/** What is known of a program, and grows step by step. */
+class ProgramSteps {
+  readonly #program: LoopProgram;
+  readonly #options: ProgramOptions;
+  readonly #title: string;
+  #programRuns: ProgramRuns;
+  #sofar: SpeculationProgram;
+
+  constructor({ name, size, create }: MeasuredProgram, options: ProgramOptions) {
+    this.#options = options;
+    this.#title = `${name}, ${size}`;
+    options.progress(`${this.#title}: its data`);
+    const began = performance.now();
+    this.#program = create();
+    this.#programRuns = new ProgramRuns(this.#program);
+    const { iterations } = this.#program;
+    const known = options.before ?? { name, size, iterations, variants: {}, took: {} };
+    this.#sofar = { ...known, took: { ...known.took, "its data": secondsSince(began) } };
+  }
+
+  get sofar(): SpeculationProgram {
+    return this.#sofar;
+  }
+
+  /** Does what `work` does, unless the time is up, adds what `add` makes of it, and saves. */
+  async take<T extends object>(
     what: string,
     work: (attempt: Attempt, programRuns: ProgramRuns) => Promise<T>,
     add: (measured: T | Failed) => Partial<SpeculationProgram>,
-  ): Promise<void> => {
+  ): Promise<void> {
+    const { isOver, progress, seconds, save } = this.#options;
     if (isOver()) return;
-    doing(what);
-    began = performance.now();
+    progress(`${this.#title}: ${what}`);
+    const began = performance.now();
+    const programRuns = this.#programRuns;
     programRuns.begin();
     let isGivenUp = false;
     const measured = await attempt<T>(seconds, (attempt) => {
@@ -100,52 +152,25 @@ export async function measureProgram(
     });
     const { fastestCopy } = programRuns;
     // What was given up may still change its arrays.
-    if (isGivenUp || "failed" in measured) programRuns = new ProgramRuns(program);
-    const took = { ...sofar.took, [what]: secondsSince(began) };
-    sofar = { ...sofar, took, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
-    await save(sofar);
-  };
+    if (isGivenUp || "failed" in measured) this.#programRuns = new ProgramRuns(this.#program);
+    const took = { ...this.#sofar.took, [what]: secondsSince(began) };
+    this.#sofar = { ...this.#sofar, took, ...(fastestCopy > 0 && { fastestCopy }), ...add(measured) };
+    await save(this.#sofar);
+  }
+}
 
-  if (inOrder && misses.c) {
-    await measure<TimedRuns>(
-      "C",
-      async (attempt, programRuns) => inC(inOrder.compiled, programRuns, runs, attempt),
-      (c) => ({ c }),
-    );
-  }
-  if (inOrder && misses.javascript) {
-    await measure<TimedRuns>(
-      "JavaScript",
-      (attempt, programRuns) => inJavaScript(inOrder.run, programRuns, runs, attempt),
-      (javascript) => ({ javascript }),
-    );
-  }
-  const loaded = load();
-  loaded.catch(() => {});
-  for (const variant of missing) {
-    if (isNeedless(variant, sofar)) continue;
-    await measure<Measured>(
-      variant,
-      async (attempt, programRuns) => {
-        const device = await newDevice();
-        attempt.signal.addEventListener("abort", () => device.destroy());
-        try {
-          return await measureVariant({
-            ...{ programRuns, run: await loaded, device, variant, runs, attempt, warmUp },
-          });
-        } finally {
-          device.destroy();
-        }
-      },
-      (measured) => ({ variants: { ...sofar.variants, [variant]: measured } }),
-    );
-  }
-  if (misses.threads) {
-    await measure<ThreadTimes>(
-      "threads",
-      async (attempt, programRuns) => onThreads(programRuns, await loaded, threads, runs, attempt),
-      (threads) => ({ threads }),
-    );
+/** Measures a variant on a device of its own, which does not outlive the attempt. */
+async function onDevice(
+  step: { readonly programRuns: ProgramRuns; readonly variant: Variant; readonly attempt: Attempt },
+  loaded: Promise<SpeculatedFunction>,
+  { newDevice, runs, warmUp }: ProgramOptions,
+): Promise<Measured> {
+  const device = await newDevice();
+  step.attempt.signal.addEventListener("abort", () => device.destroy());
+  try {
+    return await measureVariant({ ...step, run: await loaded, device, runs, warmUp });
+  } finally {
+    device.destroy();
   }
 }
 
