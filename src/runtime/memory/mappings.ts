@@ -1,6 +1,7 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import { flags, original, overlay } from "../nativeObjects.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
+import { MappedFlips } from "./mappedFlips.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
 import type { BelayMemoryError, MemoryOutcome } from "./memoryFault.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
@@ -21,12 +22,6 @@ export interface MappingParts {
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
 }
 
-/** A bit flip that a buffer finds when it is mapped. */
-interface PendingFlip {
-  readonly byteOffset: number;
-  readonly mask: number;
-}
-
 /** A size that no buffer has. */
 const BEYOND = 2 ** 52;
 
@@ -35,17 +30,13 @@ const BEYOND = 2 ** 52;
  * is kept in the host's memory: a GPU's memory that is mapped for writing takes the host seconds to read.
  */
 export class Mappings {
+  /** What strikes the memory of mapped buffers. */
+  readonly flips = new MappedFlips();
   readonly #parts: MappingParts;
-  readonly #flips = new WeakMap<ProtectedBuffer, PendingFlip[]>();
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
 
   constructor(parts: MappingParts) {
     this.#parts = parts;
-  }
-
-  /** Flips bits of a buffer's memory on the host, when it is mapped next. */
-  flip(owner: ProtectedBuffer, flip: PendingFlip): void {
-    this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
   }
 
   /**
@@ -167,7 +158,7 @@ export class Mappings {
     getMappedRange: GPUBuffer["getMappedRange"],
   ): readonly number[] {
     const { start, bytes } = mapping;
-    this.#strike(owner, start, bytes);
+    this.flips.strike(owner, start, bytes);
     const checks = this.#checksOf(owner, mapping, getMappedRange);
     if (!checks) return [];
     const { scheme } = this.#parts;
@@ -175,21 +166,6 @@ export class Mappings {
     owner.counts.verifiedBytes += bytes.length;
     if (corrected > 0) this.#parts.corrected(owner, corrected);
     return uncorrectable.map((granule) => start / owner.granuleBytes + granule);
-  }
-
-  #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
-    const flips = this.#flips.get(owner) ?? [];
-    const isMapped = ({ byteOffset }: PendingFlip) =>
-      byteOffset >= start && byteOffset < start + bytes.length;
-    this.#flips.set(
-      owner,
-      flips.filter((flip) => !isMapped(flip)),
-    );
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (const { byteOffset, mask } of flips.filter(isMapped)) {
-      const word = view.getUint32(byteOffset - start, true);
-      view.setUint32(byteOffset - start, word ^ mask, true);
-    }
   }
 
   /** Hands the device what the program has written, and its check words. */
@@ -211,7 +187,7 @@ export class Mappings {
     if (made !== checks) checks?.set(made);
     const target = new Uint8Array(getMappedRange(start, bytes.length));
     target.set(bytes);
-    this.#strike(owner, start, target);
+    this.flips.strike(owner, start, target);
     if (isFirst) this.#parts.initialize(owner, bytes, made as Uint32Array<ArrayBuffer>);
   }
 }

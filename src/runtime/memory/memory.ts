@@ -186,7 +186,7 @@ export class Memory {
   flipMapped(buffer: GPUBuffer, byteOffset: number, mask: number): boolean {
     const owner = this.buffers.of(buffer);
     if (!owner?.mapped) return false;
-    this.#mappings.flip(owner, { byteOffset, mask });
+    this.#mappings.flips.add(owner, { byteOffset, mask });
     return true;
   }
 
