@@ -45,7 +45,7 @@ export class PipelineRecord {
   #guarded: Guarded | undefined;
   readonly #variants = new Map<Doubling, Variant>();
   #makeVariant: ((doubling: Doubling) => Variant) | undefined;
-  readonly #withLess = new Map<string, PipelineRecord>();
+  readonly #withLess = new Map<LessMemory, PipelineRecord>();
   #makeWith: ((memory: LessMemory) => PipelineRecord) | undefined;
 
   constructor(device: GPUDevice, own: GPUComputePipeline, { choice, explicit }: Known) {
@@ -96,13 +96,12 @@ export class PipelineRecord {
     return made;
   }
 
-  /** What runs where the kernel is to do less about memory. */
+  /** What runs where the kernel is to do less about memory; the same for the same object. */
   with(memory: LessMemory): PipelineRecord {
-    const key = JSON.stringify(memory);
-    const known = this.#withLess.get(key);
+    const known = this.#withLess.get(memory);
     if (known) return known;
     const made = this.#makeWith?.(memory) ?? this;
-    this.#withLess.set(key, made);
+    this.#withLess.set(memory, made);
     return made;
   }
 

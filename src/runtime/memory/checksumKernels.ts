@@ -91,7 +91,7 @@ struct Record {
 }
 struct List { count: u32, records: array<Record> }
 @group(0) @binding(0) var<storage, read_write> arena: array<u32>;
-@group(0) @binding(1) var<storage, read_write> slots: array<u32>;
+@group(0) @binding(1) var<storage, read_write> slots: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> list: List;
 @group(0) @binding(3) var<storage, read_write> report: array<atomic<u32>>;
 var<workgroup> sums: array<array<atomic<u32>, 3>, ${mostSlots}>;
@@ -113,22 +113,19 @@ fn tell(checksum: u32, difference: u32) {
 }
 @compute @workgroup_size(${INVOCATIONS})
 fn settle(@builtin(local_invocation_index) local: u32) {
+  // What comes from memory is asked for at once: this workgroup does nothing but wait.
+  let record = list.records[local];
+  var right = vec2<u32>(arena[record.checksum], arena[record.checksum + 1]);
   for (var i = local; i < list.count * ${slotStripes}; i += ${INVOCATIONS}) {
-    let record = i % list.count;
-    let at = i / list.count * ${stripeWords} + record * ${slotWords};
-    for (var part = 0u; part < 3; part++) {
-      let word = slots[at + part];
-      if (word != 0) {
-        atomicAdd(&sums[record][part], word);
-        slots[at + part] = 0;
-      }
-    }
+    let number = i % list.count;
+    let at = i / list.count * ${mostSlots} + number;
+    let words = slots[at];
+    slots[at] = vec4<u32>();
+    for (var part = 0u; part < 3; part++) { atomicAdd(&sums[number][part], words[part]); }
   }
   workgroupBarrier();
-  let record = list.records[local];
   let isUsed = local < list.count;
   if (isUsed) {
-    var right = vec2<u32>(arena[record.checksum], arena[record.checksum + 1]);
     if (record.reference > 0) { right = sumOf(standIn(record.reference - 1)); }
     let counted = standIn(local);
     let differences = sumOf(counted) - list.records[counted].weight * right;

@@ -1,11 +1,11 @@
 import { placesOf } from "../../codes/checksum.ts";
-import type { BindingPoint, BindingScheme } from "../../compiler/contract.ts";
+import type { BindingPoint, BindingScheme, ProtectedBinding } from "../../compiler/contract.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { Kernel } from "../kernels.ts";
 import type { BufferRange } from "../resources.ts";
 import { trialCells } from "./checksumKernels.ts";
 import type { PendingSum } from "./checksums.ts";
-import type { ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
  * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is going to look at has no sum. A
@@ -19,8 +19,20 @@ interface Bound {
   rangeAt(of: BindingPoint): BufferRange | undefined;
 }
 
-/** Whether rows are known to be accessed as a whole. */
-type Coverage = Map<number, boolean>;
+/** What a kernel sums, and the buffer if all of it is bound. */
+interface Summed {
+  readonly binding: ProtectedBinding;
+  readonly size: number;
+  readonly owner: ProtectedBuffer | undefined;
+}
+
+/** What is known of a kernel on a grid with arrays of some sizes. */
+interface Coverage {
+  /** Whether each word is accessed as often, by rows. */
+  readonly outcomes: Map<number, boolean>;
+  /** What to add up rather than what it does, once that has been asked for since there was an outcome. */
+  less?: { readonly schemes: readonly BindingScheme[] | undefined } | undefined;
+}
 
 /**
  * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of places tells: where the grid
@@ -32,6 +44,8 @@ export class KernelSums {
   /** What is tried, by cells of the report. */
   readonly #trials: { readonly coverage: Coverage; readonly row: number }[] = [];
   readonly #places = new Map<number, number>();
+  /** By their text. */
+  readonly #schemes = new Map<string, readonly BindingScheme[]>();
 
   constructor(buffers: ProtectedBuffers) {
     this.#buffers = buffers;
@@ -43,12 +57,17 @@ export class KernelSums {
    */
   lessOf(bound: Bound, grid: readonly number[]): readonly BindingScheme[] | undefined {
     const { summed, coverage } = this.#dispatchOf(bound, grid);
+    coverage.less ??= { schemes: this.#lessOf(bound.kernel, summed, coverage) };
+    return coverage.less.schemes;
+  }
+
+  #lessOf(kernel: Kernel | undefined, summed: readonly Summed[], { outcomes }: Coverage) {
     const tried = summed.flatMap(({ binding, owner }) => (owner && !binding.isKnown ? [binding] : []));
-    const misses = tried.filter(({ index }) => coverage.get(index) === false);
-    const isSettled = misses.length === 0 && tried.every(({ index }) => coverage.has(index));
+    const misses = tried.filter(({ index }) => outcomes.get(index) === false);
+    const isSettled = misses.length === 0 && tried.every(({ index }) => outcomes.has(index));
     const known = isSettled ? tried.filter(({ varies }) => !varies) : [];
     if (misses.length === 0 && known.length === 0) return undefined;
-    return bound.kernel!.memory!.bindings.map((binding) => {
+    const schemes = kernel!.memory!.bindings.map((binding): BindingScheme => {
       const { of, scheme, site = -1, isKnown } = binding;
       const next = misses.includes(binding) ? site + 1 : site;
       return {
@@ -57,6 +76,10 @@ export class KernelSums {
         ...((isKnown || known.includes(binding)) && { isKnown: true }),
       };
     });
+    const key = JSON.stringify(schemes);
+    const same = this.#schemes.get(key) ?? schemes;
+    this.#schemes.set(key, same);
+    return same;
   }
 
   /** What a kernel adds up on a grid; undefined where that is of no use. */
@@ -69,7 +92,7 @@ export class KernelSums {
       if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
       const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
-      const cell = coverage.has(index) ? undefined : this.#cellFor(coverage, index);
+      const cell = coverage.outcomes.has(index) ? undefined : this.#cellFor(coverage, index);
       sums.set(index, isKnown ? sum : { ...sum, doubt: { places, cell } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
@@ -79,23 +102,22 @@ export class KernelSums {
   read(cells: Uint32Array): void {
     for (const [cell, { coverage, row }] of this.#trials.entries()) {
       const found = cells[cell];
-      if (found) coverage.set(row, (coverage.get(row) ?? true) && found === 2);
+      if (!found) continue;
+      coverage.outcomes.set(row, (coverage.outcomes.get(row) ?? true) && found === 2);
+      coverage.less = undefined;
     }
     // What has an outcome needs no cell.
-    while (this.#trials.length > 0 && this.#trials.every(({ coverage, row }) => coverage.has(row)))
+    while (this.#trials.length > 0 && this.#trials.every(({ coverage, row }) => coverage.outcomes.has(row)))
       this.#trials.pop();
   }
 
   /** What is summed, in the order of rows, with the buffers that are bound as a whole. */
-  #dispatchOf(bound: Bound, grid: readonly number[]) {
+  #dispatchOf(bound: Bound, grid: readonly number[]): { summed: readonly Summed[]; coverage: Coverage } {
     const { kernel } = bound;
     const all = (kernel?.memory?.bindings ?? []).map((binding) => ({
       binding,
       range: bound.rangeAt(binding.of),
     }));
-    // The size of any array may decide what is accessed.
-    const key = JSON.stringify([grid, all.map(({ range }) => range?.size)]);
-    const coverage: Coverage = kernel ? this.#coverageOf(kernel, key) : new Map();
     const summed = all
       .filter(({ binding }) => binding.mode === "summed")
       .map(({ binding, range }) => ({
@@ -104,13 +126,16 @@ export class KernelSums {
         owner: range && isWhole(range) ? this.#buffers.of(range.buffer) : undefined,
       }))
       .sort((a, b) => a.binding.index - b.binding.index);
+    // The size of any array may decide what is accessed.
+    const key = `${grid} ${all.map(({ range }) => range?.size)} ${summed.map(({ owner }) => owner !== undefined)}`;
+    const coverage = kernel ? this.#coverageOf(kernel, key) : { outcomes: new Map() };
     return { summed, coverage };
   }
 
   #coverageOf(kernel: Kernel, key: string): Coverage {
     const ofKernel = this.#known.get(kernel) ?? new Map<string, Coverage>();
     this.#known.set(kernel, ofKernel);
-    const coverage = ofKernel.get(key) ?? new Map<number, boolean>();
+    const coverage = ofKernel.get(key) ?? { outcomes: new Map<number, boolean>() };
     ofKernel.set(key, coverage);
     return coverage;
   }
