@@ -4,6 +4,7 @@ import { builtinOf } from "./builtinOf.ts";
 import { builtinFunction } from "./effects.ts";
 import { combined, either, isSame, mostMultiple, multipleOf, type Pattern, same } from "./patterns.ts";
 import { addressSpaceOf } from "./places.ts";
+import { workgroupSize } from "./workgroupSize.ts";
 
 /** What is known of each component of a value: null where they may differ in any way. */
 export type NeighbourValue = readonly (Pattern | null)[];
@@ -19,7 +20,7 @@ export interface NeighbourOptions {
 export class NeighbourValues {
   readonly #program: Program;
   readonly #count: number;
-  readonly #width: number | undefined;
+  readonly #width: number;
   /** What numbers of the host are multiples of. */
   readonly #host: number;
   readonly #known = new Map<Target, NeighbourValue>();
@@ -29,8 +30,7 @@ export class NeighbourValues {
     this.#program = program;
     this.#host = isHopeful ? mostMultiple : 1;
     this.#count = count;
-    const [width] = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
-    this.#width = width && this.#constant(width);
+    [this.#width = 1] = workgroupSize(program, kernel);
     for (const parameter of kernel.parameters)
       this.#known.set(parameter, this.#builtin(builtinOf(parameter.attributes)));
   }
@@ -58,8 +58,7 @@ export class NeighbourValues {
   }
 
   #builtin(name: string): NeighbourValue {
-    const width = this.#width ?? 1;
-    const isInStep = width % this.#count === 0;
+    const isInStep = this.#width % this.#count === 0;
     const along = (multiple: number) => (isInStep ? { ranks: true, multiple: multipleOf(multiple) } : null);
     switch (name) {
       case "local_invocation_index":
@@ -67,7 +66,7 @@ export class NeighbourValues {
       case "local_invocation_id":
         return [along(this.#count), isInStep ? same(1) : null, isInStep ? same(1) : null];
       case "global_invocation_id":
-        return [along(width), isInStep ? same(1) : null, isInStep ? same(1) : null];
+        return [along(this.#width), isInStep ? same(1) : null, isInStep ? same(1) : null];
       case "workgroup_id":
       case "num_workgroups":
         return [same(1), same(1), same(1)];

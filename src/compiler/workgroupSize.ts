@@ -1,4 +1,5 @@
 /** How many invocations the workgroups of kernels have. */
+import { workgroupSize } from "../analysis/workgroupSize.ts";
 import { invocationsOf } from "../transforms/entryPointWrapper.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -6,12 +7,10 @@ import type { KernelLimits, Pairing } from "./contract.ts";
 
 /** Invocations per workgroup, or undefined when an override decides. */
 export function invocationCount(program: Program, kernel: FunctionDeclaration): number | undefined {
-  const sizes = kernel.attributes.find((a) => a.name === "workgroup_size")?.args ?? [];
   let product = 1;
-  for (const size of sizes) {
-    const constant = program.constantOf(size);
-    if (!constant || !("value" in constant)) return undefined;
-    product *= Number(constant.value);
+  for (const size of workgroupSize(program, kernel)) {
+    if (size === undefined) return undefined;
+    product *= size;
   }
   return product;
 }

@@ -3,6 +3,7 @@ import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } f
 import type { Program } from "../../wgsl/program.ts";
 import { builtinOf } from "../builtinOf.ts";
 import { assumedTrips, tripsOf } from "../loopTrips.ts";
+import { workgroupSize } from "../workgroupSize.ts";
 import { builtinValue } from "./laneBuiltins.ts";
 import { LaneEvaluator } from "./laneEvaluator.ts";
 import type { LaneAccess, LaneMemory } from "./laneMemory.ts";
@@ -31,7 +32,7 @@ export function runSubgroups(
   kernel: FunctionDeclaration,
   options: Pick<RunOptions, "isCold"> = {},
 ): SubgroupRun[] {
-  const [x, y, z] = workgroupSize(program, kernel);
+  const [x, y, z] = sizeOf(program, kernel);
   const middle = Math.floor((x * y * z) / laneCount / 2) * laneCount;
   return [...new Set([0, middle])].map((first) => runSubgroup(program, kernel, { ...options, first }));
 }
@@ -48,13 +49,10 @@ export function runSubgroup(
   return new Run(program, kernel, isCold, first).result();
 }
 
-function workgroupSize(program: Program, kernel: FunctionDeclaration): [number, number, number] {
-  const sizes = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
-  const size = (i: number) => {
-    const constant = sizes[i] && program.constantOf(sizes[i]);
-    return constant && "value" in constant ? Number(constant.value) : 1;
-  };
-  return [size(0), size(1), size(2)];
+/** What an override decides counts as one. */
+function sizeOf(program: Program, kernel: FunctionDeclaration): [number, number, number] {
+  const [x = 1, y = 1, z = 1] = workgroupSize(program, kernel);
+  return [x, y, z];
 }
 
 /** Most trips that are run of a loop, and of one within another. */
@@ -81,7 +79,7 @@ class Run {
     this.#program = program;
     this.#kernel = kernel;
     this.#isCold = isCold;
-    const size = workgroupSize(program, kernel);
+    const size = sizeOf(program, kernel);
     this.#builtin = (name) => builtinValue(name, size, first);
     this.#lanes = new LaneEvaluator({
       program,

@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { resolved } from "../../test/resolved.ts";
+import { functionsOf } from "./callGraph.ts";
+import { workgroupSize } from "./workgroupSize.ts";
+
+test.each([
+  ["@workgroup_size(64)", [64, 1, 1]],
+  ["@workgroup_size(8, edge * 2)", [8, 16, 1]],
+  ["@workgroup_size(8, chosen, 2)", [8, undefined, 2]],
+])("of a kernel with %s", (attribute, size) => {
+  const program = resolved(`const edge = 8; override chosen = 4u; @compute ${attribute} fn main() {}`);
+  expect(workgroupSize(program, functionsOf(program)[0]!)).toEqual(size);
+});

@@ -1,0 +1,13 @@
+import type { FunctionDeclaration } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+
+/** The size of a kernel's workgroups in each dimension; undefined where an override decides. */
+export function workgroupSize(program: Program, kernel: FunctionDeclaration): (number | undefined)[] {
+  const sizes = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
+  return [0, 1, 2].map((dimension) => {
+    const size = sizes[dimension];
+    if (!size) return 1;
+    const constant = program.constantOf(size);
+    return constant && "value" in constant ? Number(constant.value) : undefined;
+  });
+}
