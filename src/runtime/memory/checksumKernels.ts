@@ -11,23 +11,63 @@ const INVOCATIONS = 256;
 /** Quads that a workgroup adds up at a time. */
 export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
 
-/**
- * Adds up a part of a buffer into a slot. `instead`: the number of a sum, plus one, that makes this superfluous where it counts
- * so many `places`.
- */
+/** Parts of buffers that are added up at once. */
+export const partsAtOnce = 3;
+const parts = Array.from({ length: partsAtOnce }, (_, i) => i);
+
+/** What is added up of a buffer. */
+export interface SumPart {
+  readonly slot: number;
+  /** The number of the first quad in the whole buffer, and of how many. */
+  readonly quad: number;
+  readonly count: number;
+  /** The number of a sum that makes this superfluous where it counts so many places. */
+  readonly instead: { readonly number: number; readonly places: number } | undefined;
+}
+
+/** Some parts in words, in the order of `List`. */
+export const sumList = (all: readonly SumPart[]): number[] => [
+  all.length,
+  ...all.flatMap(({ slot, quad, count, instead }) => [
+    ...[slot, quad, count, instead ? instead.number + 1 : 0, instead?.places ?? 0],
+  ]),
+];
+
+/** Adds up parts of buffers, each into a slot. Workgroups take parts in turn. */
 export const SUM = `
 struct Span { slot: u32, quad: u32, count: u32, instead: u32, places: u32 }
-@group(0) @binding(0) var<storage, read> data: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read_write> slots: array<atomic<u32>>;
-@group(0) @binding(2) var<storage, read> span: Span;
+struct List { count: u32, spans: array<Span> }
+@group(0) @binding(0) var<storage, read_write> slots: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read> list: List;
+${parts.map((i) => `@group(0) @binding(${2 + i}) var<storage, read> data_${i}: array<vec4<u32>>;`).join("\n")}
 var<workgroup> all: array<atomic<u32>, 3>;
 ${checksumWgsl("checksum_")}
+${parts
+  .map(
+    (part) => `
+fn total_${part}(first: u32, stride: u32, count: u32, quad: u32) -> vec3<u32> {
+  var own = vec3<u32>();
+  for (var i = first; i < count; i += stride) {
+    // Four loads at a time.
+    var quads: array<vec4<u32>, 4>;
+    for (var k = 0u; k < 4; k++) { quads[k] = data_${part}[min(i + k * ${INVOCATIONS}, count - 1)]; }
+    for (var k = 0u; k < 4; k++) {
+      let at = i + k * ${INVOCATIONS};
+      if (at < count) { own += checksum_quad(quad + at, quads[k]); }
+    }
+  }
+  return own;
+}`,
+  )
+  .join("")}
 @compute @workgroup_size(${INVOCATIONS})
 fn sum(
   @builtin(workgroup_id) group: vec3u,
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) local: u32,
 ) {
+  let part = group.x % list.count;
+  let span = list.spans[part];
   var count = span.count;
   if (span.instead > 0) {
     if (local < ${slotStripes}) {
@@ -36,21 +76,18 @@ fn sum(
     workgroupBarrier();
     if (atomicLoad(&all[2]) == span.places) { count = 0; }
   }
-  var own = vec3<u32>();
-  for (var i = group.x * ${SUMMED_AT_ONCE} + local; i < count; i += groups.x * ${SUMMED_AT_ONCE}) {
-    // Four loads at a time.
-    var quads: array<vec4<u32>, 4>;
-    for (var k = 0u; k < 4; k++) { quads[k] = data[min(i + k * ${INVOCATIONS}, count - 1)]; }
-    for (var k = 0u; k < 4; k++) {
-      let at = i + k * ${INVOCATIONS};
-      if (at < count) { own += checksum_quad(span.quad + at, quads[k]); }
-    }
+  let number = group.x / list.count;
+  let first = number * ${SUMMED_AT_ONCE} + local;
+  let stride = groups.x / list.count * ${SUMMED_AT_ONCE};
+  var own: vec3<u32>;
+  switch part {
+    ${parts.map((i) => `${i < partsAtOnce - 1 ? `case ${i}` : "default"}: { own = total_${i}(first, stride, count, span.quad); }`).join("\n    ")}
   }
   atomicAdd(&all[0], own.x);
   atomicAdd(&all[1], own.y);
   workgroupBarrier();
-  if (local < 2) {
-    let at = group.x % ${slotStripes} * ${stripeWords} + span.slot * ${slotWords};
+  if (local < 2 && count > 0) {
+    let at = number % ${slotStripes} * ${stripeWords} + span.slot * ${slotWords};
     atomicAdd(&slots[at + local], atomicLoad(&all[local]));
   }
 }`;

@@ -3,7 +3,16 @@ import { flags } from "../nativeObjects.ts";
 import { OwnKernel } from "../ownKernel.ts";
 import { type ReportSlot, rangeOf } from "../reportArena.ts";
 import { type BufferRange, whole } from "../resources.ts";
-import { bytesOfSlots, SETTLE, SUM, SUMMED_AT_ONCE, settleRecord } from "./checksumKernels.ts";
+import {
+  bytesOfSlots,
+  partsAtOnce,
+  SETTLE,
+  SUM,
+  SUMMED_AT_ONCE,
+  type SumPart,
+  settleRecord,
+  sumList,
+} from "./checksumKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
 import type { Granules } from "./granules.ts";
@@ -48,7 +57,11 @@ export class Checksums implements CodePasses {
   constructor(device: GPUDevice, parts: ChecksumParts) {
     this.#parts = parts;
     const [read, write] = ["read-only-storage", "storage"] as const;
-    this.#sum = new OwnKernel(device, { label: "belay: sum", code: SUM, buffers: [read, write, read] });
+    this.#sum = new OwnKernel(device, {
+      label: "belay: sum",
+      code: SUM,
+      buffers: [write, read, read, read, read],
+    });
     this.#settle = new OwnKernel(device, {
       ...{ label: "belay: compare sums", code: SETTLE, buffers: [write, write, read, write] },
     });
@@ -64,11 +77,11 @@ export class Checksums implements CodePasses {
   }
 
   encode(site: Site, { owner }: Granules): void {
-    this.#pass(site, { owner, kind: "stored", weight: 1 });
+    this.#pass(site, [{ owner, kind: "stored", weight: 1 }]);
   }
 
   verify(site: Site, { owner }: Granules): void {
-    this.#pass(site, { owner, kind: "loaded", weight: 1 });
+    this.#pass(site, [{ owner, kind: "loaded", weight: 1 }]);
   }
 
   /**
@@ -77,32 +90,39 @@ export class Checksums implements CodePasses {
    */
   add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
     const first = site.state.pending.push(...sums) - sums.length;
-    for (const [i, sum] of sums.entries()) {
-      if (!sum?.doubt) continue;
+    const standIns = sums.flatMap((sum, i): PendingSum[] => {
+      if (!sum?.doubt) return [];
       const { owner, kind } = sum;
-      this.#pass(site, { owner, kind, weight: 1, standsInFor: first + i });
-    }
+      return [{ owner, kind, weight: 1, standsInFor: first + i }];
+    });
+    if (standIns.length > 0) this.#pass(site, standIns);
   }
 
-  #pass(site: Site, sum: PendingSum): void {
-    const { constants } = this.#parts;
-    const slot = this.reserve(site, 1);
-    const { contents, granuleBytes } = sum.owner;
-    const instead = sum.standsInFor ?? -1;
-    const { places = 0 } = site.state.pending[instead]?.doubt ?? {};
-    site.run((commands) => {
-      for (let offset = 0; offset < granuleBytes; offset += this.#bindable) {
+  /** Adds up buffers, several at once. */
+  #pass(site: Site, sums: readonly PendingSum[]): void {
+    const { pending } = site.state;
+    const slot = this.reserve(site, sums.length);
+    const wanted = sums.flatMap(({ owner: { contents, granuleBytes }, standsInFor: number }, i) => {
+      const doubt = number === undefined ? undefined : pending[number]?.doubt;
+      const instead = doubt && { number: number!, places: doubt.places };
+      const count = Math.ceil(granuleBytes / this.#bindable);
+      return Array.from({ length: count }, (_, k) => {
+        const offset = k * this.#bindable;
         const size = Math.min(this.#bindable, granuleBytes - offset);
-        const data = { buffer: contents, offset, size };
-        const span = constants.of([slot, offset / 16, size / 16, instead + 1, places]);
-        this.#sum.encode(
-          commands,
-          [data, this.slots, span],
-          Math.min(1024, Math.ceil(size / 16 / SUMMED_AT_ONCE)),
-        );
+        const part: SumPart = { slot: slot + i, quad: offset / 16, count: size / 16, instead };
+        return { part, data: { buffer: contents, offset, size } };
+      });
+    });
+    site.run((commands) => {
+      for (let at = 0; at < wanted.length; at += partsAtOnce) {
+        const together = wanted.slice(at, at + partsAtOnce);
+        const list = this.#parts.constants.of(sumList(together.map(({ part }) => part)));
+        const bound = Array.from({ length: partsAtOnce }, (_, i) => (together[i] ?? together[0]!).data);
+        const groups = Math.max(...together.map(({ part }) => workgroupsFor(part)));
+        this.#sum.encode(commands, [this.slots, list, ...bound], groups * together.length);
       }
     });
-    site.state.pending.push(sum);
+    site.state.pending.push(...sums);
   }
 
   /** Makes sure that there are slots for so many sums more, which are going to be pending; returns the number of the first. */
@@ -137,4 +157,9 @@ export class Checksums implements CodePasses {
     const arena = arenaAt(site);
     site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));
   }
+}
+
+/** A part that is probably superfluous gets no more workgroups than fill a GPU. */
+function workgroupsFor({ count, instead }: SumPart): number {
+  return Math.min(instead ? 256 : 1024, Math.ceil(count / SUMMED_AT_ONCE));
 }
