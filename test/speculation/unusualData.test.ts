@@ -267,6 +267,24 @@ describe("a device without memory", () => {
   });
 });
 
+describe("floats too small to be normal", () => {
+  it("are copied, are not zero, and name no element", async () => {
+    const floats = loopFrom(
+      "f: Float32Array, g: Float32Array, a: Int32Array, p: Int32Array",
+      "for (let i = 0; i < p.length; i++) { g[p[i]!] = f[i]!; a[p[i]!] = f[i] ? 7 : 8; a[f[i]!] = 9; }",
+      "speculate(a, g)",
+    );
+    const device = await devices.newDevice();
+    const all = [0, -0, 1e-45, -1e-45, 2 ** -127, 2 ** -126, 3, Number.NaN];
+    const arrays = {
+      ...{ f: Float32Array.from(order, (i) => all[i % 8]!), g: new Float32Array(n) },
+      ...{ a: values(), p: order },
+    };
+    const { statistics } = await expectSequential(floats, { arrays, count: n }, { device });
+    expect(statistics.committed).toBeGreaterThan(0);
+  });
+});
+
 describe("what a loop throws", () => {
   it("is what speculation rejects with", async () => {
     const device = await devices.newDevice();

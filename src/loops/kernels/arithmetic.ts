@@ -15,7 +15,9 @@ const library: Readonly<Record<string, string>> = {
 
   /** Looks at the bits: WGSL lets compilers assume that no value is NaN. */
   is_nan: "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }",
-  is_true_f32: "fn is_true_f32(x: f32) -> bool { return x != 0f && !is_nan(x); }",
+  /** Neither zero nor NaN. In a comparison, numbers too small to be normal may be zero. */
+  is_true_f32:
+    "fn is_true_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) - 1u < 0x7f800000u; }",
 
   divide_i32: `
 fn divide_i32(a: i32, b: i32) -> i32 {
@@ -74,8 +76,8 @@ fn wrap_f32(x: f32) -> u32 {
   element_of_f32: `
 fn element_of_f32(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
-  if (bits == 0x80000000u) { return 0u; }
-  if (bits >= 0x4f800000u || x != trunc(x)) { return 0xffffffffu; }
+  if ((bits & 0x7fffffffu) == 0u) { return 0u; }
+  if (bits < 0x3f800000u || bits >= 0x4f800000u || x != trunc(x)) { return 0xffffffffu; }
   return u32(x);
 }`,
 
