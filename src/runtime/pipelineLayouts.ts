@@ -1,5 +1,5 @@
 import type { BindingPoint, MemoryBindings } from "../compiler/contract.ts";
-import type { GranulesByGroup } from "./addedBindings.ts";
+import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import { wholeGranules } from "./memory/granules.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
@@ -19,11 +19,6 @@ export interface LayoutRoom {
   /** How many storage and uniform buffers more the device allows. */
   readonly storageBuffers: number;
   readonly uniformBuffers: number;
-}
-
-/** A buffer that is added to a pipeline layout. */
-export interface AddedPoint extends BindingPoint {
-  readonly type: GPUBufferBindingType;
 }
 
 /** The program's explicit pipeline layouts, and how they take in what Belay adds. */

@@ -1,6 +1,6 @@
 import type { BindingAccess } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { addedPoints, checkedGranules } from "./addedBindings.ts";
+import { addedPoints, checkedGranules } from "./addedPoints.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Kernel, KernelChoice, KernelRequest, Kernels, LessMemory } from "./kernels.ts";
 import { membersOf } from "./nativeObjects.ts";

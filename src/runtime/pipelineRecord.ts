@@ -1,5 +1,6 @@
 import type { BindingAccess } from "../compiler/contract.ts";
-import { type AddedBindings, addedPoints } from "./addedBindings.ts";
+import type { AddedBindings } from "./addedBindings.ts";
+import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { Kernel, KernelChoice, LessMemory } from "./kernels.ts";
