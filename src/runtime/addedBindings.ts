@@ -2,7 +2,7 @@ import type { BindingPoint, InterGroup } from "../compiler/contract.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
 import { BindGroupCache } from "./bindGroupCache.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
-import { type Kernel, prove } from "./kernels.ts";
+import { type Kernel, prove } from "./kernel.ts";
 import type { Memory } from "./memory/memory.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import { rangeOf } from "./reportArena.ts";

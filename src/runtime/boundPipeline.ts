@@ -1,6 +1,6 @@
 import type { BindingPoint } from "../compiler/contract.ts";
 import type { Access, BindGroups, SetGroups } from "./bindGroups.ts";
-import type { Kernel, LessMemory } from "./kernels.ts";
+import type { Kernel, LessMemory } from "./kernel.ts";
 import type { Use } from "./memory/bracketing.ts";
 import type { DispatchSums, KernelSums } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";

@@ -1,5 +1,5 @@
 import type { Access } from "./bindGroups.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import { MemoryState } from "./memory/memoryState.ts";
 import { RangeSet } from "./rangeSet.ts";
 import { isTexture, type Resource } from "./resources.ts";

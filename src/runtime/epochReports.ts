@@ -3,7 +3,7 @@ import type { Epoch } from "./epoch.ts";
 import type { Detection } from "./fault.ts";
 import { type Found, nothing } from "./found.ts";
 import { observedIn } from "./injector.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
 import { type Findings, readReport } from "./readReport.ts";

@@ -1,6 +1,6 @@
 /** What the check of submitted work finds, and why data is refused for it. */
 import { BelayFaultError, type Detection } from "./fault.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
 import type { Damage } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";

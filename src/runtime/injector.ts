@@ -1,5 +1,6 @@
 import { faultExtent, reportWords } from "../compiler/contract.ts";
-import type { Kernel, Kernels } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Kernels } from "./kernels.ts";
 import type { ReportArena } from "./reportArena.ts";
 
 /** One execution of a fault site, as a profile names it. */

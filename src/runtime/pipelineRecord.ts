@@ -3,7 +3,8 @@ import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
-import type { Kernel, KernelChoice, LessMemory } from "./kernels.ts";
+import type { Kernel, LessMemory } from "./kernel.ts";
+import type { KernelChoice } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 
 /** A protected kernel, and how pipelines are made from it. */

@@ -1,6 +1,7 @@
 import { countWords, type FaultSite, reportWords, sampleCapacity } from "../compiler/contract.ts";
 import type { Execution } from "./injector.ts";
-import type { Kernel, Kernels } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
+import type { Kernels } from "./kernels.ts";
 import type { ReportArena } from "./reportArena.ts";
 
 /** How often a fault site was executed, and by whom. */

@@ -8,7 +8,7 @@ import type {
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { leftAlone } from "./coverage.ts";
-import type { KernelRequest } from "./kernels.ts";
+import type { KernelRequest } from "./kernel.ts";
 import type { KernelPolicy, ResolvedPolicy } from "./policy.ts";
 
 /** A source as the compiler protects it, and the module that is made of that once it is needed. */

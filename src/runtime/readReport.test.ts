@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../compiler/contract.ts";
 import { describeFault } from "./fault.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import { readReport } from "./readReport.ts";
 import { describeUnverified } from "./unverified.ts";
 

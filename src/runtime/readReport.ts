@@ -1,6 +1,6 @@
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../compiler/contract.ts";
 import type { Detection } from "./fault.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import { sourcePosition } from "./sourcePosition.ts";
 import type { Unverified } from "./unverified.ts";
 

@@ -1,7 +1,7 @@
 import { CommandRecord } from "./commandRecord.ts";
 import type { Epoch, QueueEvent } from "./epoch.ts";
 import type { Refusal } from "./found.ts";
-import type { Kernel } from "./kernels.ts";
+import type { Kernel } from "./kernel.ts";
 import type { Resource } from "./resources.ts";
 
 /** The resources whose contents a fault may have reached, and the faults. */

@@ -1,7 +1,7 @@
 import { placesOf } from "../../codes/checksum.ts";
 import type { BindingPoint, BindingScheme, ProtectedBinding } from "../../compiler/contract.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
-import type { Kernel } from "../kernels.ts";
+import type { Kernel } from "../kernel.ts";
 import type { BufferRange } from "../resources.ts";
 import { trialCells } from "./checksumKernels.ts";
 import type { PendingSum } from "./checksums.ts";
