@@ -79,6 +79,10 @@ export class ComputePass {
     this.#groups.set(index, set);
   }
 
+  end(): void {
+    this.#commands.end();
+  }
+
   #reset(): void {
     this.#prepared = undefined;
     this.#running = undefined;
@@ -88,7 +92,10 @@ export class ComputePass {
   dispatch(grid: readonly unknown[]): void {
     const runs = this.#choose([0, 1, 2].map((i) => Number(grid[i] ?? 1)));
     // Without a pipeline, a dispatch is for the device to refuse.
-    if (!runs) return this.#commands.dispatchWorkgroups(...(grid as Grid));
+    if (!runs) {
+      this.#commands.dispatchWorkgroups(...(grid as Grid));
+      return;
+    }
     const kernel = runs.kernelToDouble;
     const { limit } = this.#parts;
     const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
@@ -104,7 +111,10 @@ export class ComputePass {
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
     const runs = this.#choose();
-    if (!runs) return this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
+    if (!runs) {
+      this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
+      return;
+    }
     const { indirect, memory } = this.#parts;
     const kernel = runs.kernelToDouble;
     // A kernel that writes its own arguments is for the device to refuse.
@@ -170,7 +180,8 @@ export class ComputePass {
   }
 
   #verify({ guarded }: Prepared): void {
-    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
+    const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
+    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded, canWait);
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {
