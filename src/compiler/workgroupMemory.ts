@@ -4,7 +4,7 @@ import { orderDependentVariables } from "../analysis/orderDependentVariables.ts"
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { finalBytes } from "../transforms/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/comparison/workgroupChannel.ts";
-import { bytesOfCopies } from "../transforms/replicateWorkgroupMemory.ts";
+import { bytesOfCopies } from "../transforms/workgroupCopies.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";

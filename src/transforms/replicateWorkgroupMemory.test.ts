@@ -2,12 +2,11 @@ import { describe, expect, it } from "vitest";
 import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { functionsOf } from "../analysis/callGraph.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
-import { f32Type } from "../wgsl/types.ts";
 import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
 import type { Pairing } from "./pairing.ts";
-import { bytesOfCopies, replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
+import { replicateWorkgroupMemory } from "./replicateWorkgroupMemory.ts";
 import { CheckSites, reportWords } from "./reportBuffer.ts";
 
 const golden = goldens("replicateWorkgroupMemory");
@@ -113,20 +112,4 @@ it("lists each uniform load as a check", () => {
       { id: 1, kind: "uniformLoad", functionName: "f", name: "most", scalar: "f32", components: 2 },
     ],
   ]);
-});
-
-it("skews copies by half of the banks, unless they fit beside each other", () => {
-  const bytes = (count: number, pairing: Pairing = "adjacent") =>
-    bytesOfCopies({ kind: "array", element: f32Type, count }, pairing);
-  expect([1, 3, 4, 25, 31].map((count) => bytes(count))).toEqual([8, 24, 32, 200, 248]);
-  expect([32, 48, 49, 256, 272].map((count) => bytes(count))).toEqual([
-    2 * 192,
-    2 * 192,
-    2 * 320,
-    2 * 1088,
-    2 * 1088,
-  ]);
-  expect(bytesOfCopies({ kind: "vector", size: 3, element: f32Type }, "adjacent")).toBe(32);
-  expect([31, 32, 256].map((count) => bytes(count, "half-subgroup"))).toEqual([248, 2 * 192, 2 * 1088]);
-  expect([31, 32, 256].map((count) => bytes(count, "subgroups"))).toEqual([248, 256, 2048]);
 });

@@ -3,17 +3,11 @@ struct belay_Copy_1 {
 }
 
 var<workgroup> h: array<belay_Copy_1, 2>;
-
-struct belay_Copy_2 {
-  value: array<f16, 301>,
-  skew: array<u32, 25>,
-}
-
-var<workgroup> hs: array<belay_Copy_2, 2>;
+var<workgroup> hs: array<array<f16, 2>, 301>;
 
 fn f(i: u32) {
   let belay_value_1: f16 = h[belay_replica].value.y;
-  hs[belay_replica].value[i] = belay_value_1;
-  let belay_value_2: f16 = hs[belay_replica].value[0];
+  hs[i][belay_replica] = belay_value_1;
+  let belay_value_2: f16 = hs[0][belay_replica];
   h[belay_replica].value.x = belay_value_2;
 }

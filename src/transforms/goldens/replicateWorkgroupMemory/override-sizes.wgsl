@@ -1,15 +1,12 @@
 override belay_stride_1: u32 = u32(width + 1) + select(0u, (48u - u32(width + 1) % 32u) % 32u, u32(width + 1) >= 32u);
 
 var<workgroup> row: array<u32, 2u * belay_stride_1>;
-
-override belay_stride_2: u32 = u32(height) + select(0u, (6u - u32(height) % 4u) % 4u, u32(height) >= 4u);
-
-var<workgroup> rows: array<array<vec2<u32>, 4>, 2u * belay_stride_2>;
+var<workgroup> rows: array<array<array<vec2<u32>, 2>, 4>, height>;
 
 fn f(i: i32) {
   let belay_value_1: u32 = row[min(u32(-1 - i), u32(width + 1) - 1u) + belay_replica * belay_stride_1];
   row[min(u32(i), u32(width + 1) - 1u) + belay_replica * belay_stride_1] = belay_value_1;
-  let belay_value_2: u32 = rows[min(u32(i), u32(height) - 1u) + belay_replica * belay_stride_2][0].y;
-  rows[min(u32(1), u32(height) - 1u) + belay_replica * belay_stride_2][i].x = belay_value_2;
+  let belay_value_2: u32 = rows[i][0][belay_replica].y;
+  rows[1][i][belay_replica].x = belay_value_2;
   _ = &row;
 }

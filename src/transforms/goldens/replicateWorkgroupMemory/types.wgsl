@@ -15,19 +15,14 @@ struct belay_Copy_3 {
 }
 
 var<workgroup> m: array<belay_Copy_3, 2>;
+var<workgroup> tile: array<array<array<f32, 2>, 16>, 17>;
 
 struct belay_Copy_4 {
-  value: array<array<f32, 16>, 17>,
-}
-
-var<workgroup> tile: array<belay_Copy_4, 2>;
-
-struct belay_Copy_5 {
   value: Part,
   skew: array<u32, 24>,
 }
 
-var<workgroup> part: array<belay_Copy_5, 2>;
+var<workgroup> part: array<belay_Copy_4, 2>;
 
 fn f(i: u32) {
   let belay_value_1: bool = i > 3u && three[belay_replica].value.y;
@@ -35,10 +30,10 @@ fn f(i: u32) {
   let belay_value_2: vec3<bool> = vec3(one[belay_replica].value);
   three[belay_replica].value = belay_value_2;
   let belay_value_3 = i % 3u;
-  let belay_value_4: bool = tile[belay_replica].value[i][i + 1u] > part[belay_replica].value.at.x;
+  let belay_value_4: bool = tile[i][i + 1u][belay_replica] > part[belay_replica].value.at.x;
   three[belay_replica].value[belay_value_3] = belay_value_4;
   let belay_value_5 = i % 4u;
-  let belay_value_6: f32 = tile[belay_replica].value[u32(part[belay_replica].value.at.z)][2];
+  let belay_value_6: f32 = tile[u32(part[belay_replica].value.at.z)][2][belay_replica];
   m[belay_replica].value[belay_value_5].y = belay_value_6;
   let belay_value_7: bool = one[belay_replica].value;
   part[belay_replica].value.flags[i].y = belay_value_7;

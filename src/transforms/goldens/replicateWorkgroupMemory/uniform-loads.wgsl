@@ -9,10 +9,7 @@ struct belay_Copy_2 {
 }
 
 var<workgroup> go: array<belay_Copy_2, 2>;
-
-override belay_stride_1: u32 = u32(n) + select(0u, (12u - u32(n) % 8u) % 8u, u32(n) >= 8u);
-
-var<workgroup> sizes: array<vec3<u32>, 2u * belay_stride_1>;
+var<workgroup> sizes: array<array<vec3<u32>, 2>, n>;
 
 fn f(i: u32) -> u32 {
   let belay_copy_1 = workgroupUniformLoad(&go[0u].value);
@@ -31,8 +28,8 @@ fn f(i: u32) -> u32 {
   }
   let all = belay_copy_3;
   let belay_value_2 = all.low;
-  let belay_copy_5 = workgroupUniformLoad(&sizes[min(u32(belay_value_2), u32(n) - 1u) + 0u * belay_stride_1]);
-  let belay_copy_6 = workgroupUniformLoad(&sizes[min(u32(belay_value_2), u32(n) - 1u) + 1u * belay_stride_1]);
+  let belay_copy_5 = workgroupUniformLoad(&sizes[belay_value_2][0u]);
+  let belay_copy_6 = workgroupUniformLoad(&sizes[belay_value_2][1u]);
   if (any(bitcast<vec3<u32>>(belay_copy_5) != bitcast<vec3<u32>>(belay_copy_6))) {
     belay_record(3u, 1u, 0u, vec4<u32>(select(bitcast<vec3<u32>>(belay_copy_6), bitcast<vec3<u32>>(belay_copy_5), belay_replica == 0u), 0u));
   }

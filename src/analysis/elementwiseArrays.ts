@@ -1,0 +1,86 @@
+import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Program, Target } from "../wgsl/program.ts";
+import { walk } from "../wgsl/traverse.ts";
+import type { Type } from "../wgsl/types.ts";
+
+/** How many arrays a type nests: 2 for `array<array<f32, 16>, 16>`. */
+export const dimensionsOf = (type: Type): number =>
+  type.kind === "array" ? 1 + dimensionsOf(type.element) : 0;
+
+/** An expression that indexes what it starts from again and again, or does not index at all. */
+export interface Chain {
+  readonly root: Expression;
+  /** The last index last. */
+  readonly indices: readonly Expression[];
+}
+
+export function chainOf(expression: Expression): Chain {
+  if (expression.kind !== "index") return { root: expression, indices: [] };
+  const { root, indices } = chainOf(expression.base);
+  return { root, indices: [...indices, expression.index] };
+}
+
+/**
+ * The arrays at module scope of which `functions` name single elements only, and no neighbouring ones from one turn of a loop to the
+ * next: compilers load several of those at once, if they are neighbours in memory too.
+ */
+export function elementwiseArrays(
+  program: Program,
+  functions: Iterable<FunctionDeclaration>,
+): Set<GlobalVariable> {
+  const arrays = new Set<GlobalVariable>();
+  const others = new Set<GlobalVariable>();
+  for (const { body } of functions) {
+    const counters = countersIn(program, body);
+    /** Where chains begin that have been seen whole. */
+    const seen = new Set<Expression>();
+    walk(body, (node) => {
+      if (node.kind !== "index" && node.kind !== "identifier") return;
+      const { root, indices } = chainOf(node);
+      const variable = root.kind === "identifier" ? program.targetOf(root) : undefined;
+      if (variable?.kind !== "globalVariable" || seen.has(root)) return;
+      seen.add(root);
+      const index = indices[dimensionsOf(program.declaredTypeOf(variable)) - 1];
+      if (index && !advances(program, index, counters)) arrays.add(variable);
+      else others.add(variable);
+    });
+  }
+  for (const variable of others) arrays.delete(variable);
+  return arrays;
+}
+
+/** The variables that some statement changes by one. */
+function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Target> {
+  const counters = new Set<Target>();
+  const isOne = (expression: Expression) => {
+    const constant = program.constantOf(expression);
+    return constant !== undefined && "value" in constant && Number(constant.value) === 1;
+  };
+  walk(body, (node) => {
+    const counts =
+      node.kind === "increment" ||
+      (node.kind === "assign" && /^[+-]=$/.test(node.operator) && isOne(node.value)) ||
+      (node.kind === "assign" && node.value.kind === "binary" && isOne(node.value.right));
+    const counter = counts && node.target?.kind === "identifier" ? program.targetOf(node.target) : undefined;
+    if (counter) counters.add(counter);
+  });
+  return counters;
+}
+
+/** Whether a counter is a term of an index. */
+function advances(program: Program, index: Expression, counters: ReadonlySet<Target>): boolean {
+  if (index.kind === "binary")
+    return (
+      /^[+-]$/.test(index.operator) &&
+      (advances(program, index.left, counters) || advances(program, index.right, counters))
+    );
+  // What built-in functions make of neighbours are often neighbours.
+  if (index.kind === "call")
+    return (
+      program.targetOf(index.callee)?.kind !== "function" &&
+      index.args.some((argument) => advances(program, argument, counters))
+    );
+  const target = index.kind === "identifier" ? program.targetOf(index) : undefined;
+  if (target?.kind === "let") return advances(program, target.initializer, counters);
+  return target !== undefined && counters.has(target);
+}
