@@ -32,7 +32,6 @@ export class Commands {
         record.steps.push((again) => {
           const passAgain = again.beginComputePass(copy);
           for (const step of steps) step(passAgain);
-          passAgain.end();
         });
         return pass;
       },
@@ -46,6 +45,8 @@ export class Commands {
         memory?.words.finish(memory.siteIn(this, native, record));
         const buffer = native.finish.call(this, descriptor);
         commands.#records.set(buffer, record);
+        // What comes behind the end is for the device to refuse, and no part of the commands.
+        commands.#encoders.uncover(this);
         return buffer;
       },
     }));

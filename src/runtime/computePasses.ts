@@ -27,7 +27,7 @@ export class ComputePasses {
     const limit = device.limits.maxComputeWorkgroupsPerDimension;
     const indirect = new IndirectDispatch(device);
     this.#parts = { bindGroups, shadows, indirect, turns: new Turns(device), counter, memory, limit };
-    this.#layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
+    const layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
       },
@@ -40,7 +40,13 @@ export class ComputePasses {
       dispatchWorkgroupsIndirect(buffer, offset) {
         passOf(this).dispatchIndirect(buffer, offset);
       },
+      end() {
+        passOf(this).end();
+        // What comes behind the end is for the device to refuse, and no part of the commands.
+        layer.uncover(this);
+      },
     }));
+    this.#layer = layer;
   }
 
   /** Returns the steps of the pass, to which everything is added that happens in it. */

@@ -33,4 +33,10 @@ export class Layer<T extends object, State> {
     }
     Object.setPrototypeOf(object, covered);
   }
+
+  /** Lets the native methods of an object answer for it again. */
+  uncover(object: T): void {
+    this.#states.delete(object);
+    Object.setPrototypeOf(object, Object.getPrototypeOf(Object.getPrototypeOf(object)));
+  }
 }

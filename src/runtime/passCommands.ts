@@ -53,4 +53,9 @@ export class PassCommands {
     this.#native.dispatchWorkgroupsIndirect.call(this.#pass, buffer, offset);
     this.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
   }
+
+  end(): void {
+    this.#native.end.call(this.#pass);
+    this.steps.push((again) => again.end());
+  }
 }

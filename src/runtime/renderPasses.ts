@@ -41,13 +41,18 @@ export class RenderPasses {
     const bundles = this.#bundles;
     const noteUse = (record: CommandRecord, args: readonly unknown[]) =>
       noteArguments(record, args, bindGroups, memory);
-    this.#passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
+    const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...followed(native, [...settings, ...readers, "setBindGroup"], (pass, name, args) => {
         const { record, steps } = passOf(pass);
         const copies = copyOffsets(args);
         steps.push((again) => (again[name] as Anything)(...copies));
         noteUse(record, args);
       }),
+      end() {
+        native.end.call(this);
+        passOf(this).steps.push((again) => again.end());
+        passes.uncover(this);
+      },
       executeBundles(list) {
         const all = [...list];
         native.executeBundles.call(this, all);
@@ -61,6 +66,7 @@ export class RenderPasses {
         }
       },
     }));
+    this.#passes = passes;
     this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
       ...followed(native, [...readers, "setBindGroup"], (encoder, _, args) =>
         noteUse(recordOf(encoder), args),
@@ -82,7 +88,6 @@ export class RenderPasses {
     record.steps.push((again) => {
       const passAgain = again.beginRenderPass(this.#again(copy));
       for (const step of steps) step(passAgain);
-      passAgain.end();
     });
   }
 
