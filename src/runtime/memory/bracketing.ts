@@ -40,12 +40,14 @@ export class Bracketing {
     });
   }
 
-  before(site: Site, uses: readonly GuardedUse[]): void {
+  /** `canWait`: a pass behind the dispatch may verify what that only loads. */
+  before(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
     const { raw, verified } = site.state;
-    for (const { granules, range, isChecked } of uses) {
+    for (const { granules, range, isChecked, stores } of uses) {
       if (isChecked) this.#words.encodeRaw(site, granules);
-      else if (!raw.has(range) && !verified.has(range)) this.#words.ensureVerified(site, granules);
+      else if (!raw.has(range) && !verified.has(range))
+        this.#words.ensureVerified(site, granules, canWait && !stores);
     }
   }
 

@@ -12,7 +12,7 @@ const INVOCATIONS = 256;
 export const SUMMED_AT_ONCE = 4 * INVOCATIONS;
 
 /** Parts of buffers that are added up at once. */
-export const partsAtOnce = 3;
+export const partsAtOnce = 4;
 const parts = Array.from({ length: partsAtOnce }, (_, i) => i);
 
 /** What is added up of a buffer. */

@@ -63,8 +63,15 @@ class Program {
     if (this.#code.includes("&ends"))
       this.#limit = this.#device.createBuffer({ size: 4 * value, usage: STORAGE });
     if (!this.#code.includes("limit")) return;
-    this.#limit ??= this.#device.createBuffer({ size: 4, usage: UNIFORM | COPY_DST });
+    this.#limit ??= this.#device.createBuffer({ label: "limit", size: 4, usage: UNIFORM | COPY_DST });
     this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
+  }
+
+  /** Changes the limit without Belay's knowledge. */
+  damageLimit(value: number): void {
+    const { queue } = this.#native;
+    const { writeBuffer } = Object.getPrototypeOf(queue) as GPUQueue;
+    writeBuffer.call(queue, this.#limit!, 0, Uint32Array.of(value));
   }
 
   /** Both steps, so many times, in one command buffer. */
@@ -374,6 +381,15 @@ describe("flips at rest", () => {
     await program.report();
     expect(program.faults).toMatchObject([{ buffer: "first", outcome: "reported" }]);
   });
+});
+
+it("verifies what it loads of other buffers, too, behind the kernel", async () => {
+  using program = await Program.create(kernel("u32", LIMITED), 41, [6], { onFault: "report" });
+  expect(await passedOver(program)).toEqual([false, false, false]);
+  program.damageLimit(40);
+  program.runStep(0);
+  await program.report();
+  expect(program.faults).toMatchObject([{ buffer: "limit", outcome: "reported" }]);
 });
 
 it("keeps more sums apart than there are slots", async () => {

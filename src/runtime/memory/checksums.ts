@@ -60,7 +60,7 @@ export class Checksums implements CodePasses {
     this.#sum = new OwnKernel(device, {
       label: "belay: sum",
       code: SUM,
-      buffers: [write, read, read, read, read],
+      buffers: [write, read, ...Array<typeof read>(partsAtOnce).fill(read)],
     });
     this.#settle = new OwnKernel(device, {
       ...{ label: "belay: compare sums", code: SETTLE, buffers: [write, write, read, write] },
@@ -86,7 +86,7 @@ export class Checksums implements CodePasses {
 
   /**
    * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up, if that turns out to be needed:
-   * right now, as nothing has changed the buffer since.
+   * right now, as nothing has changed the buffer since, together with what waits to be verified.
    */
   add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
     const first = site.state.pending.push(...sums) - sums.length;
@@ -95,7 +95,13 @@ export class Checksums implements CodePasses {
       const { owner, kind } = sum;
       return [{ owner, kind, weight: 1, standsInFor: first + i }];
     });
-    if (standIns.length > 0) this.#pass(site, standIns);
+    const others = site.state.waiting.map(({ owner }): PendingSum => {
+      owner.counts.verifiedBytes += owner.granuleBytes;
+      return { owner, kind: "loaded", weight: 1 };
+    });
+    site.state.waiting = [];
+    const wanted = [...standIns, ...others];
+    if (wanted.length > 0) this.#pass(site, wanted);
   }
 
   /** Adds up buffers, several at once. */

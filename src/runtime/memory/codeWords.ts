@@ -62,13 +62,17 @@ export class CodeWords {
     this.#passes.settle(site);
   }
 
-  /** Corrects granules that do not fit their check words, or reports them as damaged. */
-  ensureVerified(site: Site, granules: Granules): void {
+  /**
+   * Corrects granules that do not fit their check words, or reports them as damaged. `canWait`: until what a dispatch adds up
+   * has been taken, which changes nothing of them.
+   */
+  ensureVerified(site: Site, granules: Granules, canWait = false): void {
     this.encodeRaw(site, granules);
-    const { verified } = site.state;
+    const { verified, waiting } = site.state;
     const range = bytesOf(granules);
     if (verified.has(range)) return;
-    this.verify(site, granules);
+    if (canWait) waiting.push(granules);
+    else this.verify(site, granules);
     verified.add(range);
   }
 

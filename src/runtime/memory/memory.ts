@@ -169,7 +169,7 @@ export class Memory {
   /** Gives a dispatch its slots, of which it returns the first; what it adds up is to be `added` right behind it. */
   reserve(site: Site, sums: DispatchSums): number {
     const wanted = [...sums.values()].reduce((count, sum) => count + (sum?.doubt ? 2 : 1), 0);
-    return this.#checksums!.reserve(site, wanted);
+    return this.#checksums!.reserve(site, wanted + site.state.waiting.length);
   }
 
   added(site: Site, sums: DispatchSums): void {

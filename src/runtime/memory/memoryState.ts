@@ -1,6 +1,7 @@
 import { RangeSet } from "../rangeSet.ts";
 import type { BufferRange } from "../resources.ts";
 import type { PendingSum } from "./checksums.ts";
+import type { Granules } from "./granules.ts";
 
 /** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
 export class MemoryState {
@@ -18,6 +19,8 @@ export class MemoryState {
    * some nothing is going to be made.
    */
   pending: (PendingSum | undefined)[] = [];
+  /** What is to be verified together with what the next dispatch adds up. */
+  waiting: Granules[] = [];
 
   /** Granules were written by what makes no check words. */
   wroteRaw(granules: BufferRange): void {
