@@ -79,10 +79,6 @@ export class ComputePass {
     this.#groups.set(index, set);
   }
 
-  end(): void {
-    this.#commands.end();
-  }
-
   #reset(): void {
     this.#prepared = undefined;
     this.#running = undefined;
@@ -180,8 +176,7 @@ export class ComputePass {
   }
 
   #verify({ guarded }: Prepared): void {
-    const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
-    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded, canWait);
+    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {
