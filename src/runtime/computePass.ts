@@ -79,6 +79,10 @@ export class ComputePass {
     this.#groups.set(index, set);
   }
 
+  end(): void {
+    this.#commands.end();
+  }
+
   #reset(): void {
     this.#prepared = undefined;
     this.#running = undefined;
@@ -176,7 +180,8 @@ export class ComputePass {
   }
 
   #verify({ guarded }: Prepared): void {
-    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded);
+    const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
+    if (guarded.length > 0) this.#parts.memory?.bracketing.before(this.#site, guarded, canWait);
   }
 
   #bringShadowsUpToDate({ bound }: Prepared): void {
