@@ -33,7 +33,7 @@ export class ValueDependences {
       const name = builtinOf(parameter.attributes);
       this.#known.set(
         parameter,
-        builtins[name] ?? [/^(subgroup|num_subgroups)/.test(name) ? contents : allIds],
+        builtins[name] ?? [allIds | (/^(subgroup|num_subgroups)/.test(name) ? contents : 0)],
       );
     }
   }
