@@ -8,7 +8,8 @@ import { type Batch, missingInjections, recordOf } from "./planned.ts";
 import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
 import { readStore, Store } from "./store.ts";
-import { ProcessLost, WatchedProcess } from "./watchedProcess.ts";
+import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
+import { WatchedProcesses } from "./watchedProcesses.ts";
 
 /** What to inject, where to keep it, and with how many processes. */
 export interface CampaignOptions {
@@ -76,23 +77,27 @@ class CampaignRun {
   readonly #options: CampaignOptions;
   readonly #results: Results;
   readonly #store: Store;
-  readonly #processes: readonly WatchedProcess[];
+  readonly #processes: WatchedProcesses;
   readonly #start = performance.now();
   #injectingSince = 0;
   #now = 0;
   #told = Number.NEGATIVE_INFINITY;
-  #failed = false;
 
   constructor(options: CampaignOptions, results: Results, store: Store) {
     this.#options = options;
     this.#results = results;
     this.#store = store;
-    this.#processes = Array.from({ length: options.jobs ?? 1 }, () => new WatchedProcess(options.programs));
+    this.#processes = new WatchedProcesses(options.jobs ?? 1, options.programs);
   }
 
   /** Runs every unit without a fault, and counts what it executes. */
   profile(): Promise<void> {
-    return this.#share(this.#options.settings.programs, ({ name }, watched) => this.#profile(name, watched));
+    const { programs } = this.#options.settings;
+    return this.#processes.share(
+      programs,
+      () => this.#isOver(),
+      ({ name }, watched) => this.#profile(name, watched),
+    );
   }
 
   async #profile(program: string, watched: WatchedProcess): Promise<void> {
@@ -135,7 +140,7 @@ class CampaignRun {
     const missing = missingInjections(this.#results);
     // What takes longest begins first, and what many processes wait for is shared among them.
     const all = missing.reduce((sum, { planned }) => sum + planned.length, 0);
-    const most = Math.max(SHARED, Math.ceil(all / this.#processes.length));
+    const most = Math.max(SHARED, Math.ceil(all / this.#processes.count));
     const batches = missing.flatMap(({ unit, planned }) =>
       Array.from({ length: Math.ceil(planned.length / most) }, (_, i) => ({
         unit,
@@ -143,7 +148,11 @@ class CampaignRun {
       })),
     );
     batches.sort((a, b) => timeOf(b) - timeOf(a));
-    await this.#share(batches, (batch, watched) => this.#strike(batch, watched));
+    await this.#processes.share(
+      batches,
+      () => this.#isOver(),
+      (batch, watched) => this.#strike(batch, watched),
+    );
     return missing.length > 0 && !this.#isOver();
   }
 
@@ -165,26 +174,8 @@ class CampaignRun {
     }
   }
 
-  /** Has the processes do all items, each one at a time. When one fails, the others end what they have begun. */
-  async #share<Item>(
-    items: readonly Item[],
-    work: (item: Item, watched: WatchedProcess) => Promise<void>,
-  ): Promise<void> {
-    const queue = [...items];
-    const serve = async (watched: WatchedProcess) => {
-      for (let item = queue.shift(); item !== undefined && !this.#isOver(); item = queue.shift()) {
-        await work(item, watched).catch((error: unknown) => {
-          this.#failed = true;
-          throw error;
-        });
-      }
-    };
-    const ends = await Promise.allSettled(this.#processes.map(serve));
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
-  }
-
   close(): void {
-    for (const watched of this.#processes) watched.kill();
+    this.#processes.kill();
   }
 
   #add(record: Exclude<StoreRecord, { kind: "header" }>): void {
@@ -199,7 +190,7 @@ class CampaignRun {
 
   #isOver(): boolean {
     const { timeLimit = Number.POSITIVE_INFINITY } = this.#options;
-    return this.#failed || performance.now() - this.#start > timeLimit;
+    return this.#processes.failed || performance.now() - this.#start > timeLimit;
   }
 
   #tell(doing: string): void {
