@@ -36,6 +36,7 @@ describe("neighbours follow each other in a loop", () => {
   it.each([
     ["whose counter names rows", "for (var k = 0u; k < 9u; k++) { one += tile[k][i].x; }", "tile"],
     ["in wider steps", "for (var k = i; k < 64u; k += 16u) { one += row[k]; }", "row"],
+    ["whose variable is halved", "var k = i; while (k > 0u) { k = k >> 1u; one += row[k]; }", "row"],
     ["that are multiples of it", "for (var k = 0u; k < 4u; k++) { one += row[16u * k]; }", "row"],
     ["where functions say", "for (var k = 0u; k < 4u; k++) { one += row[start(k) + i]; }", "row"],
   ])("but not one %s", (_, body, name) => expect(found(body)).toEqual([name]));

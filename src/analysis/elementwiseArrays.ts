@@ -56,13 +56,21 @@ function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Ta
     const constant = program.constantOf(expression);
     return constant !== undefined && "value" in constant && Number(constant.value) === 1;
   };
+  const counterOf = (target: Expression | null) =>
+    target?.kind === "identifier" ? program.targetOf(target) : undefined;
   walk(body, (node) => {
+    if (node.kind !== "increment" && node.kind !== "assign") return;
+    const counter = counterOf(node.target);
+    if (!counter) return;
     const counts =
       node.kind === "increment" ||
-      (node.kind === "assign" && /^[+-]=$/.test(node.operator) && isOne(node.value)) ||
-      (node.kind === "assign" && node.value.kind === "binary" && isOne(node.value.right));
-    const counter = counts && node.target?.kind === "identifier" ? program.targetOf(node.target) : undefined;
-    if (counter) counters.add(counter);
+      (node.operator === "="
+        ? node.value.kind === "binary" &&
+          /^[+-]$/.test(node.value.operator) &&
+          counterOf(node.value.left) === counter &&
+          isOne(node.value.right)
+        : /^[+-]=$/.test(node.operator) && isOne(node.value));
+    if (counts) counters.add(counter);
   });
   return counters;
 }
