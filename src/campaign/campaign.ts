@@ -5,6 +5,7 @@ import { CampaignError } from "./failure.ts";
 import { refuseOther } from "./fingerprint.ts";
 import { inject } from "./injections.ts";
 import { type Batch, missingInjections, recordOf } from "./planned.ts";
+import { type CampaignProgress, Progress } from "./progress.ts";
 import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
 import { readStore, Store } from "./store.ts";
@@ -32,25 +33,11 @@ export interface CampaignOptions {
   readonly progress?: (progress: CampaignProgress) => void;
 }
 
-/** How far a campaign is. */
-export interface CampaignProgress {
-  readonly doing: string;
-  /** Injections that are done, by this run of the campaign and in all, and that are planned, as far as is known. */
-  readonly now: number;
-  readonly done: number;
-  readonly planned: number;
-  /** Injections per second; 0 before the first. */
-  readonly rate: number;
-}
-
 const CONTROL_RUNS = 3;
 /** Injections of a unit that are worth another process's start. */
 const SHARED = 200;
 /** Milliseconds that starting a process and opening an adapter may take. */
 const START_LIMIT = 60_000;
-/** Milliseconds between two words about the progress. */
-const TELL_EVERY = 200;
-
 /**
  * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a `CampaignError` when the store
  * cannot be used; what is wrong with one program only is a record of the store.
@@ -78,14 +65,13 @@ class CampaignRun {
   readonly #results: Results;
   readonly #store: Store;
   readonly #processes: WatchedProcesses;
+  readonly #progress: Progress;
   readonly #start = performance.now();
-  #injectingSince = 0;
-  #now = 0;
-  #told = Number.NEGATIVE_INFINITY;
 
   constructor(options: CampaignOptions, results: Results, store: Store) {
     this.#options = options;
     this.#results = results;
+    this.#progress = new Progress(results, options.progress);
     this.#store = store;
     this.#processes = new WatchedProcesses(options.jobs ?? 1, options.programs);
   }
@@ -106,7 +92,7 @@ class CampaignRun {
       const unit = { program, configuration: configuration.name };
       if (this.#results.knows(unit)) continue;
       if (this.#isOver()) return;
-      this.#tell(`${program}, ${configuration.name}: profile`);
+      this.#progress.tell(`${program}, ${configuration.name}: profile`);
       await start(watched);
       try {
         if (broken) throw broken;
@@ -136,7 +122,7 @@ class CampaignRun {
 
   /** Does what is missing, as far as it is known to be; returns whether there was something. */
   async round(): Promise<boolean> {
-    this.#injectingSince ||= performance.now();
+    this.#progress.beginInjecting();
     const missing = missingInjections(this.#results);
     // What takes longest begins first, and what many processes wait for is shared among them.
     const all = missing.reduce((sum, { planned }) => sum + planned.length, 0);
@@ -168,8 +154,8 @@ class CampaignRun {
     const doing = `${program}, ${configuration.name}`;
     for await (const [item, injected] of inject(watched, planned, { open, milliseconds })) {
       this.#add(recordOf(item, injected));
-      this.#now++;
-      this.#tell(doing);
+      this.#progress.injected();
+      this.#progress.tell(doing);
       if (this.#isOver()) break;
     }
   }
@@ -191,15 +177,6 @@ class CampaignRun {
   #isOver(): boolean {
     const { timeLimit = Number.POSITIVE_INFINITY } = this.#options;
     return this.#processes.failed || performance.now() - this.#start > timeLimit;
-  }
-
-  #tell(doing: string): void {
-    const { progress } = this.#options;
-    const time = performance.now();
-    if (!progress || time - this.#told < TELL_EVERY) return;
-    this.#told = time;
-    const rate = this.#now === 0 ? 0 : (1000 * this.#now) / (time - this.#injectingSince);
-    progress({ doing, now: this.#now, rate, ...this.#results.amount() });
   }
 }
 

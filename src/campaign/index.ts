@@ -1,7 +1,7 @@
 /** Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the method. */
 
 export type { BitSummary, KernelSummary, LineSummary } from "./breakdowns.ts";
-export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
+export { type CampaignOptions, runCampaign } from "./campaign.ts";
 export { type CellComparison, type Compared, compareCampaigns, compareWithinFlavors } from "./compare.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
 export { CampaignError, type CampaignFailureCode } from "./failure.ts";
@@ -17,6 +17,7 @@ export { mergeShards, readResults } from "./merge.ts";
 export type { Programs } from "./messages.ts";
 export { type Outcome, outcomeNames, outcomes } from "./outcome.ts";
 export type { SiteProfile, StruckKernel } from "./profile.ts";
+export type { CampaignProgress } from "./progress.ts";
 export type { CampaignProgram } from "./readyProgram.ts";
 export type * from "./records.ts";
 export { type Replay, replay } from "./replay.ts";

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import ora from "ora";
-import { type CampaignProgress, runCampaign } from "../campaign/campaign.ts";
+import { runCampaign } from "../campaign/campaign.ts";
 import { campaignConfigurations } from "../campaign/configurations.ts";
 import {
   type FaultModel,
@@ -8,6 +8,7 @@ import {
   type StruckStructure,
   struckStructures,
 } from "../campaign/faultModel.ts";
+import type { CampaignProgress } from "../campaign/progress.ts";
 import type { Settings, Shard } from "../campaign/records.ts";
 import { summarize } from "../campaign/summary.ts";
 import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
