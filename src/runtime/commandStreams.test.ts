@@ -69,6 +69,7 @@ const action = fc.oneof(
   fc.record({ do: fc.constant("factor" as const), value: fc.nat({ max: 9 }) }),
   fc.record({ do: fc.constant("read" as const), from: buffer, wait: fc.boolean() }),
   fc.record({ do: fc.constant("replaceBuffer" as const), which: buffer }),
+  fc.record({ do: fc.constant("misuse" as const), of: buffer, dispatch }),
   fc.record({
     do: fc.constant("arm" as const),
     kernel: fc.constantFrom(...ENTRY_POINTS),
@@ -124,6 +125,7 @@ class Player {
   act(action: Exclude<Action, { do: "arm" | "read" }>): void {
     const { queue } = this.#device;
     if (action.do === "submit") queue.submit(action.encoders.map((commands) => this.#encode(commands)));
+    else if (action.do === "misuse") this.#misuse(action);
     else if (action.do === "factor") queue.writeBuffer(this.#factors, 0, new Uint32Array([action.value]));
     else if (action.do === "replaceBuffer") {
       this.#buffers[action.which]!.destroy();
@@ -135,6 +137,26 @@ class Player {
       queue.writeBuffer(this.#buffers[action.to]!, 4 * first, data, 1, words);
       data.fill(0);
     }
+  }
+
+  /** All of this is for the device to refuse, but for the pass before its end. */
+  #misuse({ of, dispatch }: Extract<Action, { do: "misuse" }>): void {
+    const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const [size, usage] = [4 * WORDS, STORAGE | COPY_SRC | COPY_DST];
+    const mapped = this.#device.createBuffer({ size, usage, mappedAtCreation: true });
+    const encode = (behind: boolean) => {
+      const encoder = this.#device.createCommandEncoder();
+      const pass = this.#encodePass(encoder, [dispatch]);
+      if (!behind) encoder.copyBufferToBuffer(mapped, 0, this.#buffers[of]!, 0, 16);
+      const commands = encoder.finish();
+      if (behind) encoder.clearBuffer(this.#buffers[of]!);
+      if (behind) pass.dispatchWorkgroups(1);
+      return commands;
+    };
+    this.#device.queue.writeBuffer(mapped, 0, new Uint32Array(WORDS).fill(5));
+    this.#device.queue.submit([encode(false)]);
+    mapped.unmap();
+    this.#device.queue.submit([encode(true)]);
   }
 
   #encode(commands: readonly Command[]): GPUCommandBuffer {
@@ -153,7 +175,7 @@ class Player {
     return encoder.finish();
   }
 
-  #encodePass(encoder: GPUCommandEncoder, dispatches: readonly Dispatch[]): void {
+  #encodePass(encoder: GPUCommandEncoder, dispatches: readonly Dispatch[]): GPUComputePassEncoder {
     const pass = encoder.beginComputePass();
     const factors = this.#device.createBindGroup({
       ...{
@@ -177,6 +199,7 @@ class Player {
       else pass.dispatchWorkgroups(half ? 9 : 12);
     }
     pass.end();
+    return pass;
   }
 
   async read(from: number): Promise<number[]> {
@@ -217,8 +240,11 @@ it.each([
   { name: "without faults", redundancy: "inter", inject: false },
   { name: "with faults", redundancy: "inter", inject: true },
 ] as const)("gives the same bytes, $redundancy, $name", async ({ redundancy, inject }) => {
-  const plain = await newDevice();
-  const device = await harden(await newDevice(), { redundancy, injectFaults: inject });
+  const plain = await newDevice({ errorsAreExpected: true });
+  const device = await harden(await newDevice({ errorsAreExpected: true }), {
+    redundancy,
+    injectFaults: inject,
+  });
   let armed = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 14 }), async (actions) => {
@@ -234,7 +260,7 @@ it.each([
       if (inject) device.belay.disarm();
       expect(actual).toEqual(expected);
     }),
-    { numRuns: 40, seed: 2 },
+    { numRuns: 40, seed: 1 },
   );
   const { replays, faults, kernels, giveUps } = await device.belay.report();
   expect(kernels.map((kernel) => kernel.redundancy)).toEqual(ENTRY_POINTS.map(() => redundancy));

@@ -1,0 +1,56 @@
+/** Random loops from their source, on the GPU: every array and variable has the bits that JavaScript leaves. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { hasOpenRounding } from "../../src/loops/analysis/openRounding.ts";
+import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
+import { type SpeculateCall, type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
+import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../arbitraryLoops.ts";
+import { evaluate } from "../loopPrograms.ts";
+import { testDevices } from "../testDevices.ts";
+
+const devices = testDevices({ full: true });
+/** `ARBITRARY_SOURCES=1000` for a long search. */
+const numRuns = Number(process.env.ARBITRARY_SOURCES ?? 6);
+
+/** Longer arrays than those of the input, of the same values, and a number of iterations that goes with them. */
+function longer(input: LoopInput): LoopInput {
+  const [n, ...others] = input.numbers;
+  return {
+    ...input,
+    lengths: input.lengths.map(() => 50),
+    numbers: [n > 0 ? 40 : n, ...others],
+    shared: false,
+  };
+}
+
+async function resultOf(run: (...parameters: never[]) => unknown, input: LoopInput) {
+  const parameters = parametersOf(input);
+  const returned = await run(...(parameters as readonly unknown[] as never[]));
+  return { returned, parameters };
+}
+
+it("leaves what JavaScript leaves, for random loops on hostile inputs", async () => {
+  const device = await devices.newDevice();
+  let onDevice = 0;
+  const executeOn = (options: SpeculateOptions) => async (call: SpeculateCall) => {
+    // What WGSL leaves open is not for this test.
+    const isOpen = hasOpenRounding(call.loop);
+    const done = await speculate(call, { device, ...(isOpen ? { engine: "sequential" } : options) });
+    if (done.statistics.committed > 0) onDevice++;
+    return done;
+  };
+  const translated = arbitraryLoop
+    .map((source) => ({ source, ...replaceLoops(source, "loops.ts") }))
+    .filter(({ code, diagnostics }) => !!code && diagnostics.every(({ severity }) => severity !== "error"));
+  await fc.assert(
+    fc.asyncProperty(translated, loopInput, async ({ source, code }, input) => {
+      for (const options of [{ fallback: "never" }, { fallback: "never", engine: "published" }] as const) {
+        const speculated = evaluate(code!, executeOn(options) as never).run!;
+        for (const each of [input, longer(input)])
+          expect(await resultOf(speculated, each)).toEqual(await resultOf(evaluate(source).run!, each));
+      }
+    }),
+    { numRuns, seed: 5, endOnFailure: true },
+  );
+  expect(onDevice).toBeGreaterThan(0);
+}, 600_000);
