@@ -15,7 +15,7 @@ describe("belay bench speculation", () => {
   it("verifies and measures loops, and writes a report", async () => {
     const options = ["--only", "trfd", "--growth", "8", "--runs", "1", "--threads", "2", "--out", directory];
     const { status, stdout } = await belay(["bench", "speculation", ...options]);
-    expect(stdout).toContain("1 loops measured, every result right");
+    expect(stdout).toContain("1 loop measured, every result right");
     expect(stdout).toMatch(/Geometric mean over C|Without a C compiler/);
     expect(status).toBe(0);
     const run = JSON.parse(await readFile(join(directory, "speculation.json"), "utf8"));

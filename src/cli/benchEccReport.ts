@@ -1,6 +1,7 @@
 import { type EccProgram, isSound } from "../bench/ecc.ts";
 import { isContained } from "../bench/eccFlips.ts";
 import { corrects } from "../codes/scheme.ts";
+import { plural } from "../diagnostics/plural.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
@@ -18,9 +19,9 @@ export function describeEcc(run: EccRun): Report {
     verdict: {
       ok: run.ok,
       headline: run.ok
-        ? `${programs.length} programs measured, every result right, no false report`
+        ? `${plural(programs.length, "program")} measured, every result right, no false report`
         : `${bad.length} of ${programs.length} programs failed`,
-      detail: `Size ${size}, ${runs} runs each${together}, on ${adapter.description}.${caveatOf(adapter)}`,
+      detail: `Size ${size}, ${plural(runs, "run")} each${together}, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
       {

@@ -1,4 +1,5 @@
 import { isSound } from "../bench/rmt.ts";
+import { plural } from "../diagnostics/plural.ts";
 import type { Report } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { figures } from "./benchRmtFigures.ts";
@@ -20,9 +21,9 @@ export function describeRmt(run: RmtRun): Report {
     verdict: {
       ok: run.ok,
       headline: run.ok
-        ? `${programs.length} programs measured, every result right, no false alarm`
+        ? `${plural(programs.length, "program")} measured, every result right, no false alarm`
         : `${bad.length} of ${programs.length} programs failed, or were not measured in full`,
-      detail: `Size ${size}, medians of ${runs} runs, on ${adapter.description}.${caveatOf(adapter)}`,
+      detail: `Size ${size}, medians of ${plural(runs, "run")}, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
       {

@@ -1,6 +1,7 @@
 import { geometricMean } from "simple-statistics";
 import { isRight } from "../bench/speculation.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
+import { plural } from "../diagnostics/plural.ts";
 import type { Cell, Report, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { figures } from "./benchSpeculationFigures.ts";
@@ -18,9 +19,9 @@ export function describeSpeculation(run: SpeculationRun): Report {
     verdict: {
       ok: run.ok,
       headline: run.ok
-        ? `${programs.length} loops measured, every result right`
-        : `${wrong.length} loops went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
-      detail: `Milliseconds, medians of ${runs} runs at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${compiler === null ? " Without a C compiler the columns for C are empty." : ""}`,
+        ? `${plural(programs.length, "loop")} measured, every result right`
+        : `${plural(wrong.length, "loop")} went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
+      detail: `Milliseconds, medians of ${plural(runs, "run")} at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${compiler === null ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
       ...bySize(programs).map(

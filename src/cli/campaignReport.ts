@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Results } from "../campaign/results.ts";
 import type { Summary } from "../campaign/summary.ts";
+import { plural } from "../diagnostics/plural.ts";
 import { renderPage } from "../report/page.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import { campaignFigures } from "./campaignFigures.ts";
@@ -67,7 +68,7 @@ function detailOf({ settings, cells, unstruck, adapters }: Summary): string {
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
   const nothing = unstruck.length > 0 ? ` There was nothing to strike in ${unstruck.join(", ")}.` : "";
-  return `${injections} faults in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
+  return `${plural(injections, "fault")} in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {

@@ -1,3 +1,4 @@
+import { plural } from "../diagnostics/plural.ts";
 import { lineAndColumn } from "../diagnostics/render.ts";
 import type {
   BarsSection,
@@ -141,7 +142,7 @@ function describeInjection({ name, injection }: Demonstration): ReportedFault | 
       ],
       ["Invocation", `workgroup (${armed.workgroup.join(", ")}), local index ${armed.localIndex}`],
       ["Outcome", outcomes[outcome]],
-      ["Tried before, without effect", harmless === 1 ? "1 fault" : `${harmless} faults`],
+      ["Tried before, without effect", plural(harmless, "fault")],
       ...(site ? [["Noticed at", `${site.kind} of ${site.name}, line ${site.line}`] as const] : []),
       ...(fault ? describeReplicas(fault) : []),
     ],

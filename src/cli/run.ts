@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { nameOf } from "../compiler/configurations.ts";
+import { plural } from "../diagnostics/plural.ts";
 import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
 import type { KernelReport, Report } from "../runtime/belay.ts";
 import { describeFault, type Fault } from "../runtime/fault.ts";
@@ -99,7 +100,7 @@ function render(result: RunResult, io: Io): string {
     [
       kernel,
       redundancy === "none" ? color.yellow("not protected") : redundancy,
-      dispatches === 1 ? "1 dispatch" : `${dispatches} dispatches`,
+      plural(dispatches, "dispatch", "dispatches"),
     ],
     ...(chosen ? [["", "chosen", `${nameOf(chosen)}: ${chosen.reason}`]] : []),
     ...diagnostics.map(({ code, message, line, column }) => ["", code, `${line}:${column} ${message}`]),
@@ -122,8 +123,7 @@ function render(result: RunResult, io: Io): string {
 }
 
 function describeMemory({ scheme, buffers, corrected, correctedLoads, held }: NonNullable<Report["memory"]>) {
-  const count = buffers.length === 1 ? "1 buffer" : `${buffers.length} buffers`;
-  return `${scheme}, ${count} alive at the end, ${corrected + correctedLoads} corrections, ${held} bytes for check words`;
+  return `${scheme}, ${plural(buffers.length, "buffer")} alive at the end, ${plural(corrected + correctedLoads, "correction")}, ${held} bytes for check words`;
 }
 
 function verdictOf(result: RunResult, color: ReturnType<typeof colorsFor>): string {

@@ -1,13 +1,14 @@
 /** Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each. Types come as text. */
+
 import type { Span } from "./diagnostic.ts";
 import { error } from "./finding.ts";
+import { plural } from "./plural.ts";
 import { quoted } from "./syntax.ts";
 
 const didYouMean = (name: string | undefined) => ({ help: name && `did you mean ${quoted(name)}?` });
 /** Types are shown whole: their ends tell them apart. */
 const code = (type: string) => `\`${type}\``;
 const list = (types: readonly string[]) => code(`(${types.join(", ")})`);
-const plural = (count: number | string, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A note per candidate; more than these tell the reader nothing. */
 const maxCandidates = 8;
