@@ -92,6 +92,13 @@ fn sum(
   }
 }`;
 
+/** Where to tell whether a sum has the right places: a cell of the report, and what is told there, so that it is known whose it is. */
+export interface Trial {
+  readonly cell: number;
+  /** From 1 on. The cell has twice that, and one more if the places are right. */
+  readonly tag: number;
+}
+
 /** What is to be done about a sum. */
 export interface SettleRecord {
   /** Where in the arena the buffer's checksum is. */
@@ -102,9 +109,9 @@ export interface SettleRecord {
   readonly isCompared: boolean;
   /** Whether it is the checksum in the end. */
   readonly isKept: boolean;
-  /** The count of places of a sum of all words, where that is to be seen, and the cell to tell it in. */
+  /** The count of places of a sum of all words, where that is to be seen. */
   readonly places?: number;
-  readonly cell?: number | undefined;
+  readonly trial?: Trial | undefined;
   /** The number of a sum that counts in place of this one where that has so many places. */
   readonly instead?: number | undefined;
 }
@@ -113,18 +120,18 @@ export interface SettleRecord {
 export function settleRecord(record: SettleRecord): number[] {
   const { checksum, weight, isCompared, isKept, places = 0 } = record;
   const numbered = (number = -1) => number + 1;
-  const { reference, cell, instead } = record;
+  const { reference, trial, instead } = record;
   return [
     ...[checksum, numbered(reference), weight, Number(isCompared), Number(isKept)],
-    ...[numbered(cell), places, numbered(instead)],
+    ...[numbered(trial?.cell), places, numbered(instead), trial?.tag ?? 0],
   ];
 }
 
-/** Compares sums with checksums, keeps those that are, tells of trials: 1 where the places are not the right ones, else 2. */
+/** Compares sums with checksums, keeps those that are, tells of trials. */
 export const SETTLE = `
 struct Record {
   checksum: u32, reference: u32, weight: u32, isCompared: u32, isKept: u32,
-  cell: u32, places: u32, instead: u32,
+  cell: u32, places: u32, instead: u32, tag: u32,
 }
 struct List { count: u32, records: array<Record> }
 @group(0) @binding(0) var<storage, read_write> arena: array<u32>;
@@ -170,7 +177,7 @@ fn settle(@builtin(local_invocation_index) local: u32) {
       tell(record.checksum, select(differences.x, differences.y, differences.x == 0));
     }
     if (record.cell > 0) {
-      atomicStore(&report[${reportWords.total} + record.cell - 1], select(1u, 2u, atomicLoad(&sums[local][2]) == record.places));
+      atomicStore(&report[${reportWords.total} + record.cell - 1], 2 * record.tag + u32(atomicLoad(&sums[local][2]) == record.places));
     }
   }
   storageBarrier();

@@ -12,6 +12,7 @@ import {
   type SumPart,
   settleRecord,
   sumList,
+  type Trial,
 } from "./checksumKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
@@ -25,10 +26,9 @@ export interface PendingSum {
   readonly kind: "loaded" | "stored";
   readonly weight: number;
   /**
-   * Set where a kernel may not have accessed each word as often: the count of places if it has, and a cell of the report to tell
-   * in. Nobody relies on such a sum but the one that stands in for it.
+   * Set where a kernel may not have accessed each word as often: the count of places if it has, and where to tell. Nobody relies on such a sum but the one that stands in for it.
    */
-  readonly doubt?: { readonly places: number; readonly cell?: number | undefined };
+  readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
   /** The number of the sum in doubt that this one is made for, where that one is not of each word as often. */
   readonly standsInFor?: number;
 }
@@ -156,7 +156,7 @@ export class Checksums implements CodePasses {
         isCompared: kind === "loaded" && !doubt,
         isKept: latest.get(owner) === i,
         ...(doubt ?? pending[instead ?? -1]?.doubt),
-        cell: doubt?.cell,
+        trial: doubt?.trial,
       });
     });
     const list = constants.of([pending.length, ...words]);

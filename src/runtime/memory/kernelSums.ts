@@ -3,7 +3,7 @@ import type { BindingPoint, BindingScheme, ProtectedBinding } from "../../compil
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
 import type { Kernel } from "../kernel.ts";
 import type { BufferRange } from "../resources.ts";
-import { trialCells } from "./checksumKernels.ts";
+import { type Trial, trialCells } from "./checksumKernels.ts";
 import type { PendingSum } from "./checksums.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -41,8 +41,9 @@ interface Coverage {
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
   readonly #known = new WeakMap<Kernel, Map<string, Coverage>>();
-  /** What is tried, by cells of the report. */
-  readonly #trials: { readonly coverage: Coverage; readonly row: number }[] = [];
+  /** What is tried, by cells of the report. Cells are used again while earlier trials may still be told of in them. */
+  readonly #trials: { readonly coverage: Coverage; readonly row: number; readonly trial: Trial }[] = [];
+  #tags = 0;
   readonly #places = new Map<number, number>();
   /** By their text. */
   readonly #schemes = new Map<string, readonly BindingScheme[]>();
@@ -92,18 +93,18 @@ export class KernelSums {
       if (!owner) continue;
       const sum = { owner, kind: stores ? "stored" : "loaded", weight: weightOf(weights, grid) } as const;
       const places = Math.imul(sum.weight, this.#placesIn(size / 4)) >>> 0;
-      const cell = coverage.outcomes.has(index) ? undefined : this.#cellFor(coverage, index);
-      sums.set(index, isKnown ? sum : { ...sum, doubt: { places, cell } });
+      const trial = coverage.outcomes.has(index) ? undefined : this.#trialOf(coverage, index);
+      sums.set(index, isKnown ? sum : { ...sum, doubt: { places, trial } });
     }
     return [...sums.values()].some((sum) => sum) ? sums : undefined;
   }
 
   /** Reads what came of trials. */
   read(cells: Uint32Array): void {
-    for (const [cell, { coverage, row }] of this.#trials.entries()) {
-      const found = cells[cell];
-      if (!found) continue;
-      coverage.outcomes.set(row, (coverage.outcomes.get(row) ?? true) && found === 2);
+    for (const { coverage, row, trial } of this.#trials) {
+      const found = cells[trial.cell] ?? 0;
+      if (found >>> 1 !== trial.tag) continue;
+      coverage.outcomes.set(row, (coverage.outcomes.get(row) ?? true) && found % 2 === 1);
       coverage.less = undefined;
     }
     // What has an outcome needs no cell.
@@ -140,10 +141,12 @@ export class KernelSums {
     return coverage;
   }
 
-  #cellFor(coverage: Coverage, row: number): number | undefined {
-    const known = this.#trials.findIndex((trial) => trial.coverage === coverage && trial.row === row);
-    if (known >= 0) return known;
-    return this.#trials.length < trialCells ? this.#trials.push({ coverage, row }) - 1 : undefined;
+  #trialOf(coverage: Coverage, row: number): Trial | undefined {
+    const known = this.#trials.find((each) => each.coverage === coverage && each.row === row);
+    if (known || this.#trials.length === trialCells) return known?.trial;
+    const trial = { cell: this.#trials.length, tag: ++this.#tags };
+    this.#trials.push({ coverage, row, trial });
+    return trial;
   }
 
   #placesIn(words: number): number {
