@@ -2,8 +2,9 @@ import { expect, it } from "vitest";
 import type { Overhead } from "../bench/overhead.ts";
 import { renderPage } from "../report/page.ts";
 import type { RmtRun } from "./benchRmt.ts";
+import { problemsOf } from "./benchRmtProblems.ts";
 import { describeRmt } from "./benchRmtReport.ts";
-import { problemsOf, summaryTable } from "./benchRmtTables.ts";
+import { summaryTable } from "./benchRmtTables.ts";
 
 const times = (median: number) => ({ median, lower: median, upper: median });
 const configuration = {

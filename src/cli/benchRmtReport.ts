@@ -3,13 +3,8 @@ import { plural } from "../diagnostics/plural.ts";
 import type { Report } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { figures } from "./benchRmtFigures.ts";
-import {
-  automaticTable,
-  configurationsTable,
-  faultFreeTable,
-  problemsTable,
-  summaryTable,
-} from "./benchRmtTables.ts";
+import { problemsTable } from "./benchRmtProblems.ts";
+import { automaticTable, configurationsTable, faultFreeTable, summaryTable } from "./benchRmtTables.ts";
 import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
 
 /** Puts the measurements into a report's terms, in the order of the paper's figures. */

@@ -4,9 +4,10 @@ import { type Configuration, flavors, nameOf } from "../bench/configurations.ts"
 import type { FaultFree } from "../bench/faultFree.ts";
 import { isSound } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import type { Cell, Section, TableSection } from "../report/report.ts";
+import type { Cell, TableSection } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { bestCovering, bestIn, meanOf, measured, usual } from "./benchRmtBest.ts";
+import { notBegun } from "./benchRmtProblems.ts";
 import { milliseconds, rate, ratio, share } from "./quantities.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
@@ -62,9 +63,6 @@ function resultOf(program: ProgramResult): Cell {
   if (isSound({ ...program, overheads })) return { text: "right, but unverified", ok: false };
   return { text: program.verdict.ok ? "FAILED" : "WRONG", ok: false };
 }
-
-/** The step without which a program has no result. */
-const notBegun = "unprotected";
 
 /** What a program does per second, of what bounds it more. */
 function speedOf(
@@ -176,36 +174,4 @@ export function configurationsTable({ programs }: RmtRun): TableSection[] {
     columnsOf(["Program", "Configuration"], ["Unprotected", "Protected", "Quartiles", "Ratio"]),
     rows,
   );
-}
-
-/** What was wrong, could not be measured, or stayed unprotected. */
-export function problemsTable(run: RmtRun): Section[] {
-  return tableSection(
-    { title: "Problems, and kernels left unprotected" },
-    columnsOf(["Program", "What"], []),
-    problemRows(run),
-  );
-}
-
-/** What is wrong, without what is only left unprotected. */
-export const problemsOf = (run: RmtRun): string[] =>
-  problemRows(run).flatMap(([program, what]) => (what.ok === false ? [`${program.text}: ${what.text}`] : []));
-
-function problemRows({ programs }: RmtRun): [program: Cell, what: Cell][] {
-  return programs.flatMap(({ name, verdict, overheads, faultFree, failures, left }) => {
-    const wrong = verdict.ok || left.includes(notBegun) ? [] : [verdict.message];
-    const undone = left.map((step) => `not measured: ${step}`);
-    const bad = [...wrong, ...failures, ...undone].map((text): Cell => ({ text, ok: false }));
-    const found = [...overheads, ...faultFree].flatMap((each) => problemOf(each) ?? []);
-    return [...bad, ...found].map((cell): [Cell, Cell] => [{ text: name }, cell]);
-  });
-}
-
-function problemOf(each: ProgramResult["overheads"][number] | FaultFree): Cell | undefined {
-  if ("refused" in each) return { text: `${nameOf(each)}: ${each.refused}` };
-  if (each.detections > 0) return { text: `${nameOf(each)}: ${each.detections} false alarms`, ok: false };
-  if (each.unverified > 0)
-    return { text: `${nameOf(each)}: ${each.unverified} waits for a twin that ran out`, ok: false };
-  const differs = "identical" in each ? !each.identical : each.different > 0;
-  return differs ? { text: `${nameOf(each)}: other bits than unprotected`, ok: false } : undefined;
 }
