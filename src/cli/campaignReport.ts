@@ -67,8 +67,9 @@ function detailOf({ settings, cells, unstruck, adapters }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
+  const on = adapters.length > 0 ? ` on ${adapters.join(" and ")}` : "";
   const nothing = unstruck.length > 0 ? ` There was nothing to strike in ${unstruck.join(", ")}.` : "";
-  return `${plural(injections, "fault")} in ${where} on ${adapters.join(" and ") || "no adapter"}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
+  return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {
