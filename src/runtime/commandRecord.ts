@@ -21,6 +21,8 @@ export class CommandRecord {
    */
   readonly shadowSync = new RangeSet();
   readonly memory = new MemoryState();
+  /** Whether a pass has begun and not ended: until then, whatever else the encoder is asked for makes its commands invalid. */
+  isInPass = false;
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
 

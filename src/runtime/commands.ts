@@ -22,34 +22,52 @@ export class Commands {
     this.#computePasses = computePasses;
     this.#renderPasses = renderPasses;
     const commands = this;
-    this.#encoders = new Layer((native, recordOf) => ({
-      ...transferMethods(native, recordOf, parts),
-      beginComputePass(descriptor) {
-        const pass = native.beginComputePass.call(this, descriptor);
-        const record = recordOf(this);
-        const copy = copyDescriptor(descriptor);
-        const steps = commands.#computePasses.follow(pass, record);
-        record.steps.push((again) => {
-          const passAgain = again.beginComputePass(copy);
-          for (const step of steps) step(passAgain);
-        });
-        return pass;
-      },
-      beginRenderPass(descriptor) {
-        const pass = native.beginRenderPass.call(this, descriptor);
-        commands.#renderPasses.follow(pass, descriptor, recordOf(this));
-        return pass;
-      },
-      finish(descriptor) {
-        const record = recordOf(this);
-        memory?.words.finish(memory.siteIn(this, native, record));
-        const buffer = native.finish.call(this, descriptor);
-        commands.#records.set(buffer, record);
-        // What comes behind the end is for the device to refuse, and no part of the commands.
-        commands.#encoders.uncover(this);
-        return buffer;
-      },
-    }));
+    this.#encoders = new Layer((native, stateOf) => {
+      const recordOf = (encoder: GPUCommandEncoder) => {
+        const record = stateOf(encoder);
+        if (record.isInPass) record.obstacle = "it holds commands that the device has refused";
+        return record;
+      };
+      return {
+        ...transferMethods(native, recordOf, parts),
+        pushDebugGroup(label) {
+          native.pushDebugGroup.call(this, label);
+          recordOf(this).steps.push((again) => again.pushDebugGroup(label));
+        },
+        popDebugGroup() {
+          native.popDebugGroup.call(this);
+          recordOf(this).steps.push((again) => again.popDebugGroup());
+        },
+        beginComputePass(descriptor) {
+          const pass = native.beginComputePass.call(this, descriptor);
+          const record = recordOf(this);
+          const copy = copyDescriptor(descriptor);
+          const steps = commands.#computePasses.follow(pass, record);
+          record.steps.push((again) => {
+            const passAgain = again.beginComputePass(copy);
+            for (const step of steps) step(passAgain);
+          });
+          record.isInPass = true;
+          return pass;
+        },
+        beginRenderPass(descriptor) {
+          const pass = native.beginRenderPass.call(this, descriptor);
+          const record = recordOf(this);
+          commands.#renderPasses.follow(pass, descriptor, record);
+          record.isInPass = true;
+          return pass;
+        },
+        finish(descriptor) {
+          const record = recordOf(this);
+          memory?.words.finish(memory.siteIn(this, native, record));
+          const buffer = native.finish.call(this, descriptor);
+          commands.#records.set(buffer, record);
+          // What comes behind the end is for the device to refuse, and no part of the commands.
+          commands.#encoders.uncover(this);
+          return buffer;
+        },
+      };
+    });
   }
 
   /** The record of commands that are being submitted, which happens once. */

@@ -79,8 +79,17 @@ export class ComputePass {
     this.#groups.set(index, set);
   }
 
+  pushDebugGroup(label: string): void {
+    this.#commands.pushDebugGroup(label);
+  }
+
+  popDebugGroup(): void {
+    this.#commands.popDebugGroup();
+  }
+
   end(): void {
     this.#commands.end();
+    this.#record.isInPass = false;
   }
 
   #reset(): void {

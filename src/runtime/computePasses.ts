@@ -40,6 +40,12 @@ export class ComputePasses {
       dispatchWorkgroupsIndirect(buffer, offset) {
         passOf(this).dispatchIndirect(buffer, offset);
       },
+      pushDebugGroup(label) {
+        passOf(this).pushDebugGroup(label);
+      },
+      popDebugGroup() {
+        passOf(this).popDebugGroup();
+      },
       end() {
         passOf(this).end();
         // What comes behind the end is for the device to refuse, and no part of the commands.

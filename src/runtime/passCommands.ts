@@ -54,6 +54,16 @@ export class PassCommands {
     this.steps.push((again) => again.dispatchWorkgroupsIndirect(buffer, offset));
   }
 
+  pushDebugGroup(label: string): void {
+    this.#native.pushDebugGroup.call(this.#pass, label);
+    this.steps.push((again) => again.pushDebugGroup(label));
+  }
+
+  popDebugGroup(): void {
+    this.#native.popDebugGroup.call(this.#pass);
+    this.steps.push((again) => again.popDebugGroup());
+  }
+
   end(): void {
     this.#native.end.call(this.#pass);
     this.steps.push((again) => again.end());

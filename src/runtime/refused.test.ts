@@ -47,11 +47,10 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
   });
 });
 
-it("does not run again what the device has refused to run", async () => {
+/** A kernel that adds one to words, and a fault that strikes it the next time. */
+async function incrementing() {
   const device = await harden(await newDevice({ errorsAreExpected: true }), { injectFaults: true });
-  const [size, mappedAtCreation] = [4 * WORDS, true];
-  const words = device.createBuffer({ size, usage: usage() });
-  const source = device.createBuffer({ size, usage: usage(), mappedAtCreation });
+  const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
   const code = `
     @group(0) @binding(0) var<storage, read_write> words: array<u32>;
     @compute @workgroup_size(16) fn increment(@builtin(local_invocation_index) i: u32) { words[i] += 1u; }`;
@@ -59,34 +58,65 @@ it("does not run again what the device has refused to run", async () => {
   const pipeline = device.createComputePipeline({ layout: "auto", compute });
   const entries = [{ binding: 0, resource: { buffer: words } }];
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
-  type Also = (encoder: GPUCommandEncoder, pass: GPUComputePassEncoder) => void;
-  const increment = (also: Also, behind: Also) => {
-    const encoder = device.createCommandEncoder();
+  const increment = (encoder: GPUCommandEncoder) => {
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group);
     pass.dispatchWorkgroups(1);
-    pass.end();
-    also(encoder, pass);
-    const commands = encoder.finish();
-    behind(encoder, pass);
-    device.queue.submit([commands]);
+    return pass;
   };
-  const nothing = () => {};
+  const arm = () => {
+    const site = device.belay.faultSites()[0]!.sites.find(({ kind }) => kind === "value")!.id;
+    const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
+    device.belay.arm({ kernel: "increment", site, ...place });
+  };
+  return { device, words, increment, arm };
+}
+
+it("does not run again what the device has refused to run", async () => {
+  const { device, words, increment, arm } = await incrementing();
+  const source = device.createBuffer({ size: 4 * WORDS, usage: usage(), mappedAtCreation: true });
   device.pushErrorScope("validation");
-  increment((encoder) => encoder.copyBufferToBuffer(source, 0, words, 0, 8), nothing);
+  const refused = device.createCommandEncoder();
+  increment(refused).end();
+  refused.copyBufferToBuffer(source, 0, words, 0, 8);
+  device.queue.submit([refused.finish()]);
   device.queue.writeBuffer(source, 0, new Uint32Array(WORDS).fill(9));
   expect((await device.popErrorScope())?.message).toContain("mapped");
   source.unmap();
-  const site = device.belay.faultSites()[0]!.sites.find(({ kind }) => kind === "value")!.id;
-  const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
-  device.belay.arm({ kernel: "increment", site, ...place });
-  increment(nothing, (encoder, pass) => {
-    pass.dispatchWorkgroups(1);
-    encoder.clearBuffer(words);
-  });
+  arm();
+  const encoder = device.createCommandEncoder();
+  const pass = increment(encoder);
+  pass.end();
+  const commands = encoder.finish();
+  pass.dispatchWorkgroups(1);
+  encoder.clearBuffer(words);
+  device.queue.submit([commands]);
   expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
   expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
+type Mistake = (encoder: GPUCommandEncoder, pass: GPUComputePassEncoder, words: GPUBuffer) => void;
+
+it.each<[string, Mistake]>([
+  ["a pass never ends", () => {}],
+  ["a debug group stays open", (encoder, pass) => [pass.end(), encoder.pushDebugGroup("open")]],
+  ["a debug group of a pass stays open", (_, pass) => [pass.pushDebugGroup("open"), pass.end()]],
+  ["a pass was open meanwhile", (encoder, pass, words) => [encoder.clearBuffer(words, 0, 4), pass.end()]],
+])("does not run again commands that are invalid as %s", async (_, mistake) => {
+  const { device, words, increment, arm } = await incrementing();
+  device.pushErrorScope("validation");
+  const invalid = device.createCommandEncoder();
+  mistake(invalid, increment(invalid), words);
+  device.queue.submit([invalid.finish()]);
+  expect(await device.popErrorScope()).not.toBeNull();
+  arm();
+  const encoder = device.createCommandEncoder();
+  increment(encoder).end();
+  device.queue.submit([encoder.finish()]);
+  // What is wrong cannot be put right without knowing what to run.
+  await expect(read(device, words, staging(device))).rejects.toMatchObject({ name: "BelayFaultError" });
   device.destroy();
 });
 

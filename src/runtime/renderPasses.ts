@@ -24,6 +24,8 @@ const settings = [
   "endOcclusionQuery",
   "draw",
   "drawIndexed",
+  "pushDebugGroup",
+  "popDebugGroup",
 ] as const;
 
 /** Commands whose first or second argument is a buffer that they read. */
@@ -50,7 +52,9 @@ export class RenderPasses {
       }),
       end() {
         native.end.call(this);
-        passOf(this).steps.push((again) => again.end());
+        const { record, steps } = passOf(this);
+        steps.push((again) => again.end());
+        record.isInPass = false;
         passes.uncover(this);
       },
       executeBundles(list) {
