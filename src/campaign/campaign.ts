@@ -4,6 +4,7 @@ import { type CampaignConfiguration, unprotected } from "./configurations.ts";
 import { CampaignError } from "./failure.ts";
 import { refuseOther } from "./fingerprint.ts";
 import { inject } from "./injections.ts";
+import { openDevice, START_LIMIT } from "./openDevice.ts";
 import { type Batch, missingInjections, recordOf } from "./planned.ts";
 import { type CampaignProgress, Progress } from "./progress.ts";
 import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
@@ -36,8 +37,6 @@ export interface CampaignOptions {
 const CONTROL_RUNS = 3;
 /** Injections of a unit that are worth another process's start. */
 const SHARED = 200;
-/** Milliseconds that starting a process and opening an adapter may take. */
-const START_LIMIT = 60_000;
 /**
  * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a `CampaignError` when the store
  * cannot be used; what is wrong with one program only is a record of the store.
@@ -93,7 +92,7 @@ class CampaignRun {
       if (this.#results.knows(unit)) continue;
       if (this.#isOver()) return;
       this.#progress.tell(`${program}, ${configuration.name}: profile`);
-      await start(watched);
+      await openDevice(watched);
       try {
         if (broken) throw broken;
         await this.#profileUnit(program, configuration, watched);
@@ -181,16 +180,6 @@ class CampaignRun {
 }
 
 const timeOf = ({ unit, planned }: Batch) => planned.length * unit.milliseconds.protected;
-
-/** Opens the device. That there is none says nothing of a program: it ends the campaign, which can be resumed. */
-async function start(watched: WatchedProcess): Promise<void> {
-  try {
-    await watched.ask("start", {}, START_LIMIT);
-  } catch (error) {
-    if (!(error instanceof ProcessLost)) throw error;
-    throw new CampaignError("BELAY612", `no device can be opened: ${error.message}`, { cause: error });
-  }
-}
 
 function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;

@@ -1,5 +1,7 @@
+import type { CampaignConfiguration } from "./configurations.ts";
 import { CampaignError } from "./failure.ts";
 import { readResults } from "./merge.ts";
+import { openDevice } from "./openDevice.ts";
 import { classify, type Outcome } from "./outcome.ts";
 import type { SiteProfile, StruckKernel } from "./profile.ts";
 import type { InjectionRecord } from "./records.ts";
@@ -37,8 +39,8 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const place = kernel && site ? { place: { kernel, site } } : {};
   const watched = new WatchedProcess(programs);
   try {
-    await watched.ask("start", {}, 60_000);
-    await watched.ask("reopen", { program, configuration }, 120_000);
+    await openDevice(watched);
+    await makeReady(watched, { program, configuration });
     const explanation = await watched.ask(
       "explain",
       { fault },
@@ -50,5 +52,20 @@ export async function replay(directory: string, id: string, programs: URL): Prom
     return { injection, ...place, outcome: error.how, detail: error.message };
   } finally {
     watched.kill();
+  }
+}
+
+/** A process that is lost before anything is struck is no outcome of a fault. */
+async function makeReady(
+  watched: WatchedProcess,
+  unit: { readonly program: string; readonly configuration: CampaignConfiguration },
+): Promise<void> {
+  try {
+    await watched.ask("reopen", unit, 120_000);
+  } catch (error) {
+    if (!(error instanceof ProcessLost)) throw error;
+    throw new CampaignError("BELAY612", `${unit.program} cannot be made ready: ${error.message}`, {
+      cause: error,
+    });
   }
 }

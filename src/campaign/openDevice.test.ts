@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { openDevice } from "./openDevice.ts";
+import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
+
+/** A process that ends so often before it has a device. */
+function lostTimes(times: number) {
+  let asked = 0;
+  const ask = (async () => {
+    if (++asked <= times) throw new ProcessLost("crash", "the process ended by SIGSEGV");
+    return null;
+  }) as WatchedProcess["ask"];
+  return { ask, asked: () => asked };
+}
+
+it("tries again where the process is lost, and gives up with a message", async () => {
+  const once = lostTimes(1);
+  await openDevice(once);
+  expect(once.asked()).toBe(2);
+  const always = lostTimes(100);
+  await expect(openDevice(always)).rejects.toMatchObject({
+    code: "BELAY612",
+    message: "no device can be opened: the process ended by SIGSEGV",
+  });
+  expect(always.asked()).toBe(3);
+});
