@@ -1,3 +1,4 @@
+import { messageOf } from "../diagnostics/messageOf.ts";
 import { summarize, type Times } from "./timing.ts";
 
 /** A measurement that came to nothing, and why. */
@@ -65,7 +66,7 @@ export async function attempt<Result>(
     return await Promise.race([measure(attempt), isOver]);
   } catch (error) {
     if (signal.aborted && attempt.kept !== undefined) return attempt.kept as Result;
-    return { failed: (error as { message?: string }).message ?? String(error) };
+    return { failed: messageOf(error) };
   } finally {
     clearTimeout(timer);
   }

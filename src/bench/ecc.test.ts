@@ -4,10 +4,11 @@ import * as copy from "../../workloads/memory/copy.ts";
 import { usualRates } from "../compiler/memoryCost.ts";
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
 import { requestFullDevice } from "../runtime/adapterDevice.ts";
-import { type EccOptions, type EccProgram, isSound, measureEcc } from "./ecc.ts";
+import { type EccOptions, measureEcc } from "./ecc.ts";
 import { chooseMemory } from "./eccAutomatic.ts";
 import { type FlipCounts, isContained } from "./eccFlips.ts";
 import { measureHostRates } from "./eccHost.ts";
+import { type EccProgram, isSound } from "./eccProgram.ts";
 
 let opened: OpenedGpu;
 beforeAll(async () => {

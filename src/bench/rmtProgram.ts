@@ -1,4 +1,5 @@
 /** One program of the benchmark, step after step. */
+import { messageOf } from "../diagnostics/messageOf.ts";
 import type { Program, Verdict } from "../runtime/workload.ts";
 import { type Automatic, measureAutomatic } from "./automatic.ts";
 import type { Ceilings } from "./ceilings.ts";
@@ -73,7 +74,7 @@ export async function measureProgram(
     try {
       await work();
     } catch (error) {
-      draft.failures.push(`${step}: ${(error as { message?: string }).message ?? error}`);
+      draft.failures.push(`${step}: ${messageOf(error)}`);
     }
   };
   await attempt("unprotected", async () => {

@@ -1,5 +1,5 @@
-import { type EccProgram, isSound } from "../bench/ecc.ts";
 import { isContained } from "../bench/eccFlips.ts";
+import { type EccProgram, isSound } from "../bench/eccProgram.ts";
 import { corrects } from "../codes/scheme.ts";
 import { plural } from "../diagnostics/plural.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
