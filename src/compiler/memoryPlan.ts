@@ -6,11 +6,9 @@ import {
   storageAccesses,
 } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
-import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
-import { slotWords } from "../codes/checksum.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryBracketed } from "../diagnostics/protection.ts";
@@ -19,9 +17,7 @@ import type { ArenaAccess } from "../transforms/memory/checkWords.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
-import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
-import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import {
   type KernelLimits,
@@ -31,7 +27,7 @@ import {
   tableRow,
 } from "./contract.ts";
 import type { MemorySettings } from "./settings.ts";
-import { bytesOfVariables } from "./workgroupMemory.ts";
+import { type SumPlan, sumPlans } from "./sumPlan.ts";
 
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
@@ -39,7 +35,7 @@ export interface CodedVariable extends ProtectedBinding {
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
   /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
-  readonly classes?: readonly SumClass[];
+  readonly classes?: NonNullable<SumPlan["classes"]>;
   /** Why it is bracketed. */
   readonly why?: string;
 }
@@ -49,9 +45,6 @@ export interface MemoryPlan {
   /** How the kernel accesses the check words; undefined when it checks nothing. */
   readonly arena: ArenaAccess | undefined;
 }
-
-/** Bytes of workgroup memory for the sums of a buffer. */
-const bytesOfSums = 4 * slotWords;
 
 /** Bytes that an invocation accesses at once. */
 const widestAccess = 16;
@@ -98,9 +91,8 @@ export function memoryPlan(
   const used = [...variablesOf(program, functions)];
   const storage = used.filter((variable) => addressSpaceOf(variable) === "storage").length;
   const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
-  const shared = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
-  const hasSharedRoom =
-    shared !== undefined && shared + bytesOfSums * storage <= limits.maxComputeWorkgroupStorageSize;
+  const { maxComputeWorkgroupStorageSize: bytesOfWorkgroups } = limits;
+  const sumPlanOf = sumPlans(program, kernel, { isPlain, buffers: storage, bytesOfWorkgroups });
   const accesses = memoryAccesses(program, functions);
   const access = storageAccesses(program, functions);
   const patternsOf = patternsIn(program, kernel);
@@ -119,7 +111,7 @@ export function memoryPlan(
     const way = !hasRoom
       ? { why: "the device has no storage buffer left for check words" }
       : point.scheme === "checksum"
-        ? sumsOf(program, kernel, variable, own, { isPlain, hasSharedRoom, site: point.site })
+        ? sumPlanOf(variable, own, point.site)
         : wayOf(program, kernel, variable, own, {
             scheme: schemes[point.scheme],
             lanes,
@@ -136,28 +128,6 @@ export function memoryPlan(
       ? "read_write"
       : "read";
   return { variables, arena: checked.length > 0 ? arena : undefined };
-}
-
-interface SumOptions {
-  readonly isPlain: boolean;
-  readonly hasSharedRoom: boolean;
-  readonly site: number | undefined;
-}
-
-/** How a kernel adds up a checksum of what it accesses, or why it can't. */
-function sumsOf(
-  program: Program,
-  kernel: FunctionDeclaration,
-  variable: GlobalVariable,
-  accesses: readonly MemoryAccess[],
-  { isPlain, hasSharedRoom, site }: SumOptions,
-): Pick<CodedVariable, "classes" | "varies" | "why"> {
-  if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
-  if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
-  if (!hasSharedRoom) return { why: "no workgroup memory is known to be left for sums" };
-  const dependsOn = dependencesOfPlaces(program, kernel);
-  const sums = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
-  return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
 }
 
 interface WayOptions {
