@@ -59,7 +59,7 @@ export function hardenedQueue(
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = usages.target(buffer, offset + range.size);
       const guarded = isTaken && target === buffer ? memory?.writes.into(range) : undefined;
-      const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(buffer, offset, data));
+      const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) {
         journal.writing(buffer, offset === 0 && bytes.length === buffer.size, () => {
           const copy = bytes.slice();
@@ -74,17 +74,18 @@ export function hardenedQueue(
     },
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
       const [to, data, layout, size] = args;
+      const declared = { ...to, texture: usages.target(to.texture) };
       journal.writing(to.texture, coversTexture(to, size), () => {
         const view = ArrayBuffer.isView(data)
           ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
           : new Uint8Array(data);
         const [toCopy, layoutCopy, sizeCopy, bytes] = [
-          ...copyDescriptor([to, layout, size] as const),
+          ...copyDescriptor([declared, layout, size] as const),
           view.slice(),
         ];
         return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
       });
-      native.writeTexture({ ...to, texture: usages.target(to.texture) }, data, layout, size);
+      native.writeTexture(declared, data, layout, size);
     },
     copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
       const [source, to, size] = args;

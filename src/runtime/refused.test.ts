@@ -97,18 +97,31 @@ it("does not run again what the device has refused to run", async () => {
   device.destroy();
 });
 
-type Mistake = (encoder: GPUCommandEncoder, pass: GPUComputePassEncoder, words: GPUBuffer) => void;
+type Mistake = (
+  encoder: GPUCommandEncoder,
+  pass: GPUComputePassEncoder,
+  words: GPUBuffer,
+  device: GPUDevice,
+) => void;
 
 it.each<[string, Mistake]>([
   ["a pass never ends", () => {}],
   ["a debug group stays open", (encoder, pass) => [pass.end(), encoder.pushDebugGroup("open")]],
   ["a debug group of a pass stays open", (_, pass) => [pass.pushDebugGroup("open"), pass.end()]],
+  [
+    "a buffer is not to be copied from",
+    (encoder, pass, words, device) => {
+      pass.end();
+      const hidden = device.createBuffer({ size: 4, usage: GPUBufferUsage.STORAGE });
+      encoder.copyBufferToBuffer(hidden, 0, words, 0, 4);
+    },
+  ],
   ["a pass was open meanwhile", (encoder, pass, words) => [encoder.clearBuffer(words, 0, 4), pass.end()]],
 ])("does not run again commands that are invalid as %s", async (_, mistake) => {
   const { device, words, increment, arm } = await incrementing();
   device.pushErrorScope("validation");
   const invalid = device.createCommandEncoder();
-  mistake(invalid, increment(invalid), words);
+  mistake(invalid, increment(invalid), words, device);
   device.queue.submit([invalid.finish()]);
   expect(await device.popErrorScope()).not.toBeNull();
   arm();

@@ -34,15 +34,12 @@ export function transferMethods(
       const target = rangeIn(to as GPUBuffer, toOffset, source.size);
       const record = recordOf(this);
       guarded(this, { source, target, result: "copy" }, (buffers) => {
-        const size = explicit(source, asked);
-        copyBufferToBuffer.call(
-          this,
+        const args = [
           ...[usages.source(buffers.source, endOf(source)), fromOffset],
-          ...[usages.target(buffers.target, endOf(target)), toOffset, size],
-        );
-        record.steps.push((again) =>
-          (again.copyBufferToBuffer as Anything)(buffers.source, fromOffset, buffers.target, toOffset, size),
-        );
+          ...[usages.target(buffers.target, endOf(target)), toOffset, explicit(source, asked)],
+        ];
+        copyBufferToBuffer.apply(this, args);
+        record.steps.push((again) => (again.copyBufferToBuffer as Anything)(...args));
       });
       record.transfer(from, target.buffer, source.size >= target.buffer.size);
     },
@@ -51,8 +48,9 @@ export function transferMethods(
       const target = rangeIn(buffer, offset, asked);
       guarded(this, { target, result: "zeros" }, (buffers) => {
         const size = explicit(target, asked);
-        native.clearBuffer.call(this, usages.target(buffers.target, endOf(target)), offset, size);
-        record.steps.push((again) => again.clearBuffer(buffers.target, offset, size));
+        const cleared = usages.target(buffers.target, endOf(target));
+        native.clearBuffer.call(this, cleared, offset, size);
+        record.steps.push((again) => again.clearBuffer(cleared, offset, size));
       });
       record.transfer(undefined, buffer, target.size >= buffer.size);
     },
@@ -66,47 +64,35 @@ export function transferMethods(
     },
     copyBufferToTexture(from, to, size) {
       const record = recordOf(this);
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
+      const declared = { ...to, texture: usages.target(to.texture) };
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
       guarded(this, { source: texelRange(from, size) }, ({ source }) => {
         const buffer = usages.source(source);
-        native.copyBufferToTexture.call(
-          this,
-          { ...from, buffer },
-          { ...to, texture: usages.target(to.texture) },
-          size,
-        );
+        native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
-          again.copyBufferToTexture({ ...fromCopy, buffer: source }, textures.again(toCopy), sizeCopy),
+          again.copyBufferToTexture({ ...fromCopy, buffer }, textures.again(toCopy), sizeCopy),
         );
       });
       record.transfer(from.buffer, to.texture, coversTexture(to, size));
     },
     copyTextureToBuffer(from, to, size) {
       const record = recordOf(this);
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
+      const declared = { ...from, texture: usages.source(from.texture) };
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
       guarded(this, { target: texelRange(to, size) }, ({ target }) => {
         const buffer = usages.target(target);
-        native.copyTextureToBuffer.call(
-          this,
-          { ...from, texture: usages.source(from.texture) },
-          { ...to, buffer },
-          size,
-        );
+        native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>
-          again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer: target }, sizeCopy),
+          again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer }, sizeCopy),
         );
       });
       record.transfer(from.texture, to.buffer, false);
     },
     copyTextureToTexture(from, to, size) {
-      const declared = { ...to, texture: usages.target(to.texture) };
-      native.copyTextureToTexture.call(
-        this,
-        { ...from, texture: usages.source(from.texture) },
-        declared,
-        size,
-      );
-      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, to, size] as const);
+      const source = { ...from, texture: usages.source(from.texture) };
+      const target = { ...to, texture: usages.target(to.texture) };
+      native.copyTextureToTexture.call(this, source, target, size);
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([source, target, size] as const);
       const record = recordOf(this);
       record.steps.push((again) =>
         again.copyTextureToTexture(textures.again(fromCopy), textures.again(toCopy), sizeCopy),
