@@ -59,17 +59,22 @@ export class SumEnds {
       (name) => quote().declarations`
         @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
     );
-    const [local, group] = [names.the("local"), names.the("workgroup")];
+    const [local, group, part] = [names.the("local"), names.the("workgroup"), names.the("part")];
     const stripe = `(${group}.x + ${group}.y * 5u + ${group}.z * 7u) % ${slotStripes}u`;
     const invocations = this.#sizes.reduce((product, size) => product * size);
+    // A loop for what is done once makes a copy of words take 2 % more time (NVIDIA H200).
+    const each =
+      words <= invocations
+        ? `let ${part} = ${local}; if (${part} < ${words}u)`
+        : `for (var ${part} = ${local}; ${part} < ${words}u; ${part} += ${invocations}u)`;
     // The report stays bound, as every protected kernel's is.
     const added = quote(fn.nameSpan).statements`
       _ = &${names.the("report")};
       ${this.#own.join(" ")}
       workgroupBarrier();
-      for (var part = ${local}; part < ${words}u; part += ${invocations}u) {
+      ${each} {
         let at = ${stripe} * ${stripeWords}u + ${first}[0].x * ${slotWords}u;
-        atomicAdd(&${memory}[at + part], atomicLoad(&${shared}[part]));
+        atomicAdd(&${memory}[at + ${part}], atomicLoad(&${shared}[${part}]));
       }`;
     return { ...fn, body: { ...fn.body, statements: [...fn.body.statements, ...added] } };
   }

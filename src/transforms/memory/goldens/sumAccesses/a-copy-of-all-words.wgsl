@@ -15,9 +15,10 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(workgroup_id) belay_i
   atomicAdd(&belay_sums_of_main[4], belay_all_2.x);
   atomicAdd(&belay_sums_of_main[5], belay_all_2.y);
   workgroupBarrier();
-  for (var part = belay_local; part < 8u; part += 8u) {
+  let belay_part = belay_local;
+  if (belay_part < 8u) {
     let at = (belay_workgroup.x + belay_workgroup.y * 5u + belay_workgroup.z * 7u) % 64u * 256u + belay_check_table[0].x * 4u;
-    atomicAdd(&belay_sum_slots[at + part], atomicLoad(&belay_sums_of_main[part]));
+    atomicAdd(&belay_sum_slots[at + belay_part], atomicLoad(&belay_sums_of_main[belay_part]));
   }
 }
 

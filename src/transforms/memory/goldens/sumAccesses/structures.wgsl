@@ -28,9 +28,9 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
   atomicAdd(&belay_sums_of_main[5], belay_all_2.y);
   atomicAdd(&belay_sums_of_main[6], belay_all_2.z);
   workgroupBarrier();
-  for (var part = belay_local; part < 8u; part += 2u) {
+  for (var belay_part = belay_local; belay_part < 8u; belay_part += 2u) {
     let at = (belay_workgroup.x + belay_workgroup.y * 5u + belay_workgroup.z * 7u) % 64u * 256u + belay_check_table[0].x * 4u;
-    atomicAdd(&belay_sum_slots[at + part], atomicLoad(&belay_sums_of_main[part]));
+    atomicAdd(&belay_sum_slots[at + belay_part], atomicLoad(&belay_sums_of_main[belay_part]));
   }
 }
 
