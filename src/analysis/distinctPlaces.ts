@@ -1,4 +1,4 @@
-import type { Expression } from "../wgsl/ast.ts";
+import type { Expression, LetStatement } from "../wgsl/ast.ts";
 import { printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
@@ -23,26 +23,62 @@ export interface Sum {
 
 /** The indices of a place, and for members their names. */
 export function sumsOf(program: Program, { steps }: Place): Sum[] {
-  return steps.map((step) =>
-    step.kind === "member" ? { rest: step.name, known: 0n } : sumOf(program, step.index),
-  );
+  const terms = new Terms(program);
+  return steps.map((step) => {
+    if (step.kind === "member") return { rest: step.name, known: 0n };
+    const { known, ...sum } = terms.of(step.index);
+    const rest = [...sum.counts].map(([text, count]) => (count === 1n ? text : `${count} * ${text}`));
+    return { rest: rest.sort().join(" + "), known };
+  });
 }
 
-function sumOf(program: Program, index: Expression): Sum {
-  const terms: string[] = [];
-  let known = 0n;
-  const add = (term: Expression): void => {
-    const constant = program.constantOf(term);
-    const target = term.kind === "identifier" ? program.targetOf(term) : undefined;
-    if (constant && "value" in constant) known += BigInt(Number(constant.value));
-    else if (target?.kind === "let" && isStable(program, target.initializer)) add(target.initializer);
-    else if (term.kind === "binary" && term.operator === "+") {
-      add(term.left);
-      add(term.right);
-    } else terms.push(printExpression(term));
-  };
-  add(index);
-  return { rest: terms.sort().join(" + "), known };
+/** So many names are followed to what they stand for, one behind the other. */
+const deepest = 100;
+
+/** What is added up in expressions. What a name stands for is added up once, as names that are added to themselves double. */
+class Terms {
+  readonly #program: Program;
+  readonly #lets = new Map<LetStatement, CountedTerms>();
+  #depth = 0;
+
+  constructor(program: Program) {
+    this.#program = program;
+  }
+
+  of(term: Expression): CountedTerms {
+    const constant = this.#program.constantOf(term);
+    if (constant && "value" in constant) return { known: BigInt(Number(constant.value)), counts: new Map() };
+    if (term.kind === "binary" && term.operator === "+") return plus(this.of(term.left), this.of(term.right));
+    const target = term.kind === "identifier" ? this.#program.targetOf(term) : undefined;
+    return (
+      (target?.kind === "let" ? this.#ofLet(target) : undefined) ?? {
+        known: 0n,
+        counts: new Map([[printExpression(term), 1n]]),
+      }
+    );
+  }
+
+  #ofLet(target: LetStatement): CountedTerms | undefined {
+    const found = this.#lets.get(target);
+    if (found || this.#depth === deepest || !isStable(this.#program, target.initializer)) return found;
+    this.#depth++;
+    const terms = this.of(target.initializer);
+    this.#depth--;
+    this.#lets.set(target, terms);
+    return terms;
+  }
+}
+
+/** A known number, and how often each other term is added to it. */
+interface CountedTerms {
+  readonly known: bigint;
+  readonly counts: ReadonlyMap<string, bigint>;
+}
+
+function plus(a: CountedTerms, b: CountedTerms): CountedTerms {
+  const counts = new Map(a.counts);
+  for (const [text, count] of b.counts) counts.set(text, (counts.get(text) ?? 0n) + count);
+  return { known: a.known + b.known, counts };
 }
 
 /** Whether an expression has the same value wherever its names are in scope. */

@@ -49,7 +49,7 @@ export function elementwiseArrays(
   return arrays;
 }
 
-/** The variables that some statement changes by one. */
+/** The variables that some statement changes by one, and the lets of which such a variable is a term. */
 function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Target> {
   const counters = new Set<Target>();
   const isOne = (expression: Expression) => {
@@ -72,6 +72,9 @@ function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Ta
         : /^[+-]=$/.test(node.operator) && isOne(node.value));
     if (counts) counters.add(counter);
   });
+  walk(body, (node) => {
+    if (node.kind === "let" && advances(program, node.initializer, counters)) counters.add(node);
+  });
   return counters;
 }
 
@@ -89,6 +92,5 @@ function advances(program: Program, index: Expression, counters: ReadonlySet<Tar
       index.args.some((argument) => advances(program, argument, counters))
     );
   const target = index.kind === "identifier" ? program.targetOf(index) : undefined;
-  if (target?.kind === "let") return advances(program, target.initializer, counters);
   return target !== undefined && counters.has(target);
 }
