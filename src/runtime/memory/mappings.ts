@@ -158,6 +158,7 @@ export class Mappings {
     getMappedRange: GPUBuffer["getMappedRange"],
   ): readonly number[] {
     const { start, bytes } = mapping;
+    if (bytes.length === 0) return [];
     this.flips.strike(owner, start, bytes);
     const checks = this.#checksOf(owner, mapping, getMappedRange);
     if (!checks) return [];
@@ -176,6 +177,7 @@ export class Mappings {
     isFirst: boolean,
   ): void {
     const { start, bytes, given } = mapping;
+    if (bytes.length === 0) return;
     for (const { offset, buffer } of given) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }

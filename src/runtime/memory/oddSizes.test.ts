@@ -67,3 +67,28 @@ it("sends again what arrives damaged in a buffer that is mapped, and says so", a
   expect(memoryFaults).toMatchObject([{ buffer: "read", byteOffset: 16, outcome: "recovered" }]);
   device.destroy();
 });
+
+it.each(["checksum", "secded32"] as const)("maps nothing of buffers: %s", async (memory) => {
+  const device = await harden(await newDevice(), { redundancy: "none", memory });
+  const { COPY_SRC, COPY_DST, MAP_READ, MAP_WRITE } = GPUBufferUsage;
+  const written = device.createBuffer({ size: 20, usage: MAP_WRITE | COPY_SRC });
+  const read = device.createBuffer({ size: 20, usage: MAP_READ | COPY_DST });
+  const words = Uint32Array.of(1, 2, 3, 4, 5);
+  await written.mapAsync(GPUMapMode.WRITE);
+  new Uint32Array(written.getMappedRange()).set(words);
+  written.unmap();
+  await written.mapAsync(GPUMapMode.WRITE, 8, 0);
+  written.unmap();
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(written, 0, read, 0, 20);
+  device.queue.submit([encoder.finish()]);
+  await read.mapAsync(GPUMapMode.READ, 0, 0);
+  read.unmap();
+  await read.mapAsync(GPUMapMode.READ);
+  expect(new Uint32Array(read.getMappedRange())).toEqual(words);
+  read.unmap();
+  const none = device.createBuffer({ size: 0, usage: COPY_DST, mappedAtCreation: true });
+  none.unmap();
+  expect((await device.belay.report()).memoryFaults).toEqual([]);
+  device.destroy();
+});
