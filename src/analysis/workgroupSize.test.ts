@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resolved } from "../../test/resolved.ts";
 import { functionsOf } from "./callGraph.ts";
-import { workgroupSize } from "./workgroupSize.ts";
+import { knownWorkgroupSize, workgroupSize } from "./workgroupSize.ts";
 
 test.each([
   ["@workgroup_size(64)", [64, 1, 1]],
@@ -9,5 +9,7 @@ test.each([
   ["@workgroup_size(8, chosen, 2)", [8, undefined, 2]],
 ])("of a kernel with %s", (attribute, size) => {
   const program = resolved(`const edge = 8; override chosen = 4u; @compute ${attribute} fn main() {}`);
-  expect(workgroupSize(program, functionsOf(program)[0]!)).toEqual(size);
+  const [kernel] = functionsOf(program);
+  expect(workgroupSize(program, kernel!)).toEqual(size);
+  expect(knownWorkgroupSize(program, kernel!)).toEqual(size.includes(undefined) ? undefined : size);
 });

@@ -11,3 +11,12 @@ export function workgroupSize(program: Program, kernel: FunctionDeclaration): (n
     return constant && "value" in constant ? Number(constant.value) : undefined;
   });
 }
+
+/** The same where it is known in all dimensions, and else undefined. */
+export function knownWorkgroupSize(
+  program: Program,
+  kernel: FunctionDeclaration,
+): readonly number[] | undefined {
+  const sizes = workgroupSize(program, kernel);
+  return sizes.every((size) => size !== undefined) ? sizes : undefined;
+}

@@ -1,4 +1,5 @@
 /** What puts an entry point's body into a new entry point, with built-in values of its making. */
+import { builtinOf } from "../analysis/builtinOf.ts";
 import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement } from "../wgsl/ast.ts";
 import { printExpression, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -153,14 +154,6 @@ function argumentFor(
   if (builtin) return argument(builtin, printType(parameter.type));
   const type = program.declaredTypeOf(parameter);
   if (type.kind !== "struct" || !type.declaration) throw new Error("an entry point takes built-in values");
-  const members = type.declaration.members.map((m) =>
-    argument(builtinOf(m.attributes) ?? "", printType(m.type)),
-  );
+  const members = type.declaration.members.map((m) => argument(builtinOf(m.attributes), printType(m.type)));
   return `${type.name}(${members.join(", ")})`;
-}
-
-/** The built-in value that an attribute list names. */
-function builtinOf(attributes: readonly Attribute[]): string | undefined {
-  const argument = attributes.find((a) => a.name === "builtin")?.args[0];
-  return argument?.kind === "identifier" ? argument.name : undefined;
 }

@@ -21,6 +21,7 @@
 import type { BindingPoint } from "../../analysis/bindings.ts";
 import { dependencesOfPlaces } from "../../analysis/dependences.ts";
 import { memoryAccesses } from "../../analysis/memoryAccesses.ts";
+import { knownWorkgroupSize } from "../../analysis/workgroupSize.ts";
 import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { mapFunctions, withDeclarations } from "../mapFunctions.ts";
@@ -28,7 +29,7 @@ import type { Names } from "../names.ts";
 import { AccessSums } from "./accessSums.ts";
 import { Library } from "./library.ts";
 import { SumEnds } from "./sumEnds.ts";
-import { summedAccesses, workgroupSize } from "./summedAccesses.ts";
+import { summedAccesses } from "./summedAccesses.ts";
 
 export interface SumAccessesOptions {
   readonly slots: BindingPoint;
@@ -57,7 +58,7 @@ export function sumAccesses(program: Program, names: Names, options: SumAccesses
   for (const { functions, entryPoint, summed } of options.kernels) {
     const kernel = [...functions].find(({ name }) => name === entryPoint)!;
     const sums = new AccessSums(program, names, library);
-    const ends = new SumEnds(names, library, options, kernel, workgroupSize(program, kernel)!);
+    const ends = new SumEnds(names, library, options, kernel, knownWorkgroupSize(program, kernel)!);
     const dependsOn = dependencesOfPlaces(program, kernel);
     const wanted = [...memoryAccesses(program, functions)].flatMap(([variable, accesses]) => {
       const how = summed.get(variable.name);

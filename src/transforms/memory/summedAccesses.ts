@@ -2,6 +2,7 @@
 import { type Dependences, dependence } from "../../analysis/dependences.ts";
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { containsAtomic, type Place } from "../../analysis/places.ts";
+import { knownWorkgroupSize } from "../../analysis/workgroupSize.ts";
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
@@ -50,7 +51,7 @@ export function summedAccesses(
   if (kind === "other") return { why: "a pointer to it is passed on" };
   if (!kind) return { why: "its contents are not accessed" };
   if (others.length > 0) return { why: "it is changed in place" };
-  const sizes = workgroupSize(program, kernel);
+  const sizes = knownWorkgroupSize(program, kernel);
   if (!sizes) return { why: "an override decides the size of its workgroups" };
   const classes: SumClass[] = [];
   const classOf = new Map<Expression, number>();
@@ -97,16 +98,6 @@ export function weightOf(classes: readonly Omit<SumClass, "ids">[], grid: readon
     const same = dimensions.reduce((product, dimension) => Math.imul(product, grid[dimension] ?? 1), lanes);
     return (sum + Math.imul(2 ** i, 2 * same - 1)) >>> 0;
   }, 0);
-}
-
-/** The size of a kernel's workgroups in all dimensions, where it is known. */
-export function workgroupSize(program: Program, kernel: FunctionDeclaration): readonly number[] | undefined {
-  const args = kernel.attributes.find(({ name }) => name === "workgroup_size")?.args ?? [];
-  const sizes = [0, 1, 2].map((i) => {
-    const constant = args[i] && program.constantOf(args[i]);
-    return args[i] ? (constant && "value" in constant ? Number(constant.value) : undefined) : 1;
-  });
-  return sizes.every((size) => size !== undefined) ? sizes : undefined;
 }
 
 /** The words that a place is made of, from its index in words on. */
