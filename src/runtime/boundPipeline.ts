@@ -41,12 +41,12 @@ export class BoundPipeline {
     return this.kernel?.memory?.bindings.some(({ mode }) => mode === "summed") ?? false;
   }
 
-  /** The same where the kernel adds up what is of use on a grid, as far as that is known. */
-  summing(sums: KernelSums, grid: readonly number[]): BoundPipeline {
+  /** The same where the kernel adds up what is of use on a grid, as far as that is known; and what it adds up, if that is of use. */
+  summing(known: KernelSums, grid: readonly number[]) {
     let runs: BoundPipeline = this;
     for (;;) {
-      const less = sums.lessOf(runs, grid);
-      if (!less) return runs;
+      const { less, sums } = known.on(runs, grid);
+      if (!less) return { runs, sums };
       runs = this.#with(less);
     }
   }

@@ -151,8 +151,8 @@ export class ComputePass {
     const { memory } = this.#parts;
     if (own?.isSumming) {
       const summing = grid && memory && own.summing(memory.sums, grid);
-      this.#sums = summing && memory?.sums.of(summing, grid);
-      const running = (this.#sums && summing) ?? own.bracketed;
+      this.#sums = summing?.sums;
+      const running = summing?.sums ? summing.runs : own.bracketed;
       // What is summed may change, and slots do.
       if (this.#sums || this.#running?.record !== running.record) this.#prepared = undefined;
       this.#running = running;
@@ -184,8 +184,8 @@ export class ComputePass {
   #withSlots(prepared: Prepared): Prepared {
     const { memory } = this.#parts;
     if (!this.#sums || !memory) return prepared;
-    const slots = memory.reserve(this.#site, this.#sums);
-    return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slots) };
+    const slot = memory.reserve(this.#site, this.#sums);
+    return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slot) };
   }
 
   #verify({ guarded }: Prepared): void {

@@ -18,7 +18,7 @@ function loading() {
 
 /** What the GPU tells of a trial: whether each word was loaded as often. */
 function told(sums: KernelSums, bound: ReturnType<typeof loading>, isRight: boolean): Uint32Array {
-  const { cell, tag } = sums.of(bound, grid)!.get(0)!.doubt!.trial!;
+  const { cell, tag } = sums.on(bound, grid).sums!.get(0)!.doubt!.trial!;
   const cells = new Uint32Array(trialCells);
   cells[cell] = 2 * tag + Number(isRight);
   return cells;
@@ -33,10 +33,10 @@ it("learns from the GPU whether to count places, or to add up something else", (
     [false, [{ ...scheme, site: 0 }]],
   ] as const) {
     const [sums, bound] = [made(), loading()];
-    expect(sums.lessOf(bound, grid)).toBeUndefined();
+    expect(sums.on(bound, grid).less).toBeUndefined();
     sums.read(told(sums, bound, isRight));
-    expect(sums.lessOf(bound, grid)).toEqual(less);
-    expect(sums.lessOf(bound, [2, 1, 1])).toBeUndefined();
+    expect(sums.on(bound, grid).less).toEqual(less);
+    expect(sums.on(bound, [2, 1, 1]).less).toBeUndefined();
   }
 });
 
@@ -47,7 +47,7 @@ it("takes for no kernel's what is told late of another one, in the same cell", (
   const own = told(sums, second, false);
   expect(own.findIndex((cell) => cell > 0)).toBe(late.findIndex((cell) => cell > 0));
   sums.read(late);
-  expect(sums.lessOf(second, grid)).toBeUndefined();
+  expect(sums.on(second, grid).less).toBeUndefined();
   sums.read(own);
-  expect(sums.lessOf(second, grid)).toEqual([{ ...scheme, site: 0 }]);
+  expect(sums.on(second, grid).less).toEqual([{ ...scheme, site: 0 }]);
 });

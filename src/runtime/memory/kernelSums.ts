@@ -26,6 +26,17 @@ interface Summed {
   readonly owner: ProtectedBuffer | undefined;
 }
 
+/** What there is to do of a kernel on a grid. */
+export interface SumsOnGrid {
+  /**
+   * What to add up rather than what it does, once that is known. Where what it does turned out to be of no use: of a buffer that
+   * it loads in several places, one of these after the other. Where it always is of use: no places.
+   */
+  readonly less: readonly BindingScheme[] | undefined;
+  /** Otherwise what it adds up; undefined where that is of no use. */
+  readonly sums: DispatchSums | undefined;
+}
+
 /** What is known of a kernel on a grid with arrays of some sizes. */
 interface Coverage {
   /** Whether each word is accessed as often, by rows. */
@@ -52,14 +63,12 @@ export class KernelSums {
     this.#buffers = buffers;
   }
 
-  /**
-   * What a kernel is to add up on a grid rather than what it does, once that is known. Where what it does turned out to be of no
-   * use: of a buffer that it loads in several places, one of these after the other. Where it always is of use: no places.
-   */
-  lessOf(bound: Bound, grid: readonly number[]): readonly BindingScheme[] | undefined {
+  /** What a kernel is to do on a grid: less than it does, or what it adds up. */
+  on(bound: Bound, grid: readonly number[]): SumsOnGrid {
     const { summed, coverage } = this.#dispatchOf(bound, grid);
     coverage.less ??= { schemes: this.#lessOf(bound.kernel, summed, coverage) };
-    return coverage.less.schemes;
+    const less = coverage.less.schemes;
+    return { less, sums: less ? undefined : this.#sumsOf(summed, coverage, grid) };
   }
 
   #lessOf(kernel: Kernel | undefined, summed: readonly Summed[], { outcomes }: Coverage) {
@@ -83,9 +92,7 @@ export class KernelSums {
     return same;
   }
 
-  /** What a kernel adds up on a grid; undefined where that is of no use. */
-  of(bound: Bound, grid: readonly number[]): DispatchSums | undefined {
-    const { summed, coverage } = this.#dispatchOf(bound, grid);
+  #sumsOf(summed: readonly Summed[], coverage: Coverage, grid: readonly number[]): DispatchSums | undefined {
     const sums = new Map<number, PendingSum | undefined>();
     for (const { binding, size, owner } of summed) {
       const { index, stores, sums: weights = [], isKnown } = binding;
