@@ -93,20 +93,25 @@ class StoreComparison {
   }
 
   body(body: Block, fn: FunctionDeclaration): Block {
+    const presenting = new Set<Statement>();
     const compared = mapStatements(body, (statement) => {
       const output = this.#output(statement);
-      return output ? this.#compared(statement, output, fn.name) : statement;
+      if (!output) return statement;
+      presenting.add(statement);
+      return this.#compared(statement, output, fn.name);
     });
-    if (body.statements.some((statement) => this.#presents(statement))) this.#presenting.add(fn.name);
+    if (this.#presents(body, presenting)) this.#presenting.add(fn.name);
     const last = this.#options.entryPoints.has(fn.name) ? this.#last(fn) : [];
     return last.length === 0 ? compared : { ...compared, statements: [...compared.statements, ...last] };
   }
 
-  #presents(statement: Statement): boolean {
-    if (statement.kind === "block") return statement.statements.some((inner) => this.#presents(inner));
-    if (statement.kind === "loop") return this.#presents(statement.body);
+  /** Whether some statement that presents something is sure to run, but for early returns. */
+  #presents(statement: Statement, presenting: ReadonlySet<Statement>): boolean {
+    if (statement.kind === "block")
+      return statement.statements.some((inner) => this.#presents(inner, presenting));
+    if (statement.kind === "loop") return this.#presents(statement.body, presenting);
     if (statement.kind === "callStatement" && this.#presenting.has(statement.call.callee.name)) return true;
-    return this.#output(statement) !== undefined;
+    return presenting.has(statement);
   }
 
   /** What ends an entry point. */

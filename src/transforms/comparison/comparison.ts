@@ -107,13 +107,12 @@ export class Comparison {
     const { statements, expression } = quote();
     const signature = this.signature().expression;
     const word = (expression: Expression): Words => ({ expression, count: 1, scalar: "u32" });
+    const presented = [...(address?.indices.map(word) ?? []), ...(words ? [words] : [])];
     // An output without a dynamic word still counts: how often it happens must agree too.
-    const value = words ?? word(address?.indices.at(-1) ?? expression`1u`);
-    const indices = address?.indices.slice(0, words ? undefined : -1) ?? [];
-    const [first, ...others] = indices;
+    if (presented.length === 0) presented.push(word(expression`1u`));
     const start = expression`${signature} ^ ${`${Math.imul(site, SPREAD) >>> 0}u`}`;
-    const begun = first ? expression`${start} ^ ${first}` : start;
-    const hash = [...others.map(word), value].reduce((hash, words) => this.fold(hash, words), begun);
+    const begun = presented.length > 1 ? expression`${start} ^ ${presented.shift()!.expression}` : start;
+    const hash = presented.reduce((hash, words) => this.fold(hash, words), begun);
     return statements`${signature} = ${hash};`;
   }
 
