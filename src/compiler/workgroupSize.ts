@@ -1,5 +1,5 @@
 /** How many invocations the workgroups of kernels have. */
-import { workgroupSize } from "../analysis/workgroupSize.ts";
+import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import { invocationsOf } from "../transforms/entryPointWrapper.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -7,12 +7,7 @@ import type { KernelLimits, Pairing } from "./contract.ts";
 
 /** Invocations per workgroup, or undefined when an override decides. */
 export function invocationCount(program: Program, kernel: FunctionDeclaration): number | undefined {
-  let product = 1;
-  for (const size of workgroupSize(program, kernel)) {
-    if (size === undefined) return undefined;
-    product *= size;
-  }
-  return product;
+  return knownWorkgroupSize(program, kernel)?.reduce((product, size) => product * size);
 }
 
 /** How many replicas of an invocation a workgroup has at once. */
