@@ -4,7 +4,8 @@ import { parse } from "../wgsl/index.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
-import { dependence, dependencesOfPlaces } from "./dependences.ts";
+import { dependencesOfPlaces } from "./dependences.ts";
+import { dependence } from "./valueDependences.ts";
 
 const [wx, wy] = dependence.workgroup;
 const [lx, ly, lz] = dependence.local;

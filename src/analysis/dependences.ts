@@ -6,8 +6,6 @@ import { reachableFrom } from "./callGraph.ts";
 import { rootIdentifier } from "./places.ts";
 import { all, type Dependences, dependence, ValueDependences } from "./valueDependences.ts";
 
-export { type Dependences, dependence };
-
 /**
  * What decides which part of a variable a place in a kernel is, whether it is accessed at all, and how often.
  *

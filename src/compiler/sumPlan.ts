@@ -1,7 +1,8 @@
 /** How a kernel adds up checksums of the buffers that it accesses, or why it can't. */
-import { type Dependences, dependencesOfPlaces } from "../analysis/dependences.ts";
+import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import type { MemoryAccess } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
+import type { Dependences } from "../analysis/valueDependences.ts";
 import { slotWords } from "../codes/checksum.ts";
 import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";

@@ -1,4 +1,4 @@
-import { dependence } from "../../analysis/dependences.ts";
+import { dependence } from "../../analysis/valueDependences.ts";
 import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";

@@ -1,7 +1,8 @@
 /** Whether a kernel can add up what it loads from a buffer, or stores to it, and what for. */
-import { type Dependences, dependence } from "../../analysis/dependences.ts";
+
 import type { MemoryAccess } from "../../analysis/memoryAccesses.ts";
 import { containsAtomic, type Place } from "../../analysis/places.ts";
+import { type Dependences, dependence } from "../../analysis/valueDependences.ts";
 import { knownWorkgroupSize } from "../../analysis/workgroupSize.ts";
 import type { Expression, FunctionDeclaration, GlobalVariable } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
