@@ -116,15 +116,6 @@ describe("files", () => {
     expect(untested).toEqual([]);
   });
 
-  it("of transforms stay small", () => {
-    expect(transforms.filter((file) => source(file).split("\n").length > 220)).toEqual([]);
-  });
-
-  it("hold one concept, which takes no more than some 200 lines, but for the list of what a syntax tree has", () => {
-    const long = [...sources, ...filesIn("bench")].filter((file) => source(file).split("\n").length > 250);
-    expect(long).toEqual(["src/wgsl/ast.ts"]);
-  });
-
   it("are named by what they hold", () => {
     const vague = /^(utils?|misc|common)\b/;
     expect([...filesIn("src"), ...workloads].filter((file) => vague.test(basename(file)))).toEqual([]);
