@@ -58,6 +58,37 @@ const startingValues = `
     out[w.x * 24u + l] = sum + u32(flags[3][w.x]);
   }`;
 
+/** Relies on what variables of functions start with; those in a loop may keep their values, as the driver has it. */
+const startingLocals = (inLoop: string) => `
+  struct Part { at: vec3f, rows: array<mat2x2f, 2>, on: bool }
+  @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+  fn called(l: u32) -> u32 { var sum: u32; sum += l + 1u; return sum; }
+  @compute @workgroup_size(8, 3) fn main(@builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3u) {
+    var scalar: u32;
+    var vector: vec3u;
+    var matrix: mat3x2f;
+    var list: array<u32, 4>;
+    var part: Part;
+    scalar += l;
+    vector.y += scalar;
+    matrix[1].x += f32(l);
+    list[l / 2u % 4u] += vector.y;
+    part.at.z += 1.0;
+    part.rows[1][0].y += matrix[1].x;
+    part.on = !part.on;
+    { var nested: u32; nested += l; scalar += nested; }
+    if (l > 2u) { var branch: i32; branch += 3; scalar += u32(branch); }
+    switch (l / 2u) { case 1: { var chosen: u32; chosen++; scalar += chosen; } default: {} }
+    for (var k: u32; k < 3u; k++) { ${inLoop} scalar += called(k); }
+    let floats = u32(matrix[1].x + part.at.z + part.rows[1][0].y) + u32(part.on);
+    out[w.x * 24u + l] = scalar + 100u * (vector.y + list[l / 2u % 4u]) + 10000u * floats;
+  }`;
+const keepingLocals = startingLocals(`
+  var inner: u32;
+  inner += l + k;
+  var i = 0u;
+  while (i < 2u) { var innermost: array<u32, 2>; innermost[i] += k + 1u; scalar += innermost[0] + inner; i++; }`);
+
 /** Loads what its neighbour stores. */
 const inPlace = `
   @group(0) @binding(0) var<storage, read_write> a: array<u32>;
@@ -75,6 +106,13 @@ describe.each(["subgroup", "workgroup"] as const)("passes, over the %s", (channe
   it("each start with memory as it is at the start", async () => {
     const kernel = inPasses(startingValues, channel);
     expect(await compared(startingValues, kernel, fresh)).toEqual(works);
+  });
+
+  it.each([
+    ["without a loop around them", startingLocals("")],
+    ["in loops", keepingLocals],
+  ])("each start with variables of functions as they are at the start, %s", async (_, code) => {
+    expect(await compared(code, inPasses(code, channel), fresh)).toEqual(works);
   });
 
   it("change in place what was loaded before", async () => {
@@ -113,4 +151,14 @@ describe("passes would differ if the second found the values of the first in", (
     expect(code).not.toBe(kernel.code);
     expect((await compared(startingValues, { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
   });
+
+  it.each(["scalar", "vector", "matrix", "list", "part", "nested", "chosen", "k"])(
+    "the local %s",
+    async (local) => {
+      const kernel = inPasses(startingLocals(""), "subgroup");
+      const code = kernel.code.replace(new RegExp(`(var ${local}: [^=;]+) = [^;]+;`), "$1;");
+      expect(code).not.toBe(kernel.code);
+      expect((await compared(startingLocals(""), { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
+    },
+  );
 });

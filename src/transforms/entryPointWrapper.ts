@@ -1,10 +1,26 @@
 /** What puts an entry point's body into a new entry point, with built-in values of its making. */
 import { builtinOf } from "../analysis/builtinOf.ts";
-import type { Attribute, Expression, FunctionDeclaration, Parameter, Statement } from "../wgsl/ast.ts";
+import { isUninitialized, uninitializedInLoops } from "../analysis/uninitialized.ts";
+import type {
+  Attribute,
+  Block,
+  Expression,
+  FunctionDeclaration,
+  Parameter,
+  Statement,
+  VarStatement,
+} from "../wgsl/ast.ts";
 import { printExpression, printType } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { quote } from "../wgsl/quote.ts";
-import { mapExpressions, walk } from "../wgsl/traverse.ts";
+import {
+  type AnyNode,
+  forEachChild,
+  isExpression,
+  mapChildren,
+  mapExpressions,
+  walk,
+} from "../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
 import { product } from "./pairing.ts";
 
@@ -18,6 +34,8 @@ export interface EntryPointWrapper {
   readonly after?: readonly Statement[];
   /** What makes statements of those that run the body. Default: these alone. */
   readonly around?: (body: Statement[]) => Statement[];
+  /** Whether `around` runs the body several times, each of which must find its variables as they are at the start. */
+  readonly repeats?: boolean;
   readonly attributes: readonly Attribute[];
 }
 
@@ -69,7 +87,10 @@ export function wrapEntryPoint(
   };
   const argumentOf = (parameter: Parameter) => argumentFor(program, parameter, argument);
   const { declarations, statements } = quote(fn.nameSpan);
-  const body = returnsEarly(fn) ? asFunction(names, fn) : undefined;
+  // In a function of its own, what a loop declares without initializer is what it is in the program.
+  const isCalled = returnsEarly(fn) || (wrapper.repeats && uninitializedInLoops(fn.body).size > 0);
+  const body = isCalled ? asFunction(names, fn) : undefined;
+  const block = wrapper.repeats ? initialized(fn.body) : fn.body;
   const values = fn.parameters.map((parameter) => ({ parameter, value: argumentOf(parameter) }));
   // A body that stays keeps the built-in values that it gets as they are: with copies of them N-body took 1.17 times as long.
   const kept = new Map(
@@ -81,7 +102,7 @@ export function wrapEntryPoint(
   const copied = values.filter(({ value }) => !kept.has(value));
   const run = body
     ? statements`loop { ${body.name}(${values.map(({ value }) => value).join(", ")}); break; }`
-    : statements`{ ${copied.map(({ parameter, value }) => declared(parameter, value)).join("\n")} ${fn.body.statements} }`;
+    : statements`{ ${copied.map(({ parameter, value }) => declared(parameter, value)).join("\n")} ${block.statements} }`;
   const parameters = [...inputs]
     .filter(([builtin]) => !kept.has(inputOf(builtin)))
     .map(([builtin, type]) => `@builtin(${builtin}) ${inputOf(builtin)}: ${type}`)
@@ -115,6 +136,13 @@ function returnsEarly(fn: FunctionDeclaration): boolean {
     returns ||= node.kind === "return";
   });
   return returns;
+}
+
+/** Gives each variable without initializer an explicit zero, as a driver may set it to zero once for each call of its function. */
+function initialized<T extends AnyNode>(node: T): T {
+  const mapped = mapChildren(node, (child) => (isExpression(child) ? child : initialized(child)));
+  if (!isUninitialized(mapped)) return mapped;
+  return { ...mapped, initializer: quote(mapped.span).expression`${printType(mapped.type!)}()` };
 }
 
 /** The body as a function that takes built-in values as arguments. */

@@ -59,6 +59,25 @@ describe("between the passes", () => {
       @compute @workgroup_size(64) fn main() { count += seen[0]; half *= 2; }`,
     ));
 
+  it("initializes variables of functions again", () =>
+    repeated(
+      "variables of functions",
+      `struct Part { at: vec3f, rows: array<mat2x2f, 2> }
+      alias Four = array<u32, 4>;
+      @compute @workgroup_size(64) fn main() {
+        var count: u32;
+        var list: Four;
+        { var part: Part; if (count == 0u) { var m: mat4x3f; m[0] = part.at; } }
+        for (var i: i32; i < 3; i++) { count++; list[i]++; }
+      }`,
+    ));
+
+  it("calls a body that has variables without initializer in loops", () =>
+    repeated(
+      "variables in loops",
+      `@compute @workgroup_size(64) fn main() { for (var i: i32; i < 3; i++) { var count: u32; count++; } }`,
+    ));
+
   it("waits where a kernel works in place", () =>
     repeated(
       "in place",

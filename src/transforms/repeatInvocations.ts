@@ -10,7 +10,7 @@
  *            } }
  *
  * The second replica comes first, stores nothing and leaves its signature. Then memory becomes what it was: workgroup
- * memory zero, private variables what they start with; and where a kernel works in place, all second replicas of a
+ * memory zero, private variables and those of functions what they start with; and where a kernel works in place, all second replicas of a
  * workgroup have loaded before a first one stores.
  *
  * Both passes must be the same instructions, as floats may be rounded otherwise where a compiler joins others: so that it makes no
@@ -84,6 +84,7 @@ function wrap(
         ${call}
         if (${pass} == 0u) { ${comparison.keepSignature()} ${restored(program, names, fn)} }
       }`,
+    repeats: true,
     attributes: fn.attributes,
   });
 }

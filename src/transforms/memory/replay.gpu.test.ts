@@ -105,3 +105,40 @@ describe.each(["secded32", "secded128"] as const)(
     });
   },
 );
+
+/** Variables without initializer in loops may keep their values, as the driver has it. */
+describe("variables without initializer", () => {
+  const loop = (body: string) => /* wgsl */ `
+  @group(0) @binding(0) var<storage, read> numbers: array<u32, 12>;
+  @group(0) @binding(1) var<storage, read_write> out: array<u32, 8>;
+  @compute @workgroup_size(4) fn main(@builtin(local_invocation_index) i: u32) {
+    var all = 0u;
+    var k = 0u;
+    while (k < 3u) { ${body} k++; }
+    out[i] = all;
+    out[i + 4u] = all + numbers[8];
+  }`;
+  const bodies = [
+    ["of the loop", "var sum: u32; sum += numbers[i + k]; if (sum > 3u) { sum += numbers[k]; } all += sum;"],
+    ["in a branch", "if (numbers[i + k] > 2u) { var sum: u32; sum += numbers[k]; all += sum; }"],
+    [
+      "in a loop in the loop",
+      "for (var j: u32; j < 2u; j++) { var sum: u32; sum += numbers[i + j]; all += sum; }",
+    ],
+  ] as const;
+
+  it.each(bodies)("%s are right when statements run again", async (_, body) => {
+    const kernel = loop(body);
+    const input = {
+      buffers: { 0: Uint32Array.of(1, 5, 2, 7, 4, 3, 9, 1, 6, 2, 8, 3), 1: new Uint32Array(8) },
+      workgroups: [1, 1, 1],
+    } as const;
+    const plain = await runKernel(device, kernel, input);
+    const result = protect(kernel, { redundancy: "none", memory: "secded32" });
+    for (let word = 0; word < 4; word++) {
+      const output = await runCoded(device, result, input, [{ binding: 0, word, mask: 1 << word }]);
+      expect([word, [...output.buffers[1]!]]).toEqual([word, [...plain.buffers[1]!]]);
+      expect(output.corrected).toBeGreaterThan(0);
+    }
+  });
+});

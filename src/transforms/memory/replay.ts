@@ -6,6 +6,7 @@
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
 import { builtinFunction } from "../../analysis/effects.ts";
 import { addressSpaceOf, type Place, placeOf } from "../../analysis/places.ts";
+import { uninitializedInLoops } from "../../analysis/uninitialized.ts";
 import type {
   CallExpression,
   Expression,
@@ -38,10 +39,13 @@ export class Replays {
   readonly #program: Program;
   readonly #options: ReplaysOptions;
   readonly #transparent = new Map<FunctionDeclaration, boolean>();
+  /** What declares variables that may keep their values from one iteration to the next, which copies of them do not. */
+  readonly #keeping: ReadonlySet<AnyNode>;
 
   constructor(program: Program, options: ReplaysOptions) {
     this.#program = program;
     this.#options = options;
+    this.#keeping = uninitializedInLoops(program.module);
   }
 
   /** Whether loads stand in the blocks of a statement. */
@@ -74,7 +78,8 @@ export class Replays {
   /** How statements of one block run again; undefined where they may not. */
   of(statements: readonly Statement[]): Replay | undefined {
     const isAllowed = statements.every(
-      (each) => this.#isAllowed(each) && !(isBranching(each) && this.#isFixed(each)),
+      (each) =>
+        this.#isAllowed(each) && !(isBranching(each) && this.#isFixed(each)) && !this.#keeping.has(each),
     );
     const taint = new Taint(this.#program, (node) => this.#loads(node));
     const tainted = isAllowed && taint.of(statements);
