@@ -33,7 +33,17 @@ it("knows how many operations a statement is, and how often a function without a
   ) => {
     const start = source.indexOf(text);
     const span = { start, end: start + text.length };
-    return { id: 1, kind, uniform: false, span, functionName: "main", components, executions, samples: [] };
+    return {
+      id: 1,
+      kind,
+      uniform: false,
+      span,
+      functionName: "main",
+      components,
+      executions,
+      drawn: 0,
+      samples: [],
+    };
   };
   const statement = "a[i + 1u] += fma(a[i], vec4f(2.0 * 3.0), -a[i]) * dot(a[i], a[i]);".slice(0, -1);
   const work = workOf({

@@ -1,7 +1,6 @@
 /** What a campaign has found, in parts: by kernel, by bit, by line of a source. */
 import { type StruckStructure, struckBits } from "./faultModel.ts";
-import type { InjectionRecord, Unit } from "./records.ts";
-import type { Results } from "./results.ts";
+import type { InjectionRecord, Unit, UnitRecord } from "./records.ts";
 import type { Rate } from "./statistics.ts";
 import { type Tally, tally } from "./tally.ts";
 
@@ -25,7 +24,7 @@ export interface LineSummary extends Unit {
   readonly sdc: Rate;
 }
 
-export function kernelsOf({ injections }: Results, confidence: number): KernelSummary[] {
+export function kernelsOf(injections: readonly InjectionRecord[], confidence: number): KernelSummary[] {
   return [...groupBy(injections, kernelOf).values()].map((of) => {
     const { program, configuration, kernel, structure } = of[0]!;
     return { program, configuration, kernel, structure, ...tally(of, confidence) };
@@ -36,7 +35,7 @@ const kernelOf = ({ program, configuration, kernel, structure }: InjectionRecord
   [program, configuration, kernel, structure].join("/");
 
 /** By position of the bit, over all structures, where one bit was flipped. */
-export function bitsOf({ injections }: Results, confidence: number): BitSummary[] {
+export function bitsOf(injections: readonly InjectionRecord[], confidence: number): BitSummary[] {
   const single = injections.flatMap((injection) => {
     const bits =
       injection.model === "single-bit" || injection.model === "at-rest"
@@ -58,7 +57,11 @@ export function bitsOf({ injections }: Results, confidence: number): BitSummary[
 }
 
 /** By line of the kernel's source. */
-export function linesOf({ injections, units }: Results, confidence: number): LineSummary[] {
+export function linesOf(
+  injections: readonly InjectionRecord[],
+  units: readonly UnitRecord[],
+  confidence: number,
+): LineSummary[] {
   const lines = new Map<string, number>();
   for (const { program, configuration, kernels } of units) {
     for (const { kernel, source, sites } of kernels) {

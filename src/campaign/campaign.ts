@@ -112,7 +112,8 @@ class CampaignRun {
   ): Promise<void> {
     const { openLimit = 120_000 } = this.#options;
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
-    const unit = await watched.ask("open", { program, configuration, counted }, openLimit);
+    const { seed } = this.#options.settings;
+    const unit = await watched.ask("open", { program, configuration, counted, seed }, openLimit);
     const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
     // The control first: a unit is known when its record is there.
     this.#add({ kind: "control", program, configuration: configuration.name, ...control });

@@ -46,12 +46,7 @@ async function answerTo(question: Question) {
         session = await Session.reopen(program, question.configuration, opened);
         return null;
       }
-      const { session: made, unit } = await Session.open(
-        program,
-        question.configuration,
-        opened,
-        question.counted,
-      );
+      const { session: made, unit } = await Session.open(program, question.configuration, opened, question);
       session = made;
       return unit;
     }

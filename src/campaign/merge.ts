@@ -12,7 +12,7 @@ export function readResults(directory: string): Results {
 
 /**
  * Puts the shards of a campaign together, in a new store that can be resumed. Throws a `CampaignError` for shards of different
- * campaigns, shards that come twice, and sets that are not whole.
+ * campaigns, shards that come twice, sets that are not whole, and shards whose faults are not of one plan.
  */
 export function mergeShards(directories: readonly string[], into: string): Results {
   const stores = directories.map((directory) => ({ directory, ...readStore(directory) }));
@@ -47,6 +47,7 @@ export function mergeShards(directories: readonly string[], into: string): Resul
     const names = missing.map((index) => nameOf({ index, count })).join(", ");
     throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names}`);
   }
+  refuseOtherPlans(stores);
   const header: Header = { ...first.header, shard: { index: 0, count: 1 } };
   const results = new Results(header, []);
   using store = Store.create(into, header);
@@ -56,6 +57,27 @@ export function mergeShards(directories: readonly string[], into: string): Resul
   }
   store.sync();
   return results;
+}
+
+/** Refuses shards that drew faults from different profiles of a unit, which are no parts of one plan. */
+function refuseOtherPlans(stores: readonly (Stored & { readonly directory: string })[]): void {
+  const profiles = new Map<string, { readonly directory: string; readonly text: string }>();
+  for (const { directory, records } of stores) {
+    for (const record of records) {
+      if (record.kind !== "unit") continue;
+      const { program, configuration, kernels, buffers } = record;
+      const unit = `${program}, ${configuration}`;
+      const text = JSON.stringify([kernels, buffers]);
+      const other = profiles.get(unit) ?? { directory, text };
+      profiles.set(unit, other);
+      if (other.text === text) continue;
+      throw new CampaignError(
+        "BELAY609",
+        `${directory} and ${other.directory} counted other executions of ${unit}, so that their faults are not of one plan`,
+        { help: "inject all shards with one version of Belay and of the program, on devices of one kind" },
+      );
+    }
+  }
 }
 
 /** Of what each shard finds out about the units, the first shard's counts. */

@@ -12,10 +12,15 @@ export interface Exchanges {
   start: { ask: object; answer: null };
   /**
    * Takes a program in a configuration, in place of the one before. `counted`: what it executes in another configuration,
-   * which holds where the sites are the same.
+   * which holds where the sites are the same. The `seed` decides which executions are drawn.
    */
   open: {
-    ask: { program: string; configuration: CampaignConfiguration; counted: readonly StruckKernel[] };
+    ask: {
+      program: string;
+      configuration: CampaignConfiguration;
+      counted: readonly StruckKernel[];
+      seed: number;
+    };
     answer: UnitRecord;
   };
   /** As `open`, when the unit is known. */

@@ -2,6 +2,7 @@ import type { FaultSite } from "../compiler/contract.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { Execution } from "../runtime/injector.ts";
 import type { KernelProfile } from "../runtime/profiler.ts";
+import { Draws } from "./random.ts";
 
 /** An execution as a store keeps it: dispatch, workgroup x, y, z, local index, occurrence, line. */
 export type Sample = readonly [number, number, number, number, number, number, number];
@@ -19,24 +20,41 @@ export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint
   readonly sites: readonly SiteProfile[];
 }
 
-/** Counts what a program executes. The device counts (`injectFaults: "profile"`). */
+/** Runs in which a program may draw more executions than there is room for, before it counts as not deterministic. */
+const ATTEMPTS = 8;
+
+/**
+ * Counts what a program executes. The device counts (`injectFaults: "profile"`). `name` decides which executions are drawn.
+ * Returns undefined when runs differ too much in what they execute.
+ */
 export async function profileOf(
   device: HardenedDevice,
   run: () => Promise<unknown>,
-): Promise<StruckKernel[]> {
+  name: string,
+): Promise<StruckKernel[] | undefined> {
+  const draws = new Draws(name);
   await run();
   // Only who knows how many executions there are can draw some of them.
-  await device.belay.profile();
-  await run();
-  return (await device.belay.profile()).map(({ kernel, entryPoint, source, iterations, sites }) => ({
-    ...{ kernel, entryPoint, source, iterations },
-    sites: sites.map(({ id, kind, span, components, uniform, executions, samples }) => ({
-      ...{ id, kind, span, components, uniform, executions },
-      // Executions arrive in any order; sorted, the same executions are the same profile.
-      samples: samples.map(toSample).sort(compareSamples),
-    })),
-  }));
+  await device.belay.profile({ seed: draws.word() });
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    await run();
+    const profile = await device.belay.profile({ seed: draws.word() });
+    if (profile.every(({ sites }) => sites.every(isComplete))) return profile.map(toStruckKernel);
+  }
+  return undefined;
 }
+
+/** Whether all executions that were drawn are known. Which ones had room would depend on the order of invocations. */
+const isComplete = ({ executions, drawn, samples }: CountedSite): boolean =>
+  samples.length === drawn && (executions === 0 || drawn > 0);
+
+const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: KernelProfile): StruckKernel => ({
+  ...{ kernel, entryPoint, source, iterations },
+  sites: sites.map(({ id, kind, span, components, uniform, executions, samples }) => ({
+    ...{ id, kind, span, components, uniform, executions },
+    samples: samples.map(toSample),
+  })),
+});
 
 /** Whether the kernels of a device have the sites that were counted, so that the counts are theirs too. */
 export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKernel[]): boolean {
@@ -66,11 +84,6 @@ const toSample = ({ dispatch = 0, workgroup, localIndex, occurrence = 0, line = 
   occurrence,
   line,
 ];
-
-function compareSamples(a: Sample, b: Sample): number {
-  const differing = a.findIndex((word, i) => word !== b[i]);
-  return differing < 0 ? 0 : a[differing]! - b[differing]!;
-}
 
 export const toExecution = ([
   dispatch,

@@ -28,7 +28,13 @@ export interface Cell {
   /** Whether the configuration claims to detect these faults. */
   readonly inside: boolean;
   readonly strata: readonly Stratum[];
+  /** The injections that the plan wants, in any order. */
   readonly injections: readonly InjectionRecord[];
+  /**
+   * Injections past those that the plan wants. A shard decides by its own results how many rounds it takes, and may take
+   * more than all shards together need.
+   */
+  readonly surplus: readonly InjectionRecord[];
   readonly progress: Progress;
 }
 
@@ -39,13 +45,24 @@ export class Results {
   readonly controls: ControlRecord[] = [];
   readonly skipped: SkipRecord[] = [];
   readonly injections: InjectionRecord[] = [];
+  /** The places of units among all, which come in any order. */
+  readonly #ranks = new Map<string, number>();
   /** Numbers of the injections, by stratum. */
   readonly #numbers = new Map<string, Set<number>>();
   readonly #byCell = new Map<string, InjectionRecord[]>();
-  readonly #progress = new Map<string, { readonly basis: string; readonly progress: Progress }>();
+  readonly #parts = new Map<
+    string,
+    { readonly basis: string } & Pick<Cell, "progress" | "injections" | "surplus">
+  >();
 
   constructor(header: Header, records: readonly StoreRecord[]) {
     this.header = header;
+    const { programs, configurations } = header.settings;
+    for (const [i, { name: program }] of programs.entries()) {
+      for (const [j, { name: configuration }] of configurations.entries()) {
+        this.#ranks.set(unitName({ program, configuration }), i * configurations.length + j);
+      }
+    }
     for (const record of records) this.add(record);
   }
 
@@ -53,12 +70,15 @@ export class Results {
     switch (record.kind) {
       case "unit":
         this.units.push(record);
+        this.#order(this.units);
         break;
       case "control":
         this.controls.push(record);
+        this.#order(this.controls);
         break;
       case "skipped":
         this.skipped.push(record);
+        this.#order(this.skipped);
         break;
       case "injection": {
         const stratum = stratumName(record);
@@ -71,6 +91,10 @@ export class Results {
         this.injections.push(record);
       }
     }
+  }
+
+  #order(records: Unit[]): void {
+    records.sort((a, b) => this.#ranks.get(unitName(a))! - this.#ranks.get(unitName(b))!);
   }
 
   /** Whether a unit was profiled, or skipped. */
@@ -88,38 +112,42 @@ export class Results {
     const { settings, shard } = this.header;
     return settings.configurations.flatMap((configuration) => {
       const units = this.units.filter((unit) => unit.configuration === configuration.name);
-      const all = strataOf(units, settings);
+      const strataOfUnits = strataOf(units, settings);
       return settings.structures.flatMap((structure) => {
-        const strata = all.filter((stratum) => stratum.structure === structure);
+        const strata = strataOfUnits.filter((stratum) => stratum.structure === structure);
         if (strata.length === 0) return [];
         const name = cellName({ configuration: configuration.name, structure });
-        const injections = this.#byCell.get(name) ?? [];
+        const all = this.#byCell.get(name) ?? [];
         const inside = isInside(configuration, structure);
         // Decided anew when there is more to decide by; units become known one by one.
-        const basis = `${strata.length}/${injections.length}`;
-        const known = this.#progress.get(name);
-        const progress =
-          known?.basis === basis
-            ? known.progress
-            : progressOf(decidedBy(configuration, injections, inside), {
-                strata: strata.length,
-                inside,
-                goal: settings,
-                shard,
-              });
-        this.#progress.set(name, { basis, progress });
-        return [{ configuration, structure, inside, strata, injections, progress }];
+        const basis = `${strata.length}/${all.length}`;
+        let part = this.#parts.get(name);
+        if (part?.basis !== basis) {
+          const progress = progressOf(decidedBy(configuration, all, inside), {
+            strata: strata.length,
+            inside,
+            goal: settings,
+            shard,
+          });
+          const injections = all.filter(({ number }) => number < progress.quota);
+          const surplus = all.filter(({ number }) => number >= progress.quota);
+          part = { basis, progress, injections, surplus };
+          this.#parts.set(name, part);
+        }
+        const { injections, surplus, progress } = part;
+        return [{ configuration, structure, inside, strata, injections, surplus, progress }];
       });
     });
   }
 
   /** Injections that are done, and planned as far as is known. */
   amount(): { done: number; planned: number } {
-    let planned = 0;
-    for (const { strata, progress } of this.cells()) {
+    let [done, planned] = [0, 0];
+    for (const { strata, injections, progress } of this.cells()) {
+      done += injections.length;
       planned += strata.length * numbersBelow(progress.quota, this.header.shard);
     }
-    return { done: this.injections.length, planned };
+    return { done, planned };
   }
 }
 
@@ -134,6 +162,8 @@ function decidedBy(
     claims(configuration, injection) ? injection : { ...injection, outcome: "notInjected" },
   );
 }
+
+const unitName = ({ program, configuration }: Unit) => `${program}/${configuration}`;
 
 const cellName = ({ configuration, structure }: Pick<InjectionRecord, "configuration" | "structure">) =>
   `${configuration}/${structure}`;

@@ -63,20 +63,21 @@ export class Session {
   }
 
   /**
-   * Runs the program plain and protected, without a fault, and counts what it executes. Rejects with a `CampaignError`
-   * when it fails, is not deterministic, or has no kernel that is protected and can be struck.
+   * Runs the program plain and protected, without a fault, and counts what it executes. The `seed` decides which executions
+   * it draws. Rejects with a `CampaignError` when the program fails, is not deterministic, or has no kernel that is protected
+   * and can be struck.
    */
   static async open(
     program: CampaignProgram,
     configuration: CampaignConfiguration,
     opened: OpenedGpu,
-    counted: readonly StruckKernel[],
+    { counted, seed }: { readonly counted: readonly StruckKernel[]; readonly seed: number },
   ): Promise<{ session: Session; unit: UnitRecord }> {
     const { expected, milliseconds: plain } = await runPlain(program, opened);
     const session = await Session.reopen(program, configuration, opened);
     const kernels = hasSites(session.#device, counted)
       ? counted
-      : await count(program, configuration, opened);
+      : await count(program, configuration, opened, seed);
     const [outputs, milliseconds] = await timed(() => session.#program.run());
     const report = await session.#device.belay.report();
     refuseUnprotected(program, configuration, report);
@@ -186,16 +187,19 @@ export class Session {
   }
 }
 
-/** Counts what a program executes, in kernels that count. */
+/** Counts what a program executes, in kernels that count. Rejects with a `CampaignError` when runs differ too much. */
 async function count(
   program: CampaignProgram,
   { policy }: CampaignConfiguration,
   opened: OpenedGpu,
+  seed: number,
 ): Promise<StruckKernel[]> {
   const device = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
   const ready = makeReady(program, device);
   try {
-    return await profileOf(device, () => ready.run());
+    const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`);
+    if (kernels) return kernels;
+    throw new CampaignError("BELAY601", `${program.name} executes other statements in each run`);
   } finally {
     device.destroy();
   }

@@ -26,7 +26,9 @@ it("judges a configuration by the faults that it claims to detect", () => {
     checks: ["signature"],
     pairing: "passes",
   });
-  const settings = campaignSettings(["a"], { structures: ["ALU"], configurations: [none!, passes!] });
+  const settings = campaignSettings(["a"], {
+    ...{ structures: ["ALU"], configurations: [none!, passes!], minimum: 80 },
+  });
   const results = new Results({ kind: "header", version: 1, settings, shard: { index: 0, count: 1 } }, []);
   const configuration = passes!.name;
   const site = {

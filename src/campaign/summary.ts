@@ -11,7 +11,7 @@ import {
 } from "./breakdowns.ts";
 import type { FaultModel, StruckStructure } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
-import { claims, type Progress } from "./plan.ts";
+import { claims, type Progress, stratumName } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
 import type { Results } from "./results.ts";
 import { type Tally, tally } from "./tally.ts";
@@ -49,6 +49,8 @@ export interface Summary {
   readonly cells: readonly CellSummary[];
   /** The structures asked for that nothing in the programs stands for, so that nothing is known of them. */
   readonly unstruck: readonly StruckStructure[];
+  /** Injections that shards made past what all of them together need; they are in no rate. */
+  readonly surplus: { readonly injections: number; readonly silent: number };
   readonly kernels: readonly KernelSummary[];
   readonly bits: readonly BitSummary[];
   readonly lines: readonly LineSummary[];
@@ -69,7 +71,10 @@ export interface Summary {
 export function summarize(results: Results): Summary {
   const { settings, shard } = results.header;
   const { confidence, bound } = settings;
-  const cells = results.cells().map((cell): CellSummary => {
+  const found = results.cells().map((cell) => ({ ...cell, injections: cell.injections.toSorted(byNumber) }));
+  const injections = found.flatMap((cell) => cell.injections);
+  const surplus = found.flatMap((cell) => cell.surplus);
+  const cells = found.map((cell): CellSummary => {
     const { configuration, structure, inside, injections, progress } = cell;
     const claimed = tally(
       injections.filter((injection) => claims(configuration, injection)),
@@ -101,9 +106,13 @@ export function summarize(results: Results): Summary {
     problems,
     ...{ settings, shard, cells, unstruck, controls },
     adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
-    kernels: kernelsOf(results, confidence),
-    bits: bitsOf(results, confidence),
-    lines: linesOf(results, confidence),
+    surplus: {
+      injections: surplus.length,
+      silent: surplus.filter(({ outcome }) => outcome === "sdc").length,
+    },
+    kernels: kernelsOf(injections, confidence),
+    bits: bitsOf(injections, confidence),
+    lines: linesOf(injections, results.units, confidence),
     costs: results.units.map(({ program, configuration, milliseconds }) => ({
       ...{ program, configuration },
       ...milliseconds,
@@ -120,10 +129,14 @@ export function summarize(results: Results): Summary {
 
 function exampleOf(injections: readonly InjectionRecord[]): string | null {
   const telling: readonly Outcome[] = ["sdc", "unrecovered", "recovered", "corrected"];
-  // By their numbers, so that it is the same one in whatever order they were made.
-  const ordered = injections.toSorted((a, b) => a.number - b.number);
-  const found = telling.flatMap((outcome) => ordered.find((each) => each.outcome === outcome) ?? []);
-  return [...found, ...ordered][0]?.id ?? null;
+  const found = telling.flatMap((outcome) => injections.find((each) => each.outcome === outcome) ?? []);
+  return [...found, ...injections][0]?.id ?? null;
+}
+
+/** Orders injections of a cell by what names them, so that a summary is the same in whatever order they were made. */
+function byNumber(a: InjectionRecord, b: InjectionRecord): number {
+  if (a.number !== b.number) return a.number - b.number;
+  return stratumName(a) < stratumName(b) ? -1 : 1;
 }
 
 function problemsOf(

@@ -77,7 +77,7 @@ function problemsSection({ problems }: Summary): Section[] {
   return tableSection({ title: "What is wrong or missing" }, columnsOf(["Problem"], []), rows);
 }
 
-function factsSection({ adapters, settings, shard, controls, otherBits }: Summary): Section {
+function factsSection({ adapters, settings, shard, controls, otherBits, surplus }: Summary): Section {
   const rounded = [...new Set(otherBits.map(({ program }) => program))].join(", ") || "none";
   const { programs, margin, bound, minimum, confidence, seed } = settings;
   return {
@@ -97,6 +97,7 @@ function factsSection({ adapters, settings, shard, controls, otherBits }: Summar
       ["Confidence", proportion(confidence)],
       ["Seed", String(seed)],
       ["Shard", `${shard.index + 1} of ${shard.count}`],
+      ["Made by shards past what the rates need", `${surplus.injections}: ${surplus.silent} silent`],
     ],
   };
 }

@@ -86,10 +86,11 @@ export interface Belay {
   /** What it has done. */
   observed(): Promise<Observed>;
   /**
-   * How often fault sites were executed since the profile before. Run a workload twice, with a profile after each run: the
-   * second one has samples. Throws unless the policy has `injectFaults: "profile"`.
+   * Tells how often fault sites were executed since the profile before. Run a workload twice, with a profile after each run: the
+   * second one has samples. The `seed` of the first, a word, decides which executions those are, in whatever order they happen.
+   * Default: 0. Throws unless the policy has `injectFaults: "profile"`.
    */
-  profile(): Promise<KernelProfile[]>;
+  profile(options?: { readonly seed?: number }): Promise<KernelProfile[]>;
 }
 
 /** What stands behind a hardened device. */
@@ -175,11 +176,11 @@ export function belayOf(parts: BelayParts): Belay {
       await verifier.verify();
       return injector.observed(kernels);
     },
-    profile: async () => {
+    profile: async ({ seed = 0 } = {}) => {
       if (policy.injectFaults !== "profile")
         throw new TypeError('only a policy with injectFaults: "profile" has profiles');
       await verifier.verify();
-      return new Profiler(arena).take(kernels);
+      return new Profiler(arena).take(kernels, seed);
     },
   };
 }

@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { prepareStruckKernel, struckCode } from "../../test/struckKernel.ts";
 import { testDevices } from "../../test/testDevices.ts";
 import { harden } from "./harden.ts";
+import type { Execution } from "./injector.ts";
 import type { Policy } from "./policy.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -44,9 +45,11 @@ it.each(policies)("counts what would be struck, and draws samples that strike: %
   const { kernel } = device.belay.faultSites()[0]!;
   for (const { id, kind, executions, samples } of profile!.sites) {
     if (executions === 0) continue;
-    // Every third of 288, and so on; all of those that are few.
-    const kept = executions / Math.ceil(executions / 128);
-    expect(Math.abs(samples.length - kept)).toBeLessThanOrEqual(1);
+    // All of those that are few. Of others, one of every three of 288 on average, and so on.
+    const stride = executions <= 192 ? 1 : Math.ceil(executions / 128);
+    expect(Math.abs(samples.length - executions / stride)).toBeLessThanOrEqual(
+      stride === 1 ? 0 : 4 * Math.sqrt(executions / stride),
+    );
     const sample = samples[(id * 7) % samples.length]!;
     device.belay.arm({
       ...{ ...sample, kernel, site: id, replica: kind === "local" ? 0 : 1, effect: { xor: 0 } },
@@ -58,26 +61,53 @@ it.each(policies)("counts what would be struck, and draws samples that strike: %
   profiled.destroy();
 });
 
-it("samples each execution as often as any other", async () => {
-  const device = await harden(await newDevice(), { redundancy: "none", injectFaults: "profile" });
-  const run = await prepareStruckKernel(device, 3);
-  await run();
-  await device.belay.profile();
-  const occurrences = [0, 0, 0];
-  for (let i = 0; i < 20; i++) {
+describe("the executions that are drawn", () => {
+  const drawnBy = async (seeds: readonly number[]) => {
+    const device = await harden(await newDevice(), { redundancy: "none", injectFaults: "profile" });
+    const run = await prepareStruckKernel(device, 3);
     await run();
-    const [{ sites } = { sites: [] }] = await device.belay.profile();
-    const { samples } = sites.find(
-      ({ kind, span }) => kind === "value" && struckCode.slice(span.start, span.end) === "steps += sum",
-    )!;
-    expect(samples.length).toBe(96);
-    for (const { occurrence } of samples) occurrences[occurrence!]!++;
-  }
-  // Of six executions by invocations with 1, 2 and 3 of them, three are a first one and two a second one.
-  expect(occurrences.map((count) => count / 320)).toEqual([
-    expect.closeTo(3, 0),
-    expect.closeTo(2, 0),
-    expect.closeTo(1, 0),
-  ]);
-  device.destroy();
+    const drawn: (readonly Required<Execution>[])[] = [];
+    await device.belay.profile({ seed: seeds[0]! });
+    for (const seed of [...seeds.slice(1), 0]) {
+      await run();
+      const [{ sites } = { sites: [] }] = await device.belay.profile({ seed });
+      const site = sites.find(
+        ({ kind, span }) => kind === "value" && struckCode.slice(span.start, span.end) === "steps += sum",
+      )!;
+      expect(site.drawn).toBe(site.samples.length);
+      drawn.push(site.samples);
+    }
+    device.destroy();
+    return drawn;
+  };
+
+  it("are decided by the seed, on whichever device", async () => {
+    const [first, other, again] = await drawnBy([5, 6, 5]);
+    expect(again).toEqual(first);
+    expect(other).not.toEqual(first);
+    expect(await drawnBy([5])).toEqual([first]);
+  });
+
+  it("are each as likely", async () => {
+    const seeds = Array.from({ length: 60 }, (_, seed) => seed);
+    const occurrences = [0, 0, 0];
+    const invocations = new Map<string, number>();
+    for (const { occurrence, dispatch, workgroup, localIndex } of (await drawnBy(seeds)).flat()) {
+      occurrences[occurrence]!++;
+      const invocation = [dispatch, ...workgroup, localIndex].join();
+      invocations.set(invocation, 1 + (invocations.get(invocation) ?? 0));
+    }
+    const all = occurrences.reduce((sum, count) => sum + count);
+    // One of three of 288.
+    expect(all / 60).toBeCloseTo(96, -1);
+    // Of six executions by invocations with 1, 2 and 3 of them, three are a first one and two a second one.
+    expect(occurrences.map((count) => (6 * count) / all)).toEqual([
+      expect.closeTo(3, 0),
+      expect.closeTo(2, 0),
+      expect.closeTo(1, 0),
+    ]);
+    // One execution is drawn of each three: always one of an invocation with three, and of the others now and then.
+    expect(invocations.size).toBe(144);
+    expect([...invocations.values()].filter((count) => count === 60).length).toBe(48);
+  });
 });

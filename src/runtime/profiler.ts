@@ -8,7 +8,9 @@ import type { ReportArena } from "./reportArena.ts";
 export interface SiteProfile extends FaultSite {
   /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
   readonly executions: number;
-  /** Some executions, drawn at random, each with the same chance; none before a first run has told how many there are. */
+  /** Executions that were drawn, each with the same chance; 0 before a first run has told how many there are. */
+  readonly drawn: number;
+  /** The executions that were drawn, in the order of their numbers, as far as the report had room for them. */
   readonly samples: readonly Required<Execution>[];
 }
 
@@ -24,10 +26,7 @@ export interface KernelProfile {
   readonly sites: readonly SiteProfile[];
 }
 
-/**
- * Reads the counts of kernels, and starts them anew. Of each site one of every n executions is kept, at random, in the
- * order in which they happen: each has the same chance (stratified sampling; Cochran 1977, chapter 5).
- */
+/** Reads the counts of kernels, and starts them anew. */
 export class Profiler {
   readonly #arena: ReportArena;
 
@@ -35,15 +34,15 @@ export class Profiler {
     this.#arena = arena;
   }
 
-  /** Of all that was submitted so far. */
-  take(kernels: Kernels): Promise<KernelProfile[]> {
+  /** Returns the profiles of all that was submitted so far. `seed`, a word, decides which executions are drawn from now on. */
+  take(kernels: Kernels, seed: number): Promise<KernelProfile[]> {
     const counting = [...kernels.choices].flatMap(({ kernel }) =>
       kernel?.protection.layout?.counts === undefined ? [] : [kernel],
     );
-    return Promise.all(counting.map((kernel) => this.#takeOne(kernel)));
+    return Promise.all(counting.map((kernel) => this.#takeOne(kernel, seed)));
   }
 
-  async #takeOne(kernel: Kernel): Promise<KernelProfile> {
+  async #takeOne(kernel: Kernel, seed: number): Promise<KernelProfile> {
     const { faultSites, layout } = kernel.protection;
     const firstWord = layout!.counts! / 4;
     const [[dispatches], counts] = await Promise.all([
@@ -54,7 +53,7 @@ export class Profiler {
       const start = countWords.sites + i * countWords.siteStride;
       return counts.subarray(start, start + countWords.siteStride);
     });
-    this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks));
+    this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks, seed));
     this.#arena.write(kernel.slot, reportWords.dispatch, [0]);
     return {
       ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, source: kernel.source },
@@ -62,6 +61,7 @@ export class Profiler {
       sites: faultSites.map((site, i) => ({
         ...site,
         executions: executionsIn(blocks[i]!),
+        drawn: blocks[i]![countWords.drawn]!,
         samples: samplesIn(blocks[i]!),
       })),
     };
@@ -71,35 +71,43 @@ export class Profiler {
 const executionsIn = (block: Uint32Array): number =>
   block[countWords.executions]! + 2 ** 32 * block[countWords.overflows]!;
 
-/** Counts of zero, with the samples to keep next time. */
-function restarted(length: number, blocks: readonly Uint32Array[]): Uint32Array {
+/** Executions that are drawn of a site on average, where not all of them have room. */
+const expectedSamples = 128;
+
+/** Returns counts of zero, with what decides which executions are drawn next time. */
+function restarted(length: number, blocks: readonly Uint32Array[], seed: number): Uint32Array {
   const counts = new Uint32Array(length);
+  counts[countWords.seed] = seed;
   blocks.forEach((block, i) => {
-    const stride = Math.max(1, Math.ceil(executionsIn(block) / sampleCapacity));
-    const start = countWords.sites + i * countWords.siteStride;
-    counts[start + countWords.seed] = Math.floor(Math.random() * 2 ** 32);
-    counts[start + countWords.stride] = stride;
+    const executions = executionsIn(block);
+    const stride = executions <= sampleCapacity ? 1 : Math.ceil(executions / expectedSamples);
+    counts[countWords.sites + i * countWords.siteStride + countWords.stride] = Math.min(stride, 2 ** 32 - 1);
   });
   return counts;
 }
 
 function samplesIn(block: Uint32Array): Required<Execution>[] {
-  const { samples, sampleStride } = countWords;
-  return Array.from({ length: sampleCapacity }, (_, i) => {
-    const start = samples + i * sampleStride;
-    return [...block.subarray(start, start + sampleStride)] as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-  }).flatMap(([number, x, y, z, localIndex, occurrence, line]) =>
-    // Kernels count dispatches from one on.
-    number === 0
-      ? []
-      : [{ dispatch: number - 1, workgroup: [x, y, z] as const, localIndex, occurrence, line }],
+  const { drawn, samples, sampleStride } = countWords;
+  const kept = Math.min(block[drawn]!, sampleCapacity);
+  return (
+    Array.from({ length: kept }, (_, i) => {
+      const start = samples + i * sampleStride;
+      return block.subarray(start, start + sampleStride);
+    })
+      // Invocations write them in any order.
+      .sort(compareWords)
+      .map(([dispatch, x, y, z, localIndex, occurrence, line]) => ({
+        // Kernels count dispatches from one on.
+        dispatch: dispatch! - 1,
+        workgroup: [x!, y!, z!] as const,
+        localIndex: localIndex!,
+        occurrence: occurrence!,
+        line: line!,
+      }))
   );
+}
+
+function compareWords(a: Uint32Array, b: Uint32Array): number {
+  const differing = a.findIndex((word, i) => word !== b[i]);
+  return differing < 0 ? 0 : a[differing]! - b[differing]!;
 }

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { compareCampaigns } from "../../src/campaign/compare.ts";
 import { mergeShards, readResults } from "../../src/campaign/merge.ts";
 import { replay } from "../../src/campaign/replay.ts";
+import type { Results } from "../../src/campaign/results.ts";
 import { storePath } from "../../src/campaign/store.ts";
 import { summarize } from "../../src/campaign/summary.ts";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
@@ -99,6 +100,54 @@ describe("a campaign", () => {
     await expect(replay(whole, "x", new URL("programs.ts", import.meta.url))).rejects.toThrow(
       "has no injection x",
     );
+  });
+});
+
+describe("the seed of a campaign", () => {
+  const few = { margin: 0.4, bound: 0.4, structures: ["ALU", "L1"] } as const;
+  /** Everything but how long it took. */
+  const planOf = (results: Results) => ({
+    kernels: Object.fromEntries(
+      results.units.map((unit) => [`${unit.program} ${unit.configuration}`, unit.kernels]),
+    ),
+    injections: Object.fromEntries(
+      results
+        .cells()
+        .flatMap(({ injections }) => injections)
+        .map(({ id, model, fault, outcome }) => [id, { model, fault, outcome }]),
+    ),
+  });
+
+  it("decides every injection, also with other processes, in shards, and behind a start that was cut off", {
+    timeout: 300_000,
+  }, async () => {
+    const settings = campaignSettings(["wide", "sum"], few);
+    const undisturbed = await runTestCampaign(directory(), settings);
+    const expected = planOf(undisturbed);
+    expect(planOf(await runTestCampaign(directory(), settings, { jobs: 2 }))).toEqual(expected);
+
+    const cut = directory();
+    await runTestCampaign(cut, settings, { timeLimit: 0 });
+    expect(planOf(await runTestCampaign(cut, settings, { resume: true }))).toEqual(expected);
+
+    const shards = [directory(), directory()];
+    for (const [index, at] of shards.entries()) {
+      await runTestCampaign(at, settings, { shard: { index, count: 2 } });
+    }
+    const whole = directory();
+    mergeShards(shards, whole);
+    // A shard decides by its own results how far it goes.
+    const merged = await runTestCampaign(whole, settings, { resume: true });
+    expect(planOf(merged)).toEqual(expected);
+    expect(table(merged)).toEqual(table(undisturbed));
+  });
+
+  it("gives other injections than another seed", async () => {
+    const [first, second] = await Promise.all(
+      [1, 2].map((seed) => runTestCampaign(directory(), campaignSettings(["wide"], { ...few, seed }))),
+    );
+    expect(planOf(first!).kernels).not.toEqual(planOf(second!).kernels);
+    expect(planOf(first!).injections).not.toEqual(planOf(second!).injections);
   });
 });
 

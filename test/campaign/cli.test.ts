@@ -10,10 +10,13 @@ import { campaignSettings } from "./settings.ts";
 const folder = mkdtempSync(join(tmpdir(), "belay-campaign-cli-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string) => join(folder, name);
-const settings = campaignSettings(["sum"], { structures: ["ALU"], minimum: 4, margin: 0.4, bound: 0.4 });
+const settings = campaignSettings(["sum"], { structures: ["ALU"], minimum: 8, margin: 0.4, bound: 0.4 });
 
 /** A store of a shard, with `silent` of four injections silent in each configuration. */
-function stored(name: string, { silent = 0, index = 0, count = 1, seed = 1 } = {}): string {
+function stored(
+  name: string,
+  { silent = 0, index = 0, count = 1, seed = 1, executions = 1, most = 8 } = {},
+): string {
   using store = Store.create(at(name), {
     ...{ kind: "header", version: 1, settings: { ...settings, seed }, shard: { index, count } },
   });
@@ -26,14 +29,14 @@ function stored(name: string, { silent = 0, index = 0, count = 1, seed = 1 } = {
       span,
       components: 1,
       uniform: false,
-      executions: 1,
+      executions,
       samples: [[0, 0, 0, 0, 0, 0, 0]],
     };
     const kernel = { kernel: "sum", entryPoint: "sum", source: "sum = a + b;", iterations: 1, sites: [site] };
     const counts = { gaps: [], buffers: [], sameBits: true, milliseconds: { plain: 1, protected: 2 } };
     store.append({ kind: "unit", ...unit, adapter: "none", kernels: [kernel as never], ...counts });
     store.append({ kind: "control", ...unit, runs: 3, detections: 0, different: 0 });
-    for (let number = index; number < 8; number += count) {
+    for (let number = index; number < most; number += count) {
       const outcome = number < silent ? "sdc" : "recovered";
       const fault = { kernel: "sum", site: 1, effect: { xor: 2 ** number } } as never;
       const where = { kernel: "sum", structure: "ALU", model: "single-bit" } as const;
@@ -144,6 +147,21 @@ describe("belay campaign merge", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("error[BELAY609]");
     expect(stderr).toContain("are no shards of one campaign: the first has seed 2 instead of 1");
+  });
+
+  it("refuses shards that drew their faults from different profiles", async () => {
+    const other = stored("counted", { index: 1, count: 2, executions: 2 });
+    const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/error\[BELAY609\]: .*counted and .*shard0 counted other executions of sum, none/);
+  });
+
+  it("counts injections past those that all shards together need apart", async () => {
+    const shards = [0, 1].map((index) => stored(`long${index}`, { index, count: 2, most: 100 }));
+    const { stdout } = await belay(["campaign", "merge", ...shards, "--out", at("surplus"), "--json"]);
+    const { cells, surplus } = JSON.parse(stdout);
+    expect(cells[0].injections + cells[1].injections + surplus.injections).toBe(200);
+    expect(surplus.injections).toBeGreaterThan(100);
   });
 });
 

@@ -71,12 +71,49 @@ function interrupted(every: number, happens: () => Promise<void>): Program {
   };
 }
 
+const WIDE = /* wgsl */ `
+@group(0) @binding(0) var<storage, read_write> sums: array<u32>;
+
+@compute @workgroup_size(64)
+fn wide(@builtin(global_invocation_id) id: vec3u) {
+  var total = sums[id.x];
+  for (var i = 0u; i < id.x % 5u; i++) { total += sums[(id.x * i) % 4096u] >> 31u; }
+  sums[id.x] = total + id.x;
+}`;
+
+/** More executions of each site than a profile keeps, by workgroups that run in any order. */
+const wide: Program = {
+  ...sum,
+  prepare: (device) => {
+    const module = device.createShaderModule({ code: WIDE });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const sums = resultBuffer(device, 4 * 4096);
+    const bindings = device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(0),
+      entries: [{ binding: 0, resource: { buffer: sums } }],
+    });
+    return {
+      encode: (encoder) => {
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, bindings);
+        pass.dispatchWorkgroups(64);
+        pass.end();
+      },
+      read: async () => ({ sums: new Uint32Array(await readBuffers(device, sums)) }),
+      destroy: () => {},
+    };
+  },
+  kernelSources: { wide: WIDE },
+};
+
 const never = () => new Promise<never>(() => {});
 const output = (value: number) => Promise.resolve({ value: Float64Array.of(value) });
 let calls = 0;
 
 const programs: Readonly<Record<string, Workload | Program>> = {
   sum,
+  wide,
   hanging: interrupted(20, never),
   dying: interrupted(20, async () => {
     process.stderr.write("the driver has had enough\n");
