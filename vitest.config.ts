@@ -3,7 +3,10 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "workloads/**/*.test.ts"],
-    testTimeout: 60_000,
+    // No test depends on a clock: these only end what hangs, also on a machine that is busy with something else.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    teardownTimeout: 600_000,
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
     // loading the compiler and a driver for each would take a third of the time.
     pool: "forks",

@@ -33,7 +33,7 @@ describe("belay bench speculation", () => {
     expect(run.growth[0]).toMatchObject({ size: "2^8", variants: { published: { right: true } } });
     const page = await readFile(join(directory, "speculation.html"), "utf8");
     for (const figure of [8, 9, 10, 11]) expect(page).toContain(`(figure ${figure})`);
-  }, 120_000);
+  });
 
   it("refuses loops and sizes that do not exist", async () => {
     for (const option of [

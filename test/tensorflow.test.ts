@@ -22,7 +22,7 @@ beforeAll(async () => {
   // Else small tensors never reach the GPU.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
   plain = await runOn("plain", await newDevice());
-}, 60_000);
+});
 
 // Between them all there is to choose; every kernel is compiled anew for each.
 const flavors = [

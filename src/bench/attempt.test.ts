@@ -1,5 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { attempt, fewestRuns } from "./attempt.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 describe("a measurement", () => {
   it("takes as many runs as asked, after one in advance", async () => {
@@ -9,7 +11,11 @@ describe("a measurement", () => {
   });
 
   it("takes fewer runs when they take long", async () => {
-    const slow = () => new Promise<number>((resolve) => setTimeout(() => resolve(30), 30));
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+    const slow = async () => {
+      vi.advanceTimersByTime(30);
+      return 30;
+    };
     expect(await attempt(0.44, (attempt) => attempt.times(100, slow))).toMatchObject({ median: 30, runs: 4 });
     const few = await attempt(0.44, (attempt) => attempt.times(100, slow, 0.25));
     expect(few).toMatchObject({ runs: fewestRuns });

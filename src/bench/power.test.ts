@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
+import { until } from "../../test/until.ts";
 import { findPowerMeter, readPower } from "./power.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-power-"));
@@ -15,21 +16,26 @@ function command(name: string, script: string): string {
   return path;
 }
 
-/** Knows only the older field, and prints two powers in turn when it is asked to go on. */
+const printed = join(folder, "printed");
+const timesPrinted = () => statSync(printed, { throwIfNoEntry: false })?.size ?? 0;
+/** Knows only the older field, and prints two powers in turn when it is asked to go on. A file grows by a byte each time. */
 const meter = `
 case "$*" in *instant*) echo "is not a valid field"; exit 2;; esac
-case "$*" in *loop*) while :; do echo 150; echo 250; sleep 0.01; done;; esac
+case "$*" in *loop*) while :; do echo 150; echo 250; printf x >> ${printed}; sleep 0.01; done;; esac
 echo 100.5`;
 
-const untilRead = async (isReading: () => boolean) => {
-  while (!isReading()) await setTimeout(5);
-};
+/** Works until the meter has printed both powers ten times more, and what it printed has arrived. */
+async function untilPrinted(): Promise<void> {
+  const before = timesPrinted();
+  await until(() => timesPrinted() >= before + 10);
+  await setImmediate();
+}
 
 describe.skipIf(process.platform === "win32")("a power meter", () => {
   it("is read while work runs", async () => {
     const found = await findPowerMeter(command("smi", meter));
     expect(found?.source).toMatch(/smi power\.draw$/);
-    const readings = await readPower(found!, untilRead, () => setTimeout(200));
+    const readings = await readPower(found!, until, untilPrinted);
     expect(readings.length).toBeGreaterThan(4);
     expect(new Set(readings)).toEqual(new Set([150, 250]));
   });
@@ -41,6 +47,6 @@ describe.skipIf(process.platform === "win32")("a power meter", () => {
 
   it("that ends is an error, and no wait without end", async () => {
     const found = { source: "", command: command("broken", "exit 1"), args: [] };
-    await expect(readPower(found, untilRead, () => setTimeout(1))).rejects.toThrow("ended");
+    await expect(readPower(found, until, () => setImmediate())).rejects.toThrow("ended");
   });
 });

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { testDevices } from "../../test/testDevices.ts";
+import { until } from "../../test/until.ts";
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
 import type { Program } from "../runtime/workload.ts";
 import { makeReady } from "./readyProgram.ts";
@@ -70,7 +71,7 @@ it("what runs make is let go of", async () => {
   const made: WeakRef<GPUBuffer>[] = [];
   const program = await ready(made);
   for (let i = 0; i < 20; i++) await program.run();
-  await vi.waitUntil(() => {
+  await until(() => {
     collect();
     return made.filter((each) => each.deref() !== undefined).length < 3;
   });

@@ -1,26 +1,12 @@
-import { Session } from "node:inspector/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { callCounter } from "../../test/countCalls.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
 
-const session = new Session();
-beforeAll(async () => {
-  session.connect();
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-});
-afterAll(() => session.disconnect());
+const callsOf = callCounter();
 
-/** How often functions of the compiler are called while it protects a module: a measure of work without a clock. */
-async function callsToProtect(wgsl: string, options: ProtectOptions): Promise<number> {
-  await session.post("Profiler.takePreciseCoverage");
-  expect(protect(wgsl, options).layout).not.toBeNull();
-  const { result } = await session.post("Profiler.takePreciseCoverage");
-  return result
-    .filter(({ url }) => url.includes("/src/"))
-    .flatMap(({ functions }) => functions.map(({ ranges }) => ranges[0]!.count))
-    .reduce((sum, count) => sum + count, 0);
-}
+const callsToProtect = (wgsl: string, options: ProtectOptions) =>
+  callsOf(() => expect(protect(wgsl, options).layout).not.toBeNull());
 
 const times = (n: number, text: (i: number) => string) =>
   Array.from({ length: n }, (_, i) => text(i)).join("\n");

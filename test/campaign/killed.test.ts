@@ -2,11 +2,12 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, it, vi } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { readResults } from "../../src/campaign/merge.ts";
 import { storePath } from "../../src/campaign/store.ts";
 import { summarize } from "../../src/campaign/summary.ts";
 import { randomBelow } from "../../workloads/random.ts";
+import { until } from "../until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-killed-"));
 const pidFile = join(folder, "pid");
@@ -23,50 +24,40 @@ function spawnCampaign(...args: readonly string[]) {
 
 const sizeOf = (directory: string) => statSync(storePath(directory), { throwIfNoEntry: false })?.size ?? 0;
 
-/** Runs or resumes the campaign in a directory, and kills it when it is time; says whether it has ended before. */
-function run(directory: string, isTime: () => boolean): Promise<boolean> {
+/** Runs or resumes the campaign in a directory, which dies after so many bytes; says whether it has ended before. */
+function run(directory: string, bytes = Number.POSITIVE_INFINITY): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawnCampaign(directory);
+    const child = spawnCampaign(directory, "sum", String(bytes));
     let said = "";
     child.stdout.on("data", (text) => {
       said += text;
     });
-    const timer = setInterval(() => {
-      if (isTime()) child.kill("SIGKILL");
-    }, 1);
-    child.on("close", () => {
-      clearInterval(timer);
-      resolve(said === "done\n");
-    });
+    child.on("close", () => resolve(said === "done\n"));
   });
 }
 
-it("a campaign that is killed twenty times ends with the table of one that was not disturbed", {
-  timeout: 300_000,
-}, async () => {
+it("a campaign that is killed twenty times ends with the table of one that was not disturbed", async () => {
   const [undisturbed, killed] = [join(folder, "undisturbed"), join(folder, "killed")] as const;
-  expect(await run(undisturbed, () => false)).toBe(true);
+  expect(await run(undisturbed)).toBe(true);
 
   const sizes = new Set<number>();
   for (let kills = 0; kills < 20; kills++) {
-    // While it starts, or after some bytes, which need not end a line; all kills together leave something to be done.
-    const bytes = sizeOf(killed) + randomBelow(sizeOf(undisturbed) / 30, 1, kills);
-    const late = performance.now() + 100 + randomBelow(900, 2, kills);
-    const isTime = () => (kills % 4 === 0 ? performance.now() > late : sizeOf(killed) > bytes);
-    expect(await run(killed, isTime)).toBe(false);
+    // Before it has written anything, or after some bytes, which need not end a line; all together leave something to be done.
+    const bytes = kills % 4 === 0 ? 0 : randomBelow(sizeOf(undisturbed) / 30, 1, kills);
+    expect(await run(killed, bytes)).toBe(false);
     sizes.add(sizeOf(killed));
   }
   expect(sizes.size).toBeGreaterThan(10);
-  expect(await run(killed, () => false)).toBe(true);
+  expect(await run(killed)).toBe(true);
 
   const [expected, resumed] = [undisturbed, killed].map(readResults);
   expect(summarize(resumed!).cells).toEqual(summarize(expected!).cells);
   expect(resumed!.injections.length).toBe(expected!.injections.length);
 });
 
-it("leaves no process behind, not even one that is stuck in native code", { timeout: 120_000 }, async () => {
+it("leaves no process behind, not even one that is stuck in native code", async () => {
   const parent = spawnCampaign(join(folder, "blocked"), "blocking");
-  await vi.waitUntil(() => existsSync(pidFile), { timeout: 60_000, interval: 50 });
+  await until(() => existsSync(pidFile));
   const stuck = Number(readFileSync(pidFile, "utf8"));
   parent.kill("SIGKILL");
   const isGone = () => {
@@ -76,5 +67,5 @@ it("leaves no process behind, not even one that is stuck in native code", { time
       return true;
     }
   };
-  await vi.waitUntil(isGone, { timeout: 20_000, interval: 50 });
+  await until(isGone);
 });

@@ -26,5 +26,7 @@ export const runTestCampaign = (
   runCampaign({
     ...{ directory, settings, shard: { index: 0, count: 1 }, resume: false },
     programs: new URL("programs.ts", import.meta.url),
+    // None of the faults makes a run hang, however busy the machine is.
+    ...{ openLimit: 600_000, hangLimit: 600_000 },
     ...options,
   });

@@ -105,10 +105,8 @@ describe("views of one memory", () => {
     vi.resetModules();
   });
 
-  it.each(["Int32", "Float32"] as const)(
-    "are coherent, whatever a program does with them, %s",
-    (element) => search(100, element),
-    60_000,
+  it.each(["Int32", "Float32"] as const)("are coherent, whatever a program does with them, %s", (element) =>
+    search(100, element),
   );
 
   it("are not where copies are left alone", async () => {
@@ -118,7 +116,7 @@ describe("views of one memory", () => {
       settle: async () => {},
     }));
     await expect(search(100)).rejects.toThrow("Property failed");
-  }, 60_000);
+  });
 });
 
 describe("an array whose memory grows or shrinks between loops", () => {

@@ -59,5 +59,5 @@ describe.each<[string, SpeculateOptions]>([
     expect(strikes).toBeGreaterThan(0);
     expect(after.faults.some(({ outcome }) => outcome === "recovered")).toBe(true);
     expect(after.giveUps).toBe(0);
-  }, 240_000);
+  });
 });

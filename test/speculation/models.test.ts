@@ -67,7 +67,7 @@ describe("all loops of four iterations on three elements with fixed addresses", 
   beforeAll(() => {
     const loops = loopsOf(fixedIterations(3), { count: 4, elements: 3, renamed: true });
     result = countWrong({ ...models, publishedAsPrinted }, loops, { windows: [4] });
-  }, 60_000);
+  });
 
   it("run as in sequence in the default engine, in place, with reservations and in the sound published one", () => {
     const { publishedAsPrinted: _, ...sound } = result.wrong;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
+import { until } from "../../../test/until.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
 import type { Policy } from "../policy.ts";
@@ -128,7 +129,7 @@ it("is found at rest by scrubbing, on demand and at intervals", async () => {
   const corrected = async () => (await device.belay.report()).memory!.corrected;
   expect(await corrected()).toBe(1);
   device.belay.flip(input, 4, 1 << 9);
-  await vi.waitFor(async () => expect(await corrected()).toBe(2), { timeout: 5000 });
+  await until(async () => (await corrected()) === 2);
   device.destroy();
   const other = await newProgram({ redundancy: "none", memory: "secded64" });
   other.device.belay.flip(other.input, 4, 3);
