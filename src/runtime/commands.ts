@@ -70,11 +70,8 @@ export class Commands {
     });
   }
 
-  /** The record of commands that are being submitted, which happens once. */
-  takeRecord(commands: GPUCommandBuffer): CommandRecord | undefined {
-    const record = this.#records.get(commands);
-    this.#records.delete(commands);
-    return record;
+  recordOf(commands: GPUCommandBuffer): CommandRecord | undefined {
+    return this.#records.get(commands);
   }
 
   follow(encoder: GPUCommandEncoder): void {

@@ -11,21 +11,28 @@ export interface HostWrite {
   readonly again?: () => void;
 }
 
-/** Something that happened on the queue, in order. */
-export type QueueEvent = CommandRecord | HostWrite;
+/** Commands were submitted. A command buffer can be submitted more than once, though in vain. */
+export interface Submission {
+  readonly record: CommandRecord;
+}
+
+/** Something that the program asked of the queue, in order. */
+export type QueueEvent = Submission | HostWrite;
 
 /** All that was submitted between two checks. */
 export interface Epoch {
   readonly events: QueueEvent[];
+  /** What of it the device has refused, as far as that is known: it never happened. */
+  readonly refused: Set<QueueEvent>;
   readonly touched: Set<Resource>;
   /** What the epoch overwrites, as it was before. */
   readonly past: Map<Resource, Contents>;
-  /** Settle when the device has taken, or refused, the snapshots. */
-  readonly saving: Promise<void>[];
-  /** Why the epoch cannot be run again, if so. */
+  /** Settle when it is known whether the device has accepted the events and the snapshots. */
+  readonly answers: Promise<void>[];
+  /** Why the epoch cannot be run again, if so, whatever the obstacles in its commands. */
   obstacle?: string;
 }
 
 export function newEpoch(): Epoch {
-  return { events: [], touched: new Set(), past: new Map(), saving: [] };
+  return { events: [], refused: new Set(), touched: new Set(), past: new Map(), answers: [] };
 }

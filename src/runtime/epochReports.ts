@@ -1,4 +1,3 @@
-import { CommandRecord } from "./commandRecord.ts";
 import type { Epoch } from "./epoch.ts";
 import type { Detection } from "./fault.ts";
 import { type Found, nothing } from "./found.ts";
@@ -88,7 +87,5 @@ export class EpochReports {
 /** The kernels that epochs dispatch. */
 export function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
   const events = epochs.flatMap((epoch) => epoch.events);
-  return new Set(
-    events.flatMap((event) => (event instanceof CommandRecord ? [...event.dispatches.keys()] : [])),
-  );
+  return new Set(events.flatMap((event) => ("record" in event ? [...event.record.dispatches.keys()] : [])));
 }

@@ -7,6 +7,7 @@ import { Commands } from "./commands.ts";
 import { ComputePasses } from "./computePasses.ts";
 import { DeclaredUsages } from "./declaredUsages.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
+import { ErrorScopes } from "./errorScopes.ts";
 import { Events } from "./events.ts";
 import type { Fault } from "./fault.ts";
 import { Injector } from "./injector.ts";
@@ -68,7 +69,8 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     ...(memory && { verifies: (descriptor) => memory.buffers.allocationOf(descriptor) }),
   });
   const wantCheck = () => void verifier.verify();
-  const journal: Journal = new Journal(device, textures, usages, memory, recovers, wantCheck);
+  const scopes = new ErrorScopes(device);
+  const journal: Journal = new Journal(device, textures, usages, memory, scopes, recovers, wantCheck);
   const verifier = new Verifier(arena, journal, memory, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
     onUnverified: (unverified) => events.emit("unverified", unverified),
@@ -106,6 +108,8 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const hardened = front(device, {
     belay,
     queue,
+    pushErrorScope: (filter: GPUErrorFilter) => scopes.push(filter),
+    popErrorScope: () => scopes.pop(),
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const buffer = journal.createBuffer(descriptor);
       const mappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);

@@ -1,7 +1,8 @@
-import { CommandRecord } from "./commandRecord.ts";
+import type { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import { DeferredDestruction } from "./deferredDestruction.ts";
-import { type Epoch, newEpoch, type QueueEvent } from "./epoch.ts";
+import { type Epoch, type HostWrite, newEpoch, type QueueEvent } from "./epoch.ts";
+import type { ErrorScopes } from "./errorScopes.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
@@ -23,6 +24,7 @@ export class Journal {
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
   readonly #memory: Memory | undefined;
+  readonly #scopes: ErrorScopes;
   readonly #destruction: DeferredDestruction;
 
   /** `wantCheck` is called when a check would free memory. */
@@ -31,6 +33,7 @@ export class Journal {
     textures: Textures,
     usages: DeclaredUsages,
     memory: Memory | undefined,
+    scopes: ErrorScopes,
     recoverable: boolean,
     wantCheck: () => void,
   ) {
@@ -39,6 +42,7 @@ export class Journal {
     this.#textures = textures;
     this.#usages = usages;
     this.#memory = memory;
+    this.#scopes = scopes;
     this.recoverable = recoverable;
     this.#destruction = new DeferredDestruction((resource) => this.#isTouched(resource), wantCheck);
   }
@@ -57,13 +61,22 @@ export class Journal {
     return this.#closed.length;
   }
 
+  /** How much of the unverified work is known to have been refused. */
+  get refusals(): number {
+    return this.#epochs.reduce((sum, { refused }) => sum + refused.size, 0);
+  }
+
   get snapshots(): SnapshotReport {
     return this.#snapshots.report;
   }
 
   /** Why unverified work cannot be run again, if so. */
   get obstacle(): string | undefined {
-    return this.#epochs.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
+    for (const epoch of this.#epochs) {
+      const obstacle = obstacleOf(epoch);
+      if (obstacle !== undefined) return obstacle;
+    }
+    return undefined;
   }
 
   /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
@@ -92,37 +105,71 @@ export class Journal {
     }
   }
 
-  /** Call before submitting commands: saves what they are going to overwrite. Undefined stands for unknown commands. */
-  submitting(records: readonly (CommandRecord | undefined)[]): void {
+  /** Submits commands by a call, once it has saved what they overwrite. Undefined stands for unknown commands. */
+  submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
+    const events: QueueEvent[] = [];
+    const replaced: Resource[] = [];
     for (const record of records) {
       if (!record) {
         this.#open.obstacle = "it holds commands from elsewhere";
         continue;
       }
       for (const resource of record.touched()) this.using(resource);
-      if (record.obstacle) this.#open.obstacle = record.obstacle;
       for (const [kernel, count] of record.dispatches) kernel.dispatches += count;
-      if (this.recoverable) this.#save(record.written, record.replaced);
+      if (this.recoverable) replaced.push(...this.#save(record.written, record.replaced));
       for (const resource of record.touched()) this.#open.touched.add(resource);
-      this.#open.events.push(record);
+      events.push({ record });
     }
+    this.#open.events.push(...events);
+    this.#watch(call, events, replaced);
   }
 
-  /** Call before the host writes; `again` makes what writes the same later, when the program may have changed its data. */
-  writing(target: Resource, whole: boolean, again?: () => () => void): void {
+  /**
+   * Has the host write to a texture by a call. `again` makes what writes the same later, when the program may have changed
+   * its data.
+   */
+  writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
+    const { event, replaced } = this.#noteWrite(target, whole, again);
+    if (event) this.#watch(call, [event], replaced);
+    else call();
+  }
+
+  /** Call before the host writes to a buffer what the device is known to accept; `again` as for textures. */
+  writingBuffer(target: GPUBuffer, whole: boolean, again: () => () => void): void {
+    this.#noteWrite(target, whole, again);
+  }
+
+  /** The event is absent where nothing depends on it. */
+  #noteWrite(target: Resource, whole: boolean, again?: () => () => void) {
     this.using(target);
     // What no unverified work touches is not undone when that work is, so it need not be kept.
     const kept = this.recoverable && this.#isTouched(target);
-    if (!kept) {
-      this.#snapshots.changed(target);
-      if (whole) this.#open.events.push({ target, whole });
-      return;
-    }
+    if (!kept) this.#snapshots.changed(target);
+    if (!kept && !whole) return { replaced: [] };
     const targets = new Set([target]);
-    this.#save(targets, whole ? targets : new Set());
-    if (!again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
-    this.#open.events.push({ target, whole, ...(again && { again: again() }) });
-    this.#open.touched.add(target);
+    const replaced = kept ? this.#save(targets, whole ? targets : new Set()) : [];
+    if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
+    const event: HostWrite = { target, whole, ...(kept && again && { again: again() }) };
+    this.#open.events.push(event);
+    if (kept) this.#open.touched.add(target);
+    return { event, replaced };
+  }
+
+  /** Makes the call that events are about, of which `replaced` was not saved, and learns whether the device accepts it. */
+  #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly Resource[]): void {
+    const epoch = this.#open;
+    const refuse = () => {
+      for (const event of events) epoch.refused.add(event);
+      if (replaced.length > 0) epoch.obstacle = "what would have replaced data was refused";
+    };
+    let accepted: Promise<boolean>;
+    try {
+      accepted = this.#scopes.watch(call);
+    } catch (error) {
+      refuse();
+      throw error;
+    }
+    epoch.answers.push(accepted.then((isAccepted) => (isAccepted ? undefined : refuse())));
   }
 
   /** Ends the open epoch and begins the next. */
@@ -153,28 +200,35 @@ export class Journal {
    * Returns whether the device accepted that, which is known later.
    */
   replay(epochs: readonly Epoch[]): Promise<boolean> {
+    const repeated = epochs.flatMap(({ events, refused }) => events.filter((event) => !refused.has(event)));
     const { failed } = makeSilently(this.#device, () => {
       // The oldest snapshot of a resource is the one that no fault can have touched.
       this.#snapshots.restore(epochs.flatMap(({ past }) => [...past]));
-      for (const event of epochs.flatMap(({ events }) => events)) this.#repeat(event);
+      for (const event of repeated) this.#repeat(event);
     });
-    return this.#isAccepted(epochs, failed);
+    return this.#isAccepted(epochs, repeated, failed);
   }
 
-  async #isAccepted(epochs: readonly Epoch[], failed: Promise<GPUError | null>): Promise<boolean> {
-    await Promise.all(epochs.flatMap(({ saving }) => saving));
-    return !(await failed) && epochs.every(({ obstacle }) => obstacle === undefined);
+  async #isAccepted(
+    epochs: readonly Epoch[],
+    repeated: readonly QueueEvent[],
+    failed: Promise<GPUError | null>,
+  ): Promise<boolean> {
+    await Promise.all(epochs.flatMap(({ answers }) => answers));
+    if ((await failed) || epochs.some((epoch) => obstacleOf(epoch) !== undefined)) return false;
+    return !repeated.some((event) => epochs.some(({ refused }) => refused.has(event)));
   }
 
   #repeat(event: QueueEvent): void {
-    if (!(event instanceof CommandRecord)) {
+    if (!("record" in event)) {
       event.again?.();
       return;
     }
+    const { record } = event;
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
-    for (const step of event.steps) step(encoder);
+    for (const step of record.steps) step(encoder);
     const commands = encoder.finish();
-    this.#device.queue.submit(this.#memory?.commands.around(commands, event) ?? [commands]);
+    this.#device.queue.submit(this.#memory?.commands.around(commands, record) ?? [commands]);
   }
 
   #isTouched(resource: Resource): boolean {
@@ -182,9 +236,13 @@ export class Journal {
     return this.#closed.some(({ touched }) => touched.has(resource));
   }
 
-  /** Saves what is about to be written as it is now, unless the open epoch has done so or nothing can need it. */
-  #save(written: Iterable<Resource>, replaced: ReadonlySet<Resource>): void {
+  /**
+   * Saves what is about to be written as it is now, unless the open epoch has done so or nothing can need it. Returns what
+   * was not saved as it is about to be replaced.
+   */
+  #save(written: Iterable<Resource>, replaced: ReadonlySet<Resource>): readonly Resource[] {
     const epoch = this.#open;
+    const unsaved: Resource[] = [];
     const resources: Resource[] = [];
     for (const resource of written) {
       if (epoch.past.has(resource) || this.#textures.isShown(resource)) continue;
@@ -194,16 +252,26 @@ export class Journal {
       if (replaced.has(resource) && !isRead) {
         this.#snapshots.changed(resource);
         epoch.past.set(resource, "replaced");
+        unsaved.push(resource);
       } else {
         resources.push(resource);
       }
     }
-    if (resources.length === 0) return;
-    const failed = this.#snapshots.save(resources, epoch.past);
-    if (!failed) return;
-    const saved = failed.then((error) => {
+    const failed = resources.length > 0 ? this.#snapshots.save(resources, epoch.past) : undefined;
+    const saved = failed?.then((error) => {
       if (error) epoch.obstacle = `what it overwrites could not be saved: ${error.message}`;
     });
-    epoch.saving.push(saved);
+    if (saved) epoch.answers.push(saved);
+    return unsaved;
   }
+}
+
+/** Why an epoch cannot be run again, if so. */
+function obstacleOf({ obstacle, events, refused }: Epoch): string | undefined {
+  if (obstacle !== undefined) return obstacle;
+  for (const event of events) {
+    if ("record" in event && event.record.obstacle !== undefined && !refused.has(event))
+      return event.record.obstacle;
+  }
+  return undefined;
 }

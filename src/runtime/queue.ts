@@ -2,8 +2,8 @@ import type { Commands } from "./commands.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
-import { front } from "./nativeObjects.ts";
-import { isTexture, type Resource, type Textures } from "./resources.ts";
+import { flags, front } from "./nativeObjects.ts";
+import { type BufferRange, isTexture, type Resource, type Textures } from "./resources.ts";
 import { copyDescriptor } from "./steps.ts";
 import { coversTexture } from "./transfers.ts";
 import type { Verifier } from "./verifier.ts";
@@ -33,7 +33,7 @@ export function hardenedQueue(
   const queue = front(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers];
-      const records = submitted.map((each) => commands.takeRecord(each));
+      const records = submitted.map((each) => commands.recordOf(each));
       if (records.some((record) => record && [...record.touched()].some(isMapped))) {
         native.submit(submitted);
         return;
@@ -45,9 +45,10 @@ export function hardenedQueue(
         const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
         if (tainted) throw verifier.taintOf(tainted);
       }
-      journal.submitting(records);
-      native.submit(
-        memory ? submitted.flatMap((each, i) => memory.commands.around(each, records[i])) : submitted,
+      journal.submit(records, () =>
+        native.submit(
+          memory ? submitted.flatMap((each, i) => memory.commands.around(each, records[i])) : submitted,
+        ),
       );
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
@@ -55,13 +56,14 @@ export function hardenedQueue(
     writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
       const [buffer, offset, data, start, size] = args;
       const bytes = bytesOf(data, start, size);
-      const isTaken = bytes && !isMapped(buffer);
       const range = { buffer, offset, size: bytes?.length ?? 0 };
       const target = usages.target(buffer, offset + range.size);
-      const guarded = isTaken && target === buffer ? memory?.writes.into(range) : undefined;
+      const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
+      if (isTaken) journal.using(buffer);
+      const guarded = isTaken ? memory?.writes.into(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) {
-        journal.writing(buffer, offset === 0 && bytes.length === buffer.size, () => {
+        journal.writingBuffer(buffer, offset === 0 && bytes.length === buffer.size, () => {
           const copy = bytes.slice();
           return () => write(copy);
         });
@@ -75,7 +77,8 @@ export function hardenedQueue(
     writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
       const [to, data, layout, size] = args;
       const declared = { ...to, texture: usages.target(to.texture) };
-      journal.writing(to.texture, coversTexture(to, size), () => {
+      const write = () => native.writeTexture(declared, data, layout, size);
+      journal.writeTexture(to.texture, coversTexture(to, size), write, () => {
         const view = ArrayBuffer.isView(data)
           ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
           : new Uint8Array(data);
@@ -85,12 +88,13 @@ export function hardenedQueue(
         ];
         return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
       });
-      native.writeTexture(declared, data, layout, size);
     },
     copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
       const [source, to, size] = args;
-      journal.writing(to.texture, coversTexture(to, size));
-      native.copyExternalImageToTexture(source, { ...to, texture: usages.target(to.texture) }, size);
+      const declared = { ...to, texture: usages.target(to.texture) };
+      journal.writeTexture(to.texture, coversTexture(to, size), () =>
+        native.copyExternalImageToTexture(source, declared, size),
+      );
     },
     onSubmittedWorkDone: async (): Promise<undefined> => {
       const checking = verifier.verify();
@@ -103,6 +107,14 @@ export function hardenedQueue(
 
 /** Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing is to happen again. */
 const isMapped = (resource: Resource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
+
+/** Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`. */
+function isWritable({ buffer, offset, size }: BufferRange): boolean {
+  const isAligned = offset % 4 === 0 && size % 4 === 0;
+  return (
+    (buffer.usage & flags.bufferCopyDst) !== 0 && isAligned && offset >= 0 && offset + size <= buffer.size
+  );
+}
 
 function isShared({ buffer }: Uint8Array): boolean {
   return !(buffer instanceof ArrayBuffer);

@@ -56,6 +56,7 @@ export class Reexecution {
     while (attempts < retries && !isClean(last)) {
       if (journal.obstacle !== undefined) break;
       attempts++;
+      const { refusals } = journal;
       // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
       epochs = journal.closeAll();
       this.#replays++;
@@ -69,6 +70,9 @@ export class Reexecution {
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
       note(seen, reports.read(epochs, discarded));
+      // What the device turns out to have refused is left out the next time.
+      if (!ran && journal.obstacle === undefined && journal.refusals > refusals && attempts < retries)
+        continue;
       if (!ran) {
         const failure = journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };

@@ -1,4 +1,4 @@
-import { CommandRecord } from "./commandRecord.ts";
+import type { CommandRecord } from "./commandRecord.ts";
 import type { Epoch, QueueEvent } from "./epoch.ts";
 import type { Refusal } from "./found.ts";
 import type { Kernel } from "./kernel.ts";
@@ -19,29 +19,46 @@ export class Taints {
   /** Nothing that these epochs wrote can be relied on. */
   addWritten(epochs: readonly Epoch[], refusal: Refusal): void {
     for (const event of epochs.flatMap(({ events }) => events)) {
-      const written = event instanceof CommandRecord ? event.written : [event.target];
+      const written = "record" in event ? event.record.written : [event.target];
       for (const resource of written) this.add(resource, refusal);
     }
   }
 
-  /** What an event computes or copies from faulty kernels or tainted contents is tainted, and what it replaces no longer is. */
-  follow(event: QueueEvent, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
-    if (!(event instanceof CommandRecord)) {
+  /**
+   * Taints what an epoch computes or copies from faulty kernels or tainted contents, and clears what it replaces. What the
+   * device has refused does neither, unless a protected kernel may be to blame.
+   */
+  follow({ events, refused }: Epoch, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
+    for (const event of events) {
+      if (!refused.has(event)) this.#followEvent(event, errors);
+      else if ("record" in event) this.#followLost(event.record, errors);
+    }
+  }
+
+  /** Taints what a valid program would have written if the device had not refused a protected kernel or what it needs. */
+  #followLost({ dispatches, written }: CommandRecord, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
+    const lost = firstOf(dispatches.keys(), (kernel) => kernel.refused !== undefined && errors.get(kernel));
+    if (lost) for (const resource of written) this.add(resource, lost);
+  }
+
+  #followEvent(event: QueueEvent, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
+    if (!("record" in event)) {
       if (event.whole) this.#tainted.delete(event.target);
       return;
     }
+    const { dispatches, read, written, replaced } = event.record;
     const source =
-      firstOf(event.dispatches.keys(), (kernel) => errors.get(kernel)) ??
-      firstOf(event.read, (resource) => errors.get(resource) ?? this.of(resource));
-    if (source) for (const resource of event.written) this.add(resource, source);
-    else for (const resource of event.replaced) this.#tainted.delete(resource);
+      firstOf(dispatches.keys(), (kernel) => errors.get(kernel)) ??
+      firstOf(read, (resource) => errors.get(resource) ?? this.of(resource));
+    if (source) for (const resource of written) this.add(resource, source);
+    else for (const resource of replaced) this.#tainted.delete(resource);
   }
 }
 
-function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined): R | undefined {
+function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined | false): R | undefined {
   for (const item of items) {
     const found = find(item);
-    if (found !== undefined) return found;
+    if (found) return found;
   }
   return undefined;
 }

@@ -136,7 +136,7 @@ export class Verifier {
       // Begun before anything is awaited, so that the snapshot stands in the queue right behind the epoch.
       const taking = this.#reports.takeSnapshot([epoch]);
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
-      const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving]);
+      const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving, ...epoch.answers]);
       if (lost) return { lost };
       const noMemory = await this.#memory?.buffers.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
@@ -183,7 +183,7 @@ export class Verifier {
     reason?: string,
   ): Outcome {
     const errors = refusalsIn(found, kernelsOf(epochs), reason);
-    for (const { events } of epochs) for (const event of events) this.#taints.follow(event, errors);
+    for (const epoch of epochs) this.#taints.follow(epoch, errors);
     for (const { owner } of found.damage) {
       if (owner) this.#taints.add(owner.buffer, errors.get(owner.buffer)!);
     }
