@@ -22,6 +22,13 @@ export interface CodedOutput extends KernelOutput {
   readonly suspect: number;
   /** Bindings of which some check words do not fit the data. */
   readonly unfit: number[];
+  /** Buffers with check words as a scrub leaves them, and the granules in them that it can't correct, by binding. */
+  readonly scrubbed: Readonly<Record<number, Scrubbed>>;
+}
+
+interface Scrubbed {
+  readonly words: Uint32Array;
+  readonly uncorrectable: number;
 }
 
 /** Runs what `protect` made with codes for memory; the buffers that it gives back have the sizes of the input. */
@@ -99,6 +106,14 @@ export async function runCoded(
     uncorrectable: output.report[reportWords.uncorrectable] ?? 0,
     suspect: output.report[reportWords.suspect] ?? 0,
     unfit: places.filter(isUnfit).map(({ binding }) => binding),
+    scrubbed: Object.fromEntries(
+      places.map(({ binding, scheme, base, size }) => {
+        const words = after[binding]!.slice(0, (size * schemeOf(scheme).granuleBytes) / 4);
+        const { uncorrectable } = schemeOf(scheme).verify(words, arenaAfter.slice(base, base + size));
+        const own = words.subarray(0, contents[binding]!.length);
+        return [binding, { words: own, uncorrectable: uncorrectable.length }];
+      }),
+    ),
   };
 }
 

@@ -156,7 +156,8 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
 }
 
 /** What kernels call when something is wrong, by the names that transforms give. */
-const isCold = ({ name }: FunctionDeclaration) => /^belay_(tell|note|record|repaired|suspect)/.test(name);
+const isCold = ({ name }: FunctionDeclaration) =>
+  /^belay_(tell|note|record|repaired|suspect|wrong)/.test(name);
 
 function worksInPlace({ accesses }: SubgroupRun): boolean {
   const storage = accesses.filter(({ variable }) => addressSpaceOf(variable) === "storage");

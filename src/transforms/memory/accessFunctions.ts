@@ -80,10 +80,9 @@ export class AccessFunctions {
   #storeStatements(place: OpenPlace, value: string): readonly string[] {
     const { checked } = place;
     const code = this.#codeOf(place, "corrected");
-    // Of a line, others may be about to store the rest: what stays is padding.
-    const padding = (piece: string) => asIs(checked, { name: this.words(checked), isUniform: false }, piece);
-    const own = checked.pieceBytes ? { ...code, load: padding } : code;
-    const writer = new ValueWriter(own, place.address.terms);
+    const words = { name: this.words(checked), isUniform: false };
+    const old = (piece: string) => `${this.#granules.lines.old(checked, words)}(${piece})`;
+    const writer = new ValueWriter(checked.pieceBytes ? { ...code, load: old } : code, place.address.terms);
     writer.put(place.type, place.address.at, value);
     return writer.finish();
   }

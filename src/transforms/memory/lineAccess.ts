@@ -101,6 +101,25 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
+  /** Gives what a piece contributes to its check word before a store, and where that is; undefined where all of it is replaced. */
+  kept(target: Expression): AccessFunction | undefined {
+    const { places } = this.#options;
+    const place = places.open(target, "dropped");
+    const { checked } = place;
+    const [code, pieces] = this.#whole(place);
+    const writer = new ValueWriter(code, place.address.terms);
+    writer.put(place.type, place.address.at, `${typeText(place.type)}()`);
+    writer.finish();
+    if (pieces.length === 0) return undefined;
+    const { lines } = this.#granules;
+    const name = places.function("kept", `(${places.parameters(place)}) -> vec2<u32>`, [
+      `let piece = ${pieces[0]};`,
+      `let data = ${asIs(checked, { name: places.words(checked), isUniform: false }, "piece")};`,
+      `return vec2<u32>(${lines.contribution(checked, "piece", "data")}, ${lines.checkNumber(checked, "piece")});`,
+    ]);
+    return { name, indices: place.indices };
+  }
+
   /** Stores a value, the last argument, and gives what its piece contributes to its check word, and where that is. */
   put(target: Expression): AccessFunction {
     const { places } = this.#options;

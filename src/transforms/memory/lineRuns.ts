@@ -30,6 +30,8 @@ interface LineStore extends LineAccess {
   readonly piece: Expression;
   readonly fits: Expression;
   readonly put: Expression;
+  /** What the piece contributes before, where the store leaves some of it. */
+  readonly kept: Expression | undefined;
   /** For a lane that is alone. */
   readonly alone: CallExpression;
 }
@@ -70,8 +72,10 @@ export class LineRuns {
     if (!line || statement.kind !== "callStatement") return;
     const { expression } = quote(target.span);
     const call = (name: string, own: readonly Expression[]) => expression`${name}(${structuredClone(own)})`;
+    const kept = access.kept(target);
     this.#stores.set(statement, {
       ...line,
+      kept: kept && call(kept.name, args.slice(0, -1)),
       piece: call(access.pieceOf(target).name, args.slice(0, -1)),
       fits: call(access.fits(target).name, args.slice(0, -1)),
       put: call(access.put(target).name, args),
@@ -164,12 +168,33 @@ export class LineRuns {
       }),
     ];
     const alone = byFunction(stores.map((store) => store.alone)).flatMap((calls) => this.#inLoop(calls));
+    const isSafe = expression`${inOrder} & subgroupAll(${all(stores.map(({ fits }) => fits))})`;
+    const verified = this.#verified(stores, together);
     return [
       ...run.filter((statement) => !this.#stores.has(statement)),
-      ...quote()
-        .statements`let ${together} = ${inOrder} & subgroupAll(${all(stores.map(({ fits }) => fits))});`,
+      ...(verified
+        ? quote().statements`var ${together} = ${isSafe}; ${verified}`
+        : quote().statements`let ${together} = ${isSafe};`),
       ...quote().statements`if (${together}) { ${kept} } else { ${alone} }`,
     ];
+  }
+
+  /** Sends lanes to store alone, that leave some of a line, where the line does not fit its check word. */
+  #verified(stores: readonly LineStore[], together: string): Statement[] | undefined {
+    const { sums, arena } = this.#options;
+    const keeping = stores.flatMap(({ kept, pieces }) => (kept ? [{ kept, pieces }] : []));
+    if (keeping.length === 0) return undefined;
+    const looks = batches(keeping).flatMap((batch) => {
+      const names = batch.map(() => this.#names.fresh("kept"));
+      const list = (part: string) =>
+        `array<u32, ${batch.length}>(${names.map((name) => `${name}.${part}`).join(", ")})`;
+      const isWrong = sums.isWrong(batch[0]!.pieces, batch.length, arena);
+      return [
+        ...batch.flatMap(({ kept }, i) => quote(kept.span).statements`let ${names[i]!} = ${kept};`),
+        ...quote().statements`${together} &= !${isWrong}(${list("x")}, ${list("y")});`,
+      ];
+    });
+    return quote().statements`if (${together}) { ${looks} }`;
   }
 }
 
@@ -181,7 +206,7 @@ function byFunction(calls: readonly CallExpression[]): CallExpression[][] {
 }
 
 /** As many as lanes can add up at once: powers of two, up to the pieces of a line. */
-function batches<T extends LineAccess>(accesses: readonly T[]): T[][] {
+function batches<T extends Pick<LineAccess, "pieces">>(accesses: readonly T[]): T[][] {
   const result: T[][] = [];
   for (const pieces of new Set(accesses.map((each) => each.pieces))) {
     let rest = accesses.filter((each) => each.pieces === pieces);

@@ -5,6 +5,7 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../names.ts";
+import { memoryStatus } from "../reportBuffer.ts";
 import { asIs, type CheckedVariable, type GranuleWords, wordsType } from "./checkedVariable.ts";
 import type { ArenaAccess, CheckWords } from "./checkWords.ts";
 import type { Findings, LoadKind } from "./findings.ts";
@@ -47,14 +48,25 @@ export class Lines {
   load(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess, kind: LoadKind): string {
     const { pieces, bytes } = this.#lineOf(variable);
     const { findings } = this.#options;
-    const found = `${variable.index}u, line, syndrome`;
+    const found = `${variable.index}u, piece / ${pieces}u, syndrome`;
     return this.#library.make(
       this.#names.the(`${kind}_${variable.name}_${arena}`),
       (name) => quote().declarations`fn ${name}(piece: u32) -> ${wordsType(bytes)} {
-        let line = piece / ${pieces}u;
         let data = ${asIs(variable, words, "piece")};
-        let syndrome = ${this.#syndrome(variable, words, arena)};
+        let syndrome = ${this.#syndrome(variable, words, arena)}(piece, data);
         ${findings.reaction(kind, found, () => `${this.#repaired(variable)}(data, piece, syndrome)`)}
+      }`,
+    );
+  }
+
+  /** `fn(piece: u32) -> W`: the piece before a part of it is stored, for a lane that is alone. */
+  old(variable: CheckedVariable, words: GranuleWords): string {
+    const { bytes } = this.#lineOf(variable);
+    return this.#library.make(
+      this.#names.the(`old_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(piece: u32) -> ${wordsType(bytes)} {
+        let data = ${asIs(variable, words, "piece")};
+        return data ^ ${this.#wrong(variable)}(piece, ${this.#syndrome(variable, words, "atomic")}(piece, data));
       }`,
     );
   }
@@ -63,56 +75,82 @@ export class Lines {
   #repaired(variable: CheckedVariable): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
     const type = wordsType(bytes);
+    const wrong = this.#wrong(variable);
+    const found = `${variable.index}u, piece / ${pieces}u, syndrome`;
+    return this.#library.make(
+      this.#names.the(`repaired_piece_of_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(data: ${type}, piece: u32, syndrome: u32) -> ${type} {
+        ${this.#options.findings.note()}(${code}status(syndrome), ${found});
+        return data ^ ${wrong}(piece, syndrome);
+      }`,
+    );
+  }
+
+  /** `fn(piece: u32, syndrome: u32) -> W`: the bits of a piece that are wrong, as far as the syndrome of its line tells. */
+  #wrong(variable: CheckedVariable): string {
+    const { pieces, bytes, code } = this.#lineOf(variable);
     this.#library.make(
       this.#names.the(`${variable.scheme.name}_parts`),
       () => quote().declarations`${variable.scheme.wgslOfParts(code)}`,
     );
-    const found = `${variable.index}u, piece / ${pieces}u, syndrome`;
+    const type = wordsType(bytes);
     const wrong = Array.from({ length: bytes / 4 }, (_, i) => `${code}wrong(first + ${i}u, syndrome)`);
     return this.#library.make(
-      this.#names.the(`repaired_piece_of_${variable.name}`),
-      (name) => quote().declarations`fn ${name}(data: ${type}, piece: u32, syndrome: u32) -> ${type} {
+      this.#names.the(`wrong_in_piece_of_${variable.name}`),
+      (name) => quote().declarations`fn ${name}(piece: u32, syndrome: u32) -> ${type} {
         let first = piece % ${pieces}u * ${bytes / 4}u;
-        ${this.#options.findings.note()}(${code}status(syndrome), ${found});
-        return data ^ ${type}(${wrong.join(", ")});
+        return ${type}(${wrong.join(", ")});
       }`,
     );
   }
 
-  /** WGSL for the syndrome of the line of the number `line`. */
+  /** `fn(own: u32, data: W) -> u32`: the syndrome of a line, of which the lane has loaded a piece. */
   #syndrome(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
-    const { pieces } = this.#lineOf(variable);
+    const { pieces, bytes } = this.#lineOf(variable);
     const { checkWords } = this.#options;
-    const whole = this.#library.make(
-      this.#names.the(`sum_of_${variable.name}`),
-      (name) => quote().declarations`fn ${name}(line: u32) -> u32 {
-        var sum = 0u;
-        for (var piece = line * ${pieces}u; piece < (line + 1u) * ${pieces}u; piece++) {
-          sum ^= ${this.contribution(variable, "piece", asIs(variable, words, "piece"))};
+    return this.#library.make(
+      this.#names.the(`syndrome_of_${variable.name}_${arena}`),
+      (name) => quote().declarations`fn ${name}(own: u32, data: ${wordsType(bytes)}) -> u32 {
+        let first = own / ${pieces}u * ${pieces}u;
+        var sum = ${this.contribution(variable, "own", "data")};
+        for (var piece = first; piece < first + ${pieces}u; piece++) {
+          if (piece != own) { sum ^= ${this.contribution(variable, "piece", asIs(variable, words, "piece"))}; }
         }
-        return sum;
+        return sum ^ ${checkWords.load(arena, this.checkNumber(variable, "own"))};
       }`,
     );
-    return `${whole}(line) ^ ${checkWords.load(arena, checkWords.numberOf(variable, "line"))}`;
   }
 
   /**
-   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it changes, and tells of a line that does
-   * not fit its check word before.
+   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it changes.
+   *
+   * The syndrome of a line, once all stores to it are done, is what it was before, and that of each error that a store has
+   * replaced: data is right then, and its check word is wrong. So a lane takes the errors of its own piece out of the change.
+   * It leaves those of other pieces: each piece is stored at most once, so no error is taken out twice, and none is forgotten.
+   *
+   * A lane may find others half way, with their data stored and the check word still to be changed. The syndrome that it sees then
+   * may be of no single error, or by accident of one in its own piece. It tells the host in both cases: a correction that is
+   * made before the epoch has been scrubbed is not to be believed (`EpochReports`).
    */
   store(variable: CheckedVariable, words: GranuleWords): string {
-    const { pieces, bytes } = this.#lineOf(variable);
+    const { pieces, bytes, code } = this.#lineOf(variable);
     const { checkWords, findings } = this.#options;
-    const number = checkWords.numberOf(variable, "line");
+    const wrong = this.#wrong(variable);
     return this.#library.make(
       this.#names.the(`store_${variable.name}`),
       (name) => quote().declarations`fn ${name}(piece: u32, data: ${wordsType(bytes)}) {
-        let line = piece / ${pieces}u;
-        let syndrome = ${this.#syndrome(variable, words, "atomic")};
-        if (syndrome != 0u) { ${findings.suspect()}(${variable.index}u, line, syndrome); }
-        let change = data ^ ${words.name}[piece];
+        let before = ${words.name}[piece];
+        let syndrome = ${this.#syndrome(variable, words, "atomic")}(piece, before);
+        var change = data ^ before;
+        if (syndrome != 0u) {
+          let wrong = ${wrong}(piece, syndrome);
+          if (any(wrong != ${wordsType(bytes)}()) || ${code}status(syndrome) == ${memoryStatus.uncorrectable}u) {
+            ${findings.suspect()}(${variable.index}u, piece / ${pieces}u, syndrome);
+          }
+          change ^= wrong;
+        }
         ${words.name}[piece] = data;
-        ${checkWords.change(number, this.contribution(variable, "piece", "change"))}
+        ${checkWords.change(this.checkNumber(variable, "piece"), this.contribution(variable, "piece", "change"))}
       }`,
     );
   }
