@@ -2,6 +2,7 @@
 import ts from "typescript";
 import { replaceLoops } from "../src/plugin/replaceLoops.ts";
 import type { SpeculateCall } from "../src/speculation/speculate.ts";
+import { requireOnHost, takeTurn } from "../src/speculation/writtenLoops.ts";
 
 type Exports = Record<string, (...parameters: never[]) => unknown>;
 type Engine = (call: SpeculateCall) => Promise<unknown>;
@@ -19,6 +20,8 @@ export function evaluate(source: string, engine: Engine = async () => {}): Expor
     reduction: nothing,
     accesses: nothing,
     schedule: nothing,
+    takeTurn,
+    requireOnHost,
   };
   new Function("exports", "require", outputText)(exports, () => modules);
   return exports;

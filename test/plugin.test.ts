@@ -48,6 +48,7 @@ export async function speculate(call) {
   return { ...call.sequential(call.arrays, inputs, carried, reductions, 0, call.count), carried, reductions };
 }
 export const misspeculate = () => {}, reduction = () => {}, accesses = () => {}, schedule = () => {};
+export const takeTurn = () => ({ comes: null, toHost: async () => {}, end: () => {} }), requireOnHost = () => {};
 `,
 );
 file("package.json", '{ "type": "module" }');

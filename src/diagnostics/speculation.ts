@@ -21,4 +21,36 @@ export const speculationError = {
   changedArrays(names: readonly string[]): SpeculationError {
     return new SpeculationError("BELAY541", `${quoted(names)} got another length while the loop ran`);
   },
+
+  notTypedArray(value: unknown): SpeculationError {
+    return new SpeculationError(
+      "BELAY542",
+      `only typed arrays with elements of at most 32 bits stay on a device, and this is ${described(value)}`,
+    );
+  },
+
+  notDevice(value: unknown): SpeculationError {
+    return new SpeculationError(
+      "BELAY543",
+      `loops run on a GPUDevice, a hardened one, or null for the CPU, and this is ${described(value)}`,
+    );
+  },
+
+  /** `names` are of the arrays that a loop, which is not in an async function, would find as they were. */
+  notOnHost(names: readonly string[]): SpeculationError {
+    return new SpeculationError(
+      "BELAY544",
+      `a loop runs as it is written, and only the device has ${quoted(names)} as earlier loops leave it: ` +
+        "await `read()` before, or make the function async",
+    );
+  },
 };
+
+/** What a value is, in words. */
+function described(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (value instanceof Promise) return "a promise: await it";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const name = value.constructor?.name ?? "Object";
+  return name === "Array" ? "a plain array: make it a typed array" : `of the class ${name}`;
+}

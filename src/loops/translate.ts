@@ -1,27 +1,48 @@
+import type { Node } from "oxc-parser";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { loopError } from "../diagnostics/loops.ts";
 import type { Loop } from "./ir.ts";
 import { type HostCode, lowerLoop } from "./lowering/lowerLoop.ts";
 import { sequentialSource } from "./sequential.ts";
 import { parse } from "./source/parse.ts";
-import { resolveScopes } from "./source/scopes.ts";
-import { speculatedLoops } from "./source/speculatedLoops.ts";
+import {
+  type Binding,
+  everyNode,
+  isFunction,
+  lookUp,
+  resolveScopes,
+  type Scope,
+  type Scopes,
+} from "./source/scopes.ts";
+import { type SpeculatedLoop, speculatedLoops } from "./source/speculatedLoops.ts";
 
-export interface TranslatedLoop {
+export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;
   /** JavaScript: an expression that is the loop's CPU version, a `SequentialLoop`. */
   readonly sequential: string;
   readonly host: HostCode;
-  /** What a call of the engine replaces: the loop with its label, and the calls that are its directive. */
+  /** Variables that it uses and that calls share which may be under way at the same time, by numbers of the file. */
+  readonly shared: readonly number[];
+}
+
+/** A loop with a directive, as it stands in its file. */
+export interface PlacedLoop {
+  /** The loop with its label, and the calls that are its directive. */
   readonly span: Span;
   /** Where the loop, or its label, starts. */
   readonly start: number;
   /** Whether the function around the loop is async, or there is none. */
   readonly mayAwait: boolean;
+  /** Whether the loop itself waits, or hands values out, before it ends. */
+  readonly pauses: boolean;
+  /** The names of values from outside that the loop has. */
+  readonly names: readonly string[];
 }
 
 export interface Translation {
   readonly loops: readonly TranslatedLoop[];
+  /** Loops that stay as they are. */
+  readonly refused: readonly PlacedLoop[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -31,25 +52,64 @@ export interface Translation {
  */
 export function translate(source: string, filename: string): Translation {
   const { file, diagnostics } = parse(source, filename);
-  if (!file) return { loops: [], diagnostics };
+  if (!file) return { loops: [], refused: [], diagnostics };
   const scopes = resolveScopes(file.program);
   const found = speculatedLoops(file, scopes);
-  const loops: TranslatedLoop[] = [];
+  const translated: (Omit<TranslatedLoop, "shared"> & Used)[] = [];
+  const refused: PlacedLoop[] = [];
   const all = [...diagnostics, ...found.diagnostics];
   for (const one of found.loops) {
     const lowered = lowerLoop(file, scopes, one, found.directiveNames);
     all.push(...lowered.diagnostics);
-    if (!lowered.result) continue;
-    const { container, span, start } = one;
-    const mayAwait = container.type === "Program" || ("async" in container && container.async === true);
-    if (!mayAwait) all.push(loopError.notAsync(one.directive.span));
-    loops.push({
-      ...lowered.result,
-      sequential: sequentialSource(lowered.result.loop),
-      span,
-      start,
-      mayAwait,
-    });
+    const place = placeOf(one, scopes);
+    if (!lowered.result) {
+      refused.push(place);
+      continue;
+    }
+    if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
+    const sequential = sequentialSource(lowered.result.loop);
+    translated.push({ ...lowered.result, ...place, sequential, container: one.container });
   }
-  return { loops, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
+  const shared = sharedVariables(translated);
+  const loops = translated.map(({ used, changed, container, ...loop }) => ({
+    ...loop,
+    shared: used.flatMap((binding) => (shared.includes(binding) ? [shared.indexOf(binding)] : [])),
+  }));
+  return { loops, refused, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
+}
+
+/** The names that a loop uses and changes, and the function around it. */
+interface Used {
+  readonly used: readonly Binding[];
+  readonly changed: readonly Binding[];
+  readonly container: Node;
+}
+
+/** Variables that loops change, and that loops in other functions than the one that declares them use. */
+function sharedVariables(loops: readonly Used[]): readonly Binding[] {
+  const changed = new Set(loops.flatMap((loop) => loop.changed));
+  return [...changed].filter((binding) =>
+    loops.some(({ used, container }) => used.includes(binding) && functionOf(binding.scope) !== container),
+  );
+}
+
+function functionOf({ node, parent }: Scope): Node {
+  return parent && !isFunction(node) ? functionOf(parent) : node;
+}
+
+function placeOf({ node, scope, container, span, start }: SpeculatedLoop, scopes: Scopes): PlacedLoop {
+  const names = new Set<string>();
+  let pauses = false;
+  for (const [part, inner] of everyNode(node, scopes, scope)) {
+    pauses ||= part.type === "AwaitExpression" || part.type === "YieldExpression";
+    pauses ||= part.type === "ForOfStatement" && part.await;
+    if (part.type !== "Identifier") continue;
+    const binding = lookUp(inner, part.name);
+    const isOutside = binding && binding === lookUp(scope, part.name);
+    if (isOutside && ["import", "const", "let", "var", "parameter"].includes(binding.kind)) {
+      names.add(part.name);
+    }
+  }
+  const mayAwait = container.type === "Program" || ("async" in container && container.async === true);
+  return { span, start, mayAwait, pauses, names: [...names] };
 }

@@ -25,10 +25,10 @@ describe("replaceLoops", () => {
   "use speculate";
   let last = 0;
   //#pragma omp for target(webgpu) speculate(a)
-  { if (typeof n === "number" && typeof last === "number" && a instanceof Int32Array && p instanceof Uint32Array && Number.isSafeInteger(n) && Object.is(last | 0, last) && n <= 2147483648) { const $belay_result = await $belay_speculate({ loop: $belay_loop0, sequential: $belay_sequential0, arrays: { a, p }, inputs: {}, carried: { last }, reductions: {}, first: 0, step: 1, count: Math.max(0, n) }); last = $belay_result.carried.last; } else outer: for (let i = 0; i < n; i++) {
+  { if (typeof n === "number" && typeof last === "number" && a instanceof Int32Array && p instanceof Uint32Array && Number.isSafeInteger(n) && Object.is(last | 0, last) && n <= 2147483648) { const $belay_result = await $belay_speculate({ loop: $belay_loop0, sequential: $belay_sequential0, arrays: { a, p }, inputs: {}, carried: { last }, reductions: {}, first: 0, step: 1, count: Math.max(0, n) }); last = $belay_result.carried.last; } else { const $belay_turn = $belay_takeTurn({ changed: [a], read: [p], variables: [] }); try { await $belay_turn.toHost(); outer: for (let i = 0; i < n; i++) {
     a[p[i]!] = a[i]! + 1;
     last = i;
-  } }
+  } } finally { $belay_turn.end(); } } }
   return last;
 }
 `);
@@ -69,7 +69,9 @@ describe("replaceLoops", () => {
 
   it("imports the engine as the kind of module can", () => {
     const first = (filename: string) => replaceLoops(relax, filename).code!.split("\n")[0];
-    expect(first("m.ts")).toBe('import { speculate as $belay_speculate } from "belay-gpu/speculate";');
+    expect(first("m.ts")).toBe(
+      'import { speculate as $belay_speculate, takeTurn as $belay_takeTurn } from "belay-gpu/speculate";',
+    );
     expect(first("m.cts")).toMatch(/^const \$belay_loop0/);
     expect(replaceLoops(relax, "m.cts").code).toContain(
       'await (await import("belay-gpu/speculate")).speculate({',
@@ -80,13 +82,39 @@ describe("replaceLoops", () => {
     const { code } = replaceLoops(`#!/usr/bin/env node\nconst $belay_loop0 = 1;\n${relax}`, "m.ts");
     const lines = code!.split("\n");
     expect(lines[0]).toBe("#!/usr/bin/env node");
-    expect(lines[1]).toBe('import { speculate as $$belay_speculate } from "belay-gpu/speculate";');
+    expect(lines[1]).toBe(
+      'import { speculate as $$belay_speculate, takeTurn as $$belay_takeTurn } from "belay-gpu/speculate";',
+    );
     expect(code).toContain("const $$belay_loop0 = {");
   });
 
-  it("changes nothing in a file whose loops are refused", () => {
-    const codes = replaceLoops(relax.replace("async ", ""), "m.ts").diagnostics.map(({ code }) => code);
-    expect(codes).toContain("BELAY519");
-    expect(replaceLoops(relax.replace("async ", ""), "m.ts").code).toBeUndefined();
+  it("leaves a loop that is refused to the program, after the host has its arrays", () => {
+    const refused = replaceLoops(relax.replace("last = i;", "last = i; console.log(i);"), "m.ts");
+    expect(refused.diagnostics.map(({ code }) => code)).toContain("BELAY513");
+    expect(refused.code).toContain(
+      "{ const $belay_turn = $belay_takeTurn(); try { await $belay_turn.toHost(); outer: for (let i = 0; i < n; i++) {",
+    );
+  });
+
+  it("lets a loop that cannot wait for its arrays ask for them", () => {
+    const { code, diagnostics } = replaceLoops(relax.replace("async ", ""), "m.ts");
+    expect(diagnostics.map(({ code }) => code)).toContain("BELAY519");
+    expect(code).toContain("{ $belay_requireOnHost({ n, a, p, last }); outer: for (let i = 0; i < n; i++) {");
+  });
+
+  it("has calls take turns that share a variable", () => {
+    const { code } = replaceLoops(
+      `let total = 0;
+export async function add(a: Int32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) reduction(+:total)
+  for (let i = 0; i < a.length; i++) total += a[i]! & 7;
+}`,
+      "m.ts",
+    );
+    expect(code).toContain("const $belay_shared0 = {};");
+    expect(code).toContain(
+      "{ const $belay_turn = $belay_takeTurn({ changed: [], read: [a], variables: [$belay_shared0] }); try { if ($belay_turn.comes) await $belay_turn.comes; if (",
+    );
   });
 });

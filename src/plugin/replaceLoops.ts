@@ -1,7 +1,7 @@
 import MagicString, { type SourceMap } from "magic-string";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { directiveModule } from "../loops/source/speculatedLoops.ts";
-import { type TranslatedLoop, translate } from "../loops/translate.ts";
+import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
 
 export interface Replacement {
   /** The file with its loops replaced; undefined when there is nothing to replace. */
@@ -18,42 +18,100 @@ export const mayHaveLoops = (source: string) =>
  * Replaces the loops of a file that have directives by calls of the engine.
  *
  * Before:  for (let i = 0; i < n; i++) a[p[i]] = a[q[i]] + 1;
- * After:   { if (a instanceof Int32Array && …) await speculate({ loop, sequential, arrays: { a, p, q }, … }); else for (…) … }
+ * After:   { if (a instanceof Int32Array && …) await speculate({ loop, sequential, arrays: { a, p, q }, … }); else { …; for (…) … } }
  *
- * The loop itself stays as the other branch, for when it meets what its translation does not cover. `filename` decides the language.
+ * The loop itself stays as the other branch, for when it meets what its translation does not cover. Before it, as before loops that are
+ * refused, the host gets what devices have of its arrays. `filename` decides the language.
  */
 export function replaceLoops(
   source: string,
   filename: string,
   format: "commonjs" | "module" = /\.c[jt]s$/.test(filename) ? "commonjs" : "module",
 ): Replacement {
-  const { loops, diagnostics } = translate(source, filename);
+  const { loops, refused, diagnostics } = translate(source, filename);
   const replaced = loops.filter(({ mayAwait }) => mayAwait);
-  if (replaced.length === 0) return { diagnostics };
+  const kept = [...refused, ...loops.filter(({ mayAwait }) => !mayAwait)];
+  if (replaced.length + kept.length === 0) return { diagnostics };
 
   const text = new MagicString(source);
   const prefix = freshPrefix(source);
-  // CommonJS cannot require a module in all versions of Node.js.
-  const engine =
-    format === "module" ? `${prefix}speculate` : `(await import("${directiveModule}")).speculate`;
+  const imported = new Set<string>();
+  const engine = (name: string) => {
+    if (format === "commonjs") return `(await import("${directiveModule}")).${name}`;
+    imported.add(name);
+    return `${prefix}${name}`;
+  };
   for (const [at, loop] of replaced.entries()) {
-    text.appendLeft(loop.span.start, `{ ${callOf(loop, engine, prefix, at)} `);
-    if (loop.span.start < loop.start) text.remove(loop.span.start, loop.start);
-    text.appendRight(loop.span.end, " }");
+    const { span, start } = loop;
+    const [before, after] = aroundTranslated(loop, engine, prefix, at);
+    text.appendLeft(span.start, `{ ${before} `);
+    if (span.start < start) text.remove(span.start, start);
+    text.appendRight(span.end, ` ${after}}`);
+  }
+  for (const place of kept) {
+    // What is CommonJS cannot import the engine without waiting.
+    if (!place.mayAwait && (format === "commonjs" || place.names.length === 0)) continue;
+    const [before, after] = aroundKept(place, engine, prefix);
+    text.appendLeft(place.start, `{ ${before} `);
+    text.appendRight(place.span.end, ` ${after}}`);
   }
   const constants = replaced.map(
     ({ loop, sequential }, at) =>
       `const ${prefix}loop${at} = ${JSON.stringify(loop)}, ${prefix}sequential${at} = ${sequential.trim()};`,
   );
+  const variables = new Set(replaced.flatMap(({ shared }) => shared));
+  for (const variable of variables) constants.push(`const ${prefix}shared${variable} = {};`);
   const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
-  const imports =
-    format === "module" ? [`import { speculate as ${prefix}speculate } from "${directiveModule}";`] : [];
-  text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
+  const names = [...imported].map((name) => `${name} as ${prefix}${name}`);
+  const imports = names.length > 0 ? [`import { ${names.join(", ")} } from "${directiveModule}";`] : [];
+  if (imports.length + constants.length > 0)
+    text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
   return {
     code: text.toString(),
     map: text.generateMap({ source: filename, includeContent: true, hires: "boundary" }),
     diagnostics,
   };
+}
+
+type Engine = (name: string) => string;
+
+/** What goes before and after a loop whose call stands for it where the data is what its translation is for. */
+function aroundTranslated(
+  loop: TranslatedLoop,
+  engine: Engine,
+  prefix: string,
+  at: number,
+): [before: string, after: string] {
+  const turn = `${prefix}turn`;
+  const named = (isRead: boolean) =>
+    loop.loop.arrays.filter(({ role }) => (role === "read") === isRead).map(({ name }) => name);
+  const uses = `{ changed: [${named(false).join(", ")}], read: [${named(true).join(", ")}], variables: [${loop.shared
+    .map((variable) => `${prefix}shared${variable}`)
+    .join(", ")}] }`;
+  const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
+  const isShared = loop.shared.length > 0;
+  const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine("speculate"), prefix, at, isShared)} } else`;
+  if (isShared) {
+    // The turn comes before variables are read that an earlier call may still have to change.
+    const before = `${take()} try { if (${turn}.comes) await ${turn}.comes; ${test} { await ${turn}.toHost();`;
+    return [before, `} } finally { ${turn}.end(); } `];
+  }
+  if (loop.loop.arrays.length === 0) return [test, ""];
+  return [`${test} { ${take()} try { await ${turn}.toHost();`, `} finally { ${turn}.end(); } } `];
+}
+
+/** What goes before and after a loop that stays as it is. */
+function aroundKept(
+  { mayAwait, pauses, names }: PlacedLoop,
+  engine: Engine,
+  prefix: string,
+): [before: string, after: string] {
+  if (!mayAwait) return [`${engine("requireOnHost")}({ ${names.join(", ")} });`, ""];
+  const turn = `${prefix}turn`;
+  const begin = `const ${turn} = ${engine("takeTurn")}(); try { await ${turn}.toHost();`;
+  const end = `} finally { ${turn}.end(); } `;
+  // What it waits for may wait for a turn itself.
+  return pauses ? [begin + end, ""] : [begin, end];
 }
 
 /** The start of names that the file does not use. */
@@ -63,14 +121,20 @@ function freshPrefix(source: string): string {
   return prefix;
 }
 
-/** The call of the engine, and the condition under which it stands for the loop. */
-function callOf({ loop, host }: TranslatedLoop, engine: string, prefix: string, at: number): string {
+/** The call of the engine, and what it leaves in variables. */
+function callOf(
+  { loop, host }: TranslatedLoop,
+  speculate: string,
+  prefix: string,
+  at: number,
+  hasTurn: boolean,
+): string {
   const object = (pairs: Readonly<Record<string, string>>) => {
     const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   };
   const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
-  const call = `await ${engine}(${object({
+  const call = `await ${speculate}(${object({
     loop: `${prefix}loop${at}`,
     sequential: `${prefix}sequential${at}`,
     arrays: object(arrays),
@@ -80,10 +144,11 @@ function callOf({ loop, host }: TranslatedLoop, engine: string, prefix: string, 
     first: host.first,
     step: host.step,
     count: host.count,
+    ...(hasTurn && { turn: `${prefix}turn` }),
   })})`;
   const results = (["carried", "reductions"] as const).flatMap((kind) =>
     Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
   );
   const statements = results.length > 0 ? [`const ${prefix}result = ${call};`, ...results] : [`${call};`];
-  return `if (${host.guards.join(" && ")}) { ${statements.join(" ")} } else`;
+  return statements.join(" ");
 }

@@ -53,6 +53,12 @@ function whyNotArrays(loop: Loop, hosts: Readonly<Record<string, LoopData>>): st
   return null;
 }
 
+/** Whether something is a typed array of those that loops use. */
+export function isTypedArray(value: unknown): value is LoopData {
+  const tag = ArrayBuffer.isView(value) && Reflect.get(everyTypedArray, Symbol.toStringTag, value);
+  return Object.values(typedArrays).some((name) => name === tag);
+}
+
 /** Whether an array is a typed array, with nothing before it that gets to see accesses or says something else of it. */
 function isWhatItSays(host: LoopData | undefined): host is LoopData {
   if (!ArrayBuffer.isView(host)) return false;

@@ -1,7 +1,7 @@
 import type { Loop } from "../loops/ir.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import { History } from "./history.ts";
-import { Resident, residentOf } from "./resident.ts";
+import { Resident } from "./resident.ts";
 import { hasOtherCopies } from "./sharedMemory.ts";
 import { runInSlices } from "./slices.ts";
 import type { SpeculateCall, Speculated } from "./speculate.ts";
@@ -44,7 +44,7 @@ export function becomeHabit(
 /**
  * Executes a call on the CPU at once, with as little as can be around it, where the last one like it was left to the CPU: one of as many
  * iterations on arrays of the same lengths, of which the host has everything. Null where it must be asked first; otherwise what came of it,
- * which is the beginning only where it took longer than expected.
+ * which is the beginning only where it took longer than expected. Arrays that stay on the device are given as `Resident`s.
  */
 export function byHabit(workspace: Workspace, call: SpeculateCall): Speculated | null {
   const { loop, sequential, first, step, count } = call;
@@ -52,7 +52,7 @@ export function byHabit(workspace: Workspace, call: SpeculateCall): Speculated |
   if (!habit || habit.workspace !== workspace || habit.count !== count || !workspace.isIdle) return null;
   const arrays: Record<string, LoopData> = {};
   for (const [place, { name }] of loop.arrays.entries()) {
-    const given = residentOf(call.arrays[name]!);
+    const given = call.arrays[name]!;
     const kept = given instanceof Resident ? given : null;
     const host = given instanceof Resident ? given.host : given;
     if (host.length !== habit.lengths[place] || (kept !== null) !== habit.kept[place]) return null;
@@ -60,7 +60,7 @@ export function byHabit(workspace: Workspace, call: SpeculateCall): Speculated |
     arrays[name] = host;
   }
   for (const { name, role } of loop.arrays) {
-    const array = role === "read" ? null : residentOf(call.arrays[name]!);
+    const array = role === "read" ? null : call.arrays[name]!;
     if (array instanceof Resident) array.hostChanged();
   }
   const start = performance.now();

@@ -16,6 +16,7 @@ export {
   type Statistics,
   useDevice,
 } from "./speculate.ts";
+export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./writtenLoops.ts";
 
 /** Before a loop: iterations may depend on each other through these arrays. Has no effect in a program that is not translated. */
 export function speculate(...arrays: readonly LoopData[]): void;

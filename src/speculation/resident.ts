@@ -1,6 +1,9 @@
+import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
-import { addCopy, removeCopy, settle } from "./sharedMemory.ts";
+import { isTypedArray } from "./eligibility.ts";
+import { addCopy, hasOtherCopies, removeCopy, settle } from "./sharedMemory.ts";
+import { inTurn, memoryOf, Turn } from "./turns.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A part of an array: bytes from `start` to `end - 1`. */
@@ -18,7 +21,8 @@ export function residentOf(array: LoopData | Resident): LoopData | Resident {
 
 /**
  * An array that stays on the GPU from one loop to the next, and moves only when the other side has changed it. Between loops the
- * program reads it with {@link read} and changes it with {@link write}.
+ * program reads it with {@link read} and changes it with {@link write}. Both, {@link release}, and loops take effect in the order in which
+ * the program calls them, whether it awaits them or not.
  *
  * Either side may be the only one that is up to date, or both: the host is not while {@link isOnDevice}, and the device is not while
  * there are {@link bytesToSend}.
@@ -44,26 +48,49 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#host.length;
   }
 
-  /** The array as loops left it. It is the program's array that was taken over, brought up to date. */
-  async read(): Promise<Data> {
-    await settle(this.#host, this, false);
-    await rescue([this]);
-    return this.#host;
+  /** Resolves to the array as the loops called before leave it: the program's array that was taken over, brought up to date. */
+  read(): Promise<Data> {
+    return inTurn(this.#alone, async () => {
+      await settle(this.#host, this, false);
+      await rescue([this]);
+      return this.#host;
+    });
   }
 
-  /** Changes elements from `start` on. */
+  /** Changes elements from `start` on to what `values` are now. */
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
-    await settle(this.#host, this, true);
-    await rescue([this]);
-    this.#host.set(values, start);
-    const bytes = this.#host.BYTES_PER_ELEMENT;
-    this.hostChanged({ start: start * bytes, end: (start + values.length) * bytes });
+    const turn = new Turn(this.#alone);
+    try {
+      const isReady = turn.comes === null && !this.#changed && !hasOtherCopies(this.#host, this);
+      const taken = isReady ? values : Array.from(values);
+      if (turn.comes) await turn.comes;
+      if (!isReady) {
+        await settle(this.#host, this, true);
+        await rescue([this]);
+      }
+      this.#host.set(taken, start);
+      const bytes = this.#host.BYTES_PER_ELEMENT;
+      this.hostChanged({ start: start * bytes, end: (start + taken.length) * bytes });
+    } finally {
+      turn.end();
+    }
   }
 
   /** Frees the memory on the device, where the array stays no longer. What loops changed since the last {@link read} is lost. */
   release(): void {
-    kept.delete(this.#host);
-    this.drop();
+    if (kept.get(this.#host) === this) kept.delete(this.#host);
+    const turn = new Turn(this.#alone);
+    const drop = () => {
+      this.drop();
+      turn.end();
+    };
+    if (turn.comes) void turn.comes.then(drop);
+    else drop();
+  }
+
+  /** What an operation uses that no other may use at the same time. */
+  get #alone(): ReadonlyMap<object, boolean> {
+    return new Map([[memoryOf(this.#host), true]]);
   }
 
   /** Frees the memory on the device, and takes the array itself as the truth. */
@@ -175,9 +202,10 @@ export class Resident<Data extends LoopData = LoopData> {
 
 /**
  * Keeps an array on the GPU between loops, also those of translated functions that are given the array itself, until it is released; see
- * {@link Resident}.
+ * {@link Resident}. Throws a `SpeculationError` (BELAY542) for anything but a typed array that a loop may use.
  */
 export function resident<Data extends LoopData>(array: Data): Resident<Data> {
+  if (!isTypedArray(array)) throw speculationError.notTypedArray(array);
   const known = kept.get(array) as Resident<Data> | undefined;
   const result = known ?? new Resident(array);
   kept.set(array, result);

@@ -1,3 +1,4 @@
+import { speculationError } from "../diagnostics/speculation.ts";
 import type { Loop } from "../loops/ir.ts";
 import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
 import { DeviceCall } from "./deviceCall.ts";
@@ -10,6 +11,7 @@ import type { PublishedOptions } from "./published.ts";
 import { Resident, residentOf } from "./resident.ts";
 import { settle } from "./sharedMemory.ts";
 import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
+import { memoryOf, Turn, usesFrom } from "./turns.ts";
 import { Workspace } from "./workspace.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
@@ -27,6 +29,8 @@ export interface SpeculateCall {
   readonly step: number;
   /** How many iterations there are, unless the loop ends itself. */
   readonly count: number;
+  /** The turn of the call, if it has one already and has come; whoever took it ends it. */
+  readonly turn?: Turn;
 }
 
 /** How a loop is executed; everything has a default. */
@@ -94,36 +98,69 @@ let use: DeviceUse = {};
 
 /**
  * Makes `device`, which may be a hardened one, the one that loops are executed on unless told otherwise; `null`: the CPU executes
- * them.
+ * them. Throws a `SpeculationError` (BELAY543) for anything else.
  */
 export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
+  if (device !== null) requireDevice(device);
   usedDevice = device;
   use = options;
 }
 
+/** Refuses what has not what loops use of a device. */
+function requireDevice(device: Partial<GPUDevice> | undefined): void {
+  const isDevice =
+    typeof device === "object" &&
+    typeof device.createComputePipelineAsync === "function" &&
+    typeof device.queue?.submit === "function" &&
+    typeof device.lost?.then === "function";
+  if (!isDevice) throw speculationError.notDevice(device);
+}
+
 /**
- * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot. Loops on one device are executed one after
- * the other. Leave the arrays alone until it resolves.
+ * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot. Loops that use the same arrays take effect in
+ * the order of their calls, and loops on one device are executed one after the other. Leave the arrays alone until it resolves.
  *
  * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when the device fails with data that
  * only it had, or an array got another length meanwhile.
  */
 export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
-  const executed = await execute(given, options);
+  if (options.device !== undefined) requireDevice(options.device);
+  const device = options.device ?? usedDevice;
+  const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
+  const call = { ...given, arrays: Object.fromEntries(arrays) };
+  const turn = given.turn ?? new Turn(usesOf(call));
+  let executed: Speculated;
+  try {
+    if (turn.comes) await turn.comes;
+    executed = await execute(call, device, options);
+  } finally {
+    if (!given.turn) turn.end();
+  }
   use.onExecuted?.(given.loop, executed.statistics);
   return executed;
 }
 
-async function execute(given: SpeculateCall, options: SpeculateOptions): Promise<Speculated> {
-  const device = options.device ?? usedDevice;
+/** The memory of the arrays: others may read it at the same time where the loop only reads it, and no device keeps it. */
+function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
+  const isRead = (name: string) => loop.arrays.some((one) => one.name === name && one.role === "read");
+  return usesFrom(
+    Object.entries(arrays).map(([name, array]) =>
+      array instanceof Resident ? [memoryOf(array.host), true] : [memoryOf(array), !isRead(name)],
+    ),
+  );
+}
+
+async function execute(
+  call: SpeculateCall,
+  device: GPUDevice | null,
+  options: SpeculateOptions,
+): Promise<Speculated> {
   const { engine = "default", fallback = "measured" } = options;
   if (device && engine === "default" && fallback === "measured") {
-    const begun = byHabit(Workspace.of(device), given);
-    if (begun?.next === given.count || begun?.ended) return begun;
-    if (begun) return joined(begun, await execute(restOf(given, begun), options));
+    const begun = byHabit(Workspace.of(device), call);
+    if (begun?.next === call.count || begun?.ended) return begun;
+    if (begun) return joined(begun, await execute(restOf(call, begun), device, options));
   }
-  const arrays = Object.entries(given.arrays).map(([name, array]) => [name, residentOf(array)] as const);
-  const call = { ...given, arrays: Object.fromEntries(arrays) };
   const hosts = Object.fromEntries(
     Object.entries(call.arrays).map(([name, array]) => [
       name,

@@ -6,7 +6,7 @@ import { roleOf } from "../analysis/roles.ts";
 import type { Loop, LoopArray, NumberType, Statement } from "../ir.ts";
 import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
-import { lookUp, type Scopes } from "../source/scopes.ts";
+import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
 import { type Header, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
@@ -31,7 +31,13 @@ export interface HostCode {
 
 export interface LoweredLoop {
   /** Absent when the loop was refused. */
-  readonly result?: { readonly loop: Loop; readonly host: HostCode };
+  readonly result?: {
+    readonly loop: Loop;
+    readonly host: HostCode;
+    /** What the names of the program stand for that the loop uses, and those of them that it changes. */
+    readonly used: readonly Binding[];
+    readonly changed: readonly Binding[];
+  };
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -131,8 +137,16 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     carried: Object.fromEntries(carried.map(({ name, variable }) => [variable.name, name])),
     reductions: Object.fromEntries(reduced.map(({ name, variable }) => [variable.name, name])),
   };
+  const meanings = [...lowering.meanings];
   return {
-    result: { loop, host },
+    result: {
+      loop,
+      host,
+      used: meanings.map(([binding]) => binding),
+      changed: meanings.flatMap(([binding, { kind }]) =>
+        kind === "carried" || kind === "reduction" ? [binding] : [],
+      ),
+    },
     diagnostics: warnings(
       lowering,
       loop,

@@ -48,8 +48,12 @@ export function childrenOf(node: Node): Node[] {
 }
 
 /** Every node in another one, itself included, with the scope that it stands in. */
-export function* everyNode(root: Node, scopes: Scopes): Generator<readonly [Node, Scope]> {
-  const pending: [Node, Scope][] = [[root, scopes.get(root)!]];
+export function* everyNode(
+  root: Node,
+  scopes: Scopes,
+  around: Scope = scopes.get(root)!,
+): Generator<readonly [Node, Scope]> {
+  const pending: [Node, Scope][] = [[root, around]];
   for (let next = pending.pop(); next; next = pending.pop()) {
     yield next;
     const [node, scope] = next;

@@ -1,0 +1,82 @@
+/**
+ * Loops that run as they are written: those that are refused, or whose data is not what their translation is for. They use the program's
+ * arrays, which devices may have newer copies of.
+ */
+import { speculationError } from "../diagnostics/speculation.ts";
+import type { LoopData } from "../loops/sequential.ts";
+import { rescue } from "./downloads.ts";
+import { isTypedArray } from "./eligibility.ts";
+import { Resident, residentOf } from "./resident.ts";
+import { allCopied, copiesOf, isStale, settle } from "./sharedMemory.ts";
+import { memoryOf, Turn, usesFrom } from "./turns.ts";
+
+/** What a loop of the program uses. */
+export interface LoopUses {
+  /** Arrays that it may change; anything else is left out. */
+  readonly changed: readonly unknown[];
+  readonly read: readonly unknown[];
+  /** Each stands for a variable that several calls of functions share. */
+  readonly variables: readonly object[];
+}
+
+/** The turn of a loop of the program, translated or not. */
+export class LoopTurn extends Turn {
+  readonly #uses: LoopUses | null;
+
+  /** Takes the next turn; without `uses`, of a loop that may use anything. */
+  constructor(uses: LoopUses | null) {
+    super(uses ? mapped(uses) : "everything");
+    this.#uses = uses;
+  }
+
+  /**
+   * Resolves when the turn has come and the host has the arrays as they are. Devices have to be sent anew those that may be changed, so no
+   * device may use them before the loop has ended. Rejects with a `SpeculationError` (BELAY540) when a device failed with what only it had.
+   */
+  async toHost(): Promise<void> {
+    if (this.comes) await this.comes;
+    if (this.#uses) {
+      for (const array of arraysIn(this.#uses.read)) await bringHome(array, false);
+      for (const array of arraysIn(this.#uses.changed)) await bringHome(array, true);
+      return;
+    }
+    const copies = allCopied();
+    await rescue(copies);
+    for (const copy of copies) copy.hostChanged();
+  }
+}
+
+/** Takes the turn of a loop of the program; see {@link LoopTurn}. */
+export const takeTurn = (uses: LoopUses | null = null): LoopTurn => new LoopTurn(uses);
+
+/**
+ * Lets a loop in a function that is not async, which cannot wait, use what is typed arrays of these values. Throws a `SpeculationError`
+ * (BELAY544) when only a device has one, by its name, as earlier loops leave it.
+ */
+export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
+  const arrays = Object.entries(values).filter((entry): entry is [string, LoopData] =>
+    isTypedArray(entry[1]),
+  );
+  const missing = arrays.filter(([, array]) => isStale(array) || Turn.isAwaited(memoryOf(array)));
+  if (missing.length > 0) throw speculationError.notOnHost(missing.map(([name]) => name));
+  for (const [, array] of arrays) for (const copy of copiesOf(array)) copy.hostChanged();
+}
+
+function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boolean> {
+  const isAlone = (array: LoopData) => residentOf(array) instanceof Resident;
+  return usesFrom([
+    ...arraysIn(read).map((array) => [memoryOf(array), isAlone(array)] as const),
+    ...[...arraysIn(changed).map(memoryOf), ...variables].map((used) => [used, true] as const),
+  ]);
+}
+
+const arraysIn = (values: readonly unknown[]): readonly LoopData[] => values.filter(isTypedArray);
+
+async function bringHome(array: LoopData, isChanged: boolean): Promise<void> {
+  const kept = residentOf(array);
+  const own = kept instanceof Resident ? kept : null;
+  await settle(array, own, isChanged);
+  if (!own) return;
+  await rescue([own]);
+  if (isChanged) own.hostChanged();
+}

@@ -1,0 +1,290 @@
+/** Loops, reads and writes take effect in the order of their calls, wherever a loop is executed: translated, or as it is written. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
+import { resident } from "../../src/speculation/resident.ts";
+import { speculate, useDevice } from "../../src/speculation/speculate.ts";
+import type * as Turns from "../../src/speculation/turns.ts";
+import { LoopTurn } from "../../src/speculation/writtenLoops.ts";
+import { evaluate } from "../loopPrograms.ts";
+import { testDevices } from "../testDevices.ts";
+
+const devices = testDevices();
+
+type Run = (...parameters: unknown[]) => Promise<unknown>;
+
+/** The functions of a program whose loops are executed on a device wherever their translation covers the data. */
+async function programOn(source: string): Promise<Record<string, Run>> {
+  const device = await devices.newDevice();
+  const { code } = replaceLoops(source, "program.ts");
+  return evaluate(code!, (call) => speculate(call, { device, fallback: "never" })) as never;
+}
+
+const scale = `export async function scale(a: Float32Array, n: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(a)
+  for (let i = 0; i < n; i++) a[i] = Math.fround(a[i]! * 2);
+}
+`;
+const total = `let total = 0;
+export const get = () => total;
+export const set = (value: number) => { total = value; };
+export async function add(a: Int32Array, n: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu) reduction(+:total)
+  for (let i = 0; i < n; i++) total += a[i]! & 15;
+}
+`;
+
+describe("a loop that runs as it is written", () => {
+  it("finds what the device has where a bound is no integer, and the device finds what it left", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(5).fill(1);
+    const kept = resident(a);
+    await run!(a, 5);
+    await run!(a, a.length / 2);
+    await run!(a, 5);
+    expect(await kept.read()).toEqual(Float32Array.of(8, 8, 8, 4, 4));
+    kept.release();
+  });
+
+  it("finds what the device has where an input has more bits than a double tells apart", async () => {
+    const { run } = await programOn(`export async function run(a: Int32Array, k: number) {
+      "use speculate";
+      let sum = 0;
+      //#pragma omp for target(webgpu) speculate(a) reduction(+:sum)
+      for (let i = 0; i < 10; i++) { a[i] = a[i]! + (k & 1); sum += a[i]! & 255; }
+      return sum;
+    }`);
+    const a = new Int32Array(10);
+    const kept = resident(a);
+    expect(await run!(a, 1)).toBe(10);
+    expect(await run!(a, 2 ** 53)).toBe(10);
+    expect(await run!(a, 3)).toBe(20);
+    kept.release();
+  });
+
+  it("finds what the device has where a carried counter leaves its type", async () => {
+    const { run } = await programOn(`export async function run(a: Int32Array, k: number) {
+      "use speculate";
+      let s = k;
+      //#pragma omp for target(webgpu) speculate(a)
+      for (let i = 0; i < 4; i++) { s = (s + 1) | 0; a[i] = a[i]! + 1; }
+      return [s, a[0]];
+    }`);
+    const a = new Int32Array(4);
+    const kept = resident(a);
+    await run!(a, 0);
+    expect(await run!(a, 2 ** 31)).toEqual([-(2 ** 31) + 4, 2]);
+    kept.release();
+  });
+
+  it.each([
+    ["is refused", "a[i] = a[i]! + Math.random() * 0 + 1;", "a: Int32Array"],
+    ["is refused and waits", "a[i] = a[i]! + 1; await null;", "a: Int32Array"],
+    ["is refused as nothing is known of it", "a[i] = a[i]! + 1;", "a: any"],
+  ])("finds what the device has where it %s", async (_, body, parameter) => {
+    const { run, bump } = await programOn(`
+      export async function bump(a: Int32Array) {
+        "use speculate";
+        //#pragma omp for target(webgpu) speculate(a)
+        for (let i = 0; i < 4; i++) a[i] = a[i]! + 1;
+      }
+      export async function run(${parameter}) {
+        "use speculate";
+        //#pragma omp for target(webgpu) speculate(a)
+        for (let i = 0; i < 4; i++) { ${body} }
+      }`);
+    const a = new Int32Array(4);
+    const kept = resident(a);
+    await bump!(a);
+    await run!(a);
+    await bump!(a);
+    expect(await kept.read()).toEqual(new Int32Array(4).fill(3));
+    kept.release();
+  });
+
+  it("throws in a function that cannot wait, where only the device has the array", async () => {
+    const { run, scale: double } = await programOn(`${scale}
+      export function run(a: Float32Array) {
+        "use speculate";
+        //#pragma omp for target(webgpu) speculate(a)
+        for (let i = 0; i < 4; i++) a[i] = 7;
+      }`);
+    const a = new Float32Array(4).fill(1);
+    const kept = resident(a);
+    const scaled = double!(a, 4);
+    expect(() => run!(a)).toThrow(expect.objectContaining({ code: "BELAY544" }));
+    await scaled;
+    expect(() => run!(a)).toThrow(expect.objectContaining({ code: "BELAY544" }));
+    await kept.read();
+    run!(a);
+    expect(a).toEqual(new Float32Array(4).fill(7));
+    await double!(a, 4);
+    expect(await kept.read()).toEqual(new Float32Array(4).fill(14));
+    kept.release();
+  });
+
+  it("comes after a loop on another view of the memory", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(8).fill(1);
+    const kept = resident(a.subarray(0, 6));
+    await Promise.all([run!(kept.host, 6), run!(a, 3.5), run!(kept.host, 6)]);
+    expect((await kept.read()) && [...a]).toEqual([8, 8, 8, 8, 4, 4, 1, 1]);
+    kept.release();
+  });
+});
+
+describe("operations on one array", () => {
+  it("are in order where a read overlaps a loop", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(2000).fill(1);
+    const kept = resident(a);
+    await run!(a, 2000);
+    const [read, ran] = [kept.read().then((now) => now[0]), run!(a, 2000)];
+    expect(await read).toBe(2);
+    await ran;
+    const again = run!(a, 2000);
+    await kept.read();
+    expect(a).toEqual(new Float32Array(2000).fill(8));
+    await again;
+    expect(await kept.read()).toEqual(new Float32Array(2000).fill(8));
+    kept.release();
+  });
+
+  it("are in order where a write is in the tick of a call, and takes the values of then", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(4).fill(1);
+    const kept = resident(a);
+    const values = [10, 10];
+    const first = run!(a, 4);
+    const written = kept.write(values, 1);
+    const second = run!(a, 4);
+    values.fill(0);
+    await Promise.all([first, written, second]);
+    expect(await kept.read()).toEqual(Float32Array.of(4, 20, 20, 4));
+    const before = kept.write([5]);
+    await run!(a, 4);
+    await before;
+    expect(await kept.read()).toEqual(Float32Array.of(10, 40, 40, 8));
+    kept.release();
+  });
+
+  it("are in order where the array is released while a loop runs", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(4).fill(1);
+    const kept = resident(a);
+    const ran = run!(a, 4);
+    const read = kept.read();
+    kept.release();
+    const after = run!(a, 4);
+    await Promise.all([ran, read, after]);
+    expect(a).toEqual(new Float32Array(4).fill(4));
+  });
+
+  it("are in order on two devices", async () => {
+    const [one, other] = [await programOn(scale), await programOn(scale)];
+    const a = new Float32Array(100).fill(1);
+    const kept = resident(a);
+    await Promise.all([one.scale!(a, 100), other.scale!(a, 50), one.scale!(a, 20), other.scale!(a, 10.5)]);
+    expect([...(await kept.read())].map(Math.log2)).toEqual(
+      Array.from({ length: 100 }, (_, i) => 1 + +(i < 50) + +(i < 20) + +(i < 11)),
+    );
+    kept.release();
+  });
+
+  it("that fail let the next ones go on", async () => {
+    const { scale: run } = await programOn(scale);
+    const a = new Float32Array(4).fill(1);
+    const kept = resident(a);
+    await run!(a, 4);
+    await expect(kept.write([1, 2, 3], 3)).rejects.toThrow(RangeError);
+    await run!(a, 4);
+    expect(await kept.read()).toEqual(new Float32Array(4).fill(4));
+    kept.release();
+  });
+});
+
+describe("calls that share a variable", () => {
+  it("lose no update", async () => {
+    const { add, get, set } = await programOn(total);
+    const [a, b] = [new Int32Array(500).fill(1), new Int32Array(300).fill(3)];
+    await Promise.all([add!(a, 500), add!(b, 300), add!(a, 2.5), add!(b, 100)]);
+    expect(get!()).toBe(500 + 900 + 3 + 300);
+    set!(2 ** 31);
+    await Promise.all([add!(a, 500), add!(b, 300)]);
+    expect(get!()).toBe(2 ** 31 + 1400);
+  });
+
+  it("are in order with loops that only read it, and with loops on the same array", async () => {
+    const { add, fill, get } = await programOn(`${total}
+      export async function fill(a: Int32Array, n: number) {
+        "use speculate";
+        //#pragma omp for target(webgpu)
+        for (let i = 0; i < n; i++) a[i] = total;
+      }`);
+    const [a, b] = [new Int32Array(5).fill(1), new Int32Array(5)];
+    await Promise.all([add!(a, 5), fill!(b, 5), add!(a, 5), fill!(a, 5), add!(b, 5)]);
+    expect([...a, ...b, get!()]).toEqual([...new Array(5).fill(10), ...new Array(5).fill(5), 35]);
+  });
+});
+
+describe("without turns", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.doUnmock("../../src/speculation/turns.ts");
+    vi.resetModules();
+  });
+
+  it("a loop that runs as it is written finds what is old", async () => {
+    vi.spyOn(LoopTurn.prototype, "toHost").mockImplementation(async () => {});
+    const { scale: run } = await programOn(scale);
+    const kept = resident(new Float32Array(5).fill(1));
+    await run!(kept.host, 5);
+    await run!(kept.host, 2.5);
+    expect(await kept.read()).not.toEqual(Float32Array.of(4, 4, 4, 2, 2));
+    kept.release();
+  });
+
+  it("calls that share a variable lose updates", async () => {
+    vi.resetModules();
+    vi.doMock("../../src/speculation/turns.ts", async (load) => ({
+      ...(await load<typeof Turns>()),
+      Turn: class {
+        readonly comes = null;
+        end() {}
+      },
+    }));
+    const programs = await import("../loopPrograms.ts");
+    const engine = await import("../../src/speculation/speculate.ts");
+    const device = await devices.newDevice();
+    const { add, get } = programs.evaluate(replaceLoops(total, "program.ts").code!, (call) =>
+      engine.speculate(call, { device, fallback: "never" }),
+    ) as unknown as Record<string, Run>;
+    await Promise.all([add!(new Int32Array(5).fill(1), 5), add!(new Int32Array(5).fill(1), 5)]);
+    expect(get!()).toBe(5);
+  });
+});
+
+describe("what is refused at once", () => {
+  it.each([
+    ["a plain array: make it a typed array", [1, 2]],
+    ["of the class Float64Array", new Float64Array(2)],
+    ["of the class DataView", new DataView(new ArrayBuffer(8))],
+    ["null", null],
+  ])("is an array to keep that is %s", (words, value) => {
+    expect(() => resident(value as never)).toThrow(
+      expect.objectContaining({ code: "BELAY542", message: expect.stringContaining(words) }),
+    );
+  });
+
+  it.each([
+    ["of the class Object", {}],
+    ["undefined", undefined],
+    ["a promise: await it", Promise.resolve({})],
+  ])("is a device that is %s", async (words, value) => {
+    const error = expect.objectContaining({ code: "BELAY543", message: expect.stringContaining(words) });
+    expect(() => useDevice(value as never)).toThrow(error);
+    const call = { loop: {}, arrays: {} } as never;
+    if (value) await expect(speculate(call, { device: value as never })).rejects.toThrow(error);
+  });
+});
