@@ -76,7 +76,7 @@ export interface Belay {
   faultSites(): KernelFaultSites[];
   /**
    * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
-   * fault in a line of memory that does not say which.
+   * fault that could never strike: in a kernel or at a site that there is not, or without an effect.
    */
   arm(fault: ArmedFault): void;
   /** Takes back the fault that is armed, if there is one. */
@@ -123,9 +123,9 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
-      const reports = (await kernels.made()).map(({ coverage, kernel }) => ({
+      const reports = (await kernels.made()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
-        dispatches: kernel?.dispatches ?? 0,
+        dispatches: runs.dispatches,
         detections: kernel?.detections ?? 0,
         unverified: kernel?.unverified ?? 0,
       }));
@@ -163,8 +163,6 @@ export function belayOf(parts: BelayParts): Belay {
     arm: (fault) => {
       if (policy.injectFaults !== true)
         throw new TypeError("faults can be armed only under a policy with injectFaults");
-      if (fault.extent === "line" && fault.line === undefined)
-        throw new TypeError("a fault in a line of memory needs the line, as samples of a profile have it");
       injector.arm(kernels, fault);
     },
     disarm: () => injector.disarm(kernels),

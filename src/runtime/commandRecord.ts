@@ -1,5 +1,6 @@
 import type { Access } from "./bindGroups.ts";
 import type { Kernel } from "./kernel.ts";
+import type { RunCounts } from "./kernels.ts";
 import { MemoryState } from "./memory/memoryState.ts";
 import { RangeSet } from "./rangeSet.ts";
 import { isTexture, type Resource } from "./resources.ts";
@@ -11,8 +12,10 @@ export class CommandRecord {
   readonly written = new Set<Resource>();
   /** What it fills anew before anything else: what was there before does not matter to it. */
   readonly replaced = new Set<Resource>();
-  /** Dispatches of each protected kernel. */
-  readonly dispatches = new Map<Kernel, number>();
+  /** The protected kernels that it dispatches. */
+  readonly kernels = new Set<Kernel>();
+  /** How often it dispatches each kernel, whether protected or not. */
+  readonly dispatches = new Map<RunCounts, number>();
   /** The commands, to be encoded again in this order. */
   readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
   /**

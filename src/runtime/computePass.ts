@@ -162,9 +162,11 @@ export class ComputePass {
   }
 
   #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
-    const { dispatches } = this.#record;
+    const { kernels, dispatches } = this.#record;
     const { kernel } = runs;
-    if (kernel) dispatches.set(kernel, (dispatches.get(kernel) ?? 0) + 1);
+    const { counts } = runs.record;
+    if (kernel) kernels.add(kernel);
+    if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
     for (const access of runs.accesses()) this.#record.add(access);

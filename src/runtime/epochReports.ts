@@ -87,5 +87,5 @@ export class EpochReports {
 /** The kernels that epochs dispatch. */
 export function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
   const events = epochs.flatMap((epoch) => epoch.events);
-  return new Set(events.flatMap((event) => ("record" in event ? [...event.record.dispatches.keys()] : [])));
+  return new Set(events.flatMap((event) => ("record" in event ? [...event.record.kernels] : [])));
 }

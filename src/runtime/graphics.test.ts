@@ -22,7 +22,14 @@ const RENDER = `
 @vertex fn vertex(@location(0) point: vec4f) -> @builtin(position) vec4f { return point; }
 @fragment fn fragment() -> @location(0) vec4f { return vec4f(1, 0.5, 0.25, 1); }`;
 
-const fault = { site: 1, replica: 0, effect: { xor: 1 }, workgroup: [0, 0, 0], localIndex: 2 } as const;
+/** Arms a fault in one of the kernels, of which the device makes a pipeline first. */
+function arm(device: HardenedDevice, kernel: string): void {
+  const module = device.createShaderModule({ code: COMPUTE });
+  device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: kernel } });
+  const place = { workgroup: [0, 0, 0], localIndex: 2 } as const;
+  const site = kernel === "shift" ? 1 : 2;
+  device.belay.arm({ kernel, site, replica: 0, effect: { xor: 1 }, ...place });
+}
 
 function textureOf(device: GPUDevice): GPUTexture {
   const { COPY_SRC, COPY_DST, STORAGE_BINDING, TEXTURE_BINDING, RENDER_ATTACHMENT } = GPUTextureUsage;
@@ -171,14 +178,12 @@ const harden = async (policy: Policy): Promise<HardenedDevice> =>
   hardenWith(standInProtect, await newDevice(), { injectFaults: true, ...policy });
 
 describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
-  const siteOf = { ...fault, kernel, site: kernel === "shift" ? 1 : 2 };
-
   it("is the same after a fault as without", async () => {
     const plain = await newDevice();
     const expected = await run(new Painter(plain));
     expect(expected.some((texel) => texel !== expected[0])).toBe(true);
     const device = await harden({ onFault: "recover" });
-    device.belay.arm(siteOf);
+    arm(device, kernel);
     expect(await run(new Painter(device))).toEqual(expected);
     expect(await device.belay.report()).toMatchObject({ recoveries: 1, giveUps: 0 });
     plain.destroy();
@@ -187,7 +192,7 @@ describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
 
   it("is refused when it is not recovered", async () => {
     const device = await harden({ onFault: "throw" });
-    device.belay.arm(siteOf);
+    arm(device, kernel);
     await expect(run(new Painter(device))).rejects.toMatchObject({ name: "BelayFaultError" });
     device.destroy();
   });
@@ -196,7 +201,7 @@ describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
 it("takes a texture for new after the host or a pass has replaced all of it", async () => {
   const device = await harden({ onFault: "throw" });
   const painter = new Painter(device);
-  device.belay.arm({ ...fault, kernel: "paint", site: 2 });
+  arm(device, "paint");
   painter.compute("paint");
   device.belay.disarm();
   await expect(painter.read(painter.picture)).rejects.toThrow("paint");
@@ -294,7 +299,7 @@ describe("a canvas", () => {
     const context = shown(device);
     const painter = new Painter(device);
     painter.compute("shift");
-    device.belay.arm({ ...fault, kernel: "shift" });
+    arm(device, "shift");
     painter.compute("shift");
     painter.clearSrgb(context.getCurrentTexture());
     painter.draw(context.getCurrentTexture());
@@ -314,7 +319,7 @@ describe("a canvas", () => {
     const device = await harden({ onFault: "throw" });
     const context = shown(device);
     const painter = new Painter(device);
-    device.belay.arm({ ...fault, kernel: "shift" });
+    arm(device, "shift");
     painter.compute("shift");
     await expect(device.belay.verify()).rejects.toThrow("shift");
     expect(() => painter.draw(context.getCurrentTexture())).toThrow("shift");

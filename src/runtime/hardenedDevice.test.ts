@@ -19,6 +19,14 @@ const SQUARE = `
 @compute @workgroup_size(4) fn increment(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] + 1; }
 `;
 
+/** A device with a fault armed in the kernel `square`, which has run before. */
+async function newStruck(policy: Policy) {
+  const device = await newHardened(policy);
+  await runInPlace(device);
+  device.belay.arm(fault);
+  return device;
+}
+
 /** Uploads `0..n`, runs entry points one after another in one pass, and reads the result back. */
 async function runInPlace(device: GPUDevice, entryPoints = ["square"], n = 16): Promise<number[]> {
   const { data, readBack } = submitInPlace(device, entryPoints, n);
@@ -144,8 +152,7 @@ describe("a hardened device", () => {
 
 describe("a detected fault", () => {
   it("refuses the data it may have reached, and names place, invocation and values", async () => {
-    const device = await newHardened({ injectFaults: true, onFault: "throw" });
-    device.belay.arm(fault);
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
     const listener = vi.fn<(fault: Fault) => void>();
     device.belay.on("fault", listener);
     const { readBack } = submitInPlace(device);
@@ -164,8 +171,7 @@ describe("a detected fault", () => {
   });
 
   it("stays with what is copied or computed from the data, until the host replaces it", async () => {
-    const device = await newHardened({ injectFaults: true, onFault: "throw" });
-    device.belay.arm(fault);
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
     const { data, readBack } = submitInPlace(device);
     device.belay.disarm();
     const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
@@ -185,8 +191,7 @@ describe("a detected fault", () => {
   });
 
   it("is only reported when the policy says so", async () => {
-    const device = await newHardened({ injectFaults: true, onFault: "report" });
-    device.belay.arm(fault);
+    const device = await newStruck({ injectFaults: true, onFault: "report" });
     expect(await runInPlace(device)).toEqual(squares);
     await device.belay.verify();
     expect((await device.belay.report()).kernels[0]).toMatchObject({ kernel: "square", detections: 2 });
@@ -194,8 +199,7 @@ describe("a detected fault", () => {
   });
 
   it("is detected once: the next epoch starts clean", async () => {
-    const device = await newHardened({ injectFaults: true, onFault: "throw" });
-    device.belay.arm(fault);
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
     await expect(runInPlace(device)).rejects.toThrow("square");
     device.belay.disarm();
     expect(await runInPlace(device)).toEqual(squares);
@@ -210,7 +214,7 @@ describe("a detected fault", () => {
   });
 
   it("reaches every listener, whatever a listener does", async () => {
-    const device = await newHardened({ injectFaults: true, onFault: "report" });
+    const device = await newStruck({ injectFaults: true, onFault: "report" });
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const removed = vi.fn();
     const last = vi.fn();
@@ -220,7 +224,6 @@ describe("a detected fault", () => {
       throw new Error("mine");
     });
     device.belay.on("fault", last);
-    device.belay.arm(fault);
     expect(await runInPlace(device)).toEqual(squares);
     expect(last).toHaveBeenCalledOnce();
     expect(removed).not.toHaveBeenCalled();

@@ -46,7 +46,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const faults: Fault[] = [];
   const arena = new ReportArena(device);
   const injector = new Injector(arena);
-  const kernels = new Kernels(device, resolved, protect, arena, (kernel) => injector.kernelMade(kernel));
+  const kernels = new Kernels(device, resolved, protect, arena);
   const textures = new Textures(device);
   const recovers = resolved.onFault === "recover";
   const refuses = resolved.onFault !== "report";

@@ -111,6 +111,37 @@ describe("an armed fault", () => {
     expect(await device.belay.observed()).toMatchObject({ strikes: 0 });
   });
 
+  it("that could never strike is refused, and the one before stays armed", async () => {
+    const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)");
+    device.belay.arm(fault);
+    const { effect: _, ...noEffect } = fault;
+    const { workgroup: __, ...nowhere } = fault;
+    const refused: [unknown, string][] = [
+      [
+        { ...fault, kernel: "mian" },
+        'there is no kernel "mian" in which a fault can be armed: the kernels are',
+      ],
+      [{ ...fault, site: 1e6 }, "has no fault site 1000000: faultSites() lists those that it has"],
+      [{ ...fault, replica: 2 }, "a fault strikes replica 0 or 1, and not 2"],
+      [noEffect, "a fault needs an effect, { xor: bits } or { set: word }"],
+      [{ ...fault, effect: {} }, "a fault needs an effect"],
+      [nowhere, "a fault strikes a workgroup such as [0, 0, 0], and not undefined"],
+      [{ ...fault, localIndex: undefined }, "the localIndex of a fault is a whole number from 0 on"],
+      [{ ...fault, occurrence: -1 }, "the occurrence of a fault is a whole number from 0 on, and not -1"],
+      [
+        { ...fault, extent: "grid" },
+        'there is no extent "grid": a fault reaches an invocation, subgroup, line',
+      ],
+      [{ ...fault, duration: "always" }, 'a fault lasts "once" or a "launch", and not "always"'],
+      [null, "a fault is an object"],
+    ];
+    for (const [wrong, message] of refused) {
+      expect(() => device.belay.arm(wrong as ArmedFault)).toThrow(TypeError);
+      expect(() => device.belay.arm(wrong as ArmedFault)).toThrow(message);
+    }
+    expect(wrong(await run())).toEqual([[own], [], []]);
+  });
+
   it("that makes a loop endless is stopped when its fuel is spent", async () => {
     // Of k, which the invocation counts down to 0.
     const fault = faultIn("l & 3u", { effect: { set: 0xffff_ffff }, fuel: 100 });

@@ -62,11 +62,17 @@ export class Injector {
     this.#arena = arena;
   }
 
-  /** Arms a fault for work submitted from now on, in a kernel that exists or is yet to be made. */
+  /** Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never strike. */
   arm(kernels: Kernels, fault: ArmedFault): void {
+    const problem = problemOf(fault, kernels);
+    if (problem) throw new TypeError(problem);
     this.disarm(kernels);
     this.#armed = fault;
-    for (const { kernel } of kernels.choices) if (kernel) this.kernelMade(kernel);
+    for (const { kernel } of kernels.choices) {
+      if (kernel?.name !== fault.kernel || !kernel) continue;
+      kernel.observed = noStrike;
+      this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
+    }
   }
 
   /** Nothing strikes from now on, and no loop is limited. */
@@ -93,14 +99,44 @@ export class Injector {
     const [clear, mask] = fault ? effectOf(fault) : [0, 0];
     return { strikes, before: struck, after: ((struck & ~clear) ^ mask) >>> 0, hung };
   }
-
-  kernelMade(kernel: Kernel): void {
-    const fault = this.#armed;
-    if (fault?.kernel !== kernel.name) return;
-    kernel.observed = noStrike;
-    this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
-  }
 }
+
+/** Returns why a fault could never strike, or not as it says: types do not keep JavaScript from passing it. */
+function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
+  if (typeof fault !== "object" || fault === null) return "a fault is an object";
+  const made = [...kernels.choices].flatMap(({ kernel }) => kernel ?? []);
+  const kernel = made.find(({ name }) => name === fault.kernel);
+  if (!kernel) {
+    const names = made.map(({ name }) => JSON.stringify(name)).join(", ") || "none yet";
+    return `there is no kernel ${quoted(fault.kernel)} in which a fault can be armed: the kernels are ${names}`;
+  }
+  const { faultSites } = kernel.protection;
+  if (!faultSites.some(({ id }) => id === fault.site))
+    return `the kernel "${kernel.name}" has no fault site ${quoted(fault.site)}: faultSites() lists those that it has`;
+  if (fault.replica !== 0 && fault.replica !== 1)
+    return `a fault strikes replica 0 or 1, and not ${quoted(fault.replica)}`;
+  const { effect, workgroup, extent = "invocation", duration = "once" } = fault;
+  const word = effect && ("set" in effect ? effect.set : effect.xor);
+  if (!Number.isInteger(word))
+    return "a fault needs an effect, { xor: bits } or { set: word }, with a whole number";
+  if (!Array.isArray(workgroup) || workgroup.length !== 3 || !workgroup.every(isCount))
+    return `a fault strikes a workgroup such as [0, 0, 0], and not ${quoted(workgroup)}`;
+  for (const member of ["localIndex", "component", "occurrence", "dispatch", "line", "fuel"] as const) {
+    const value: unknown = member === "localIndex" ? fault.localIndex : (fault[member] ?? 0);
+    if (!isCount(value))
+      return `the ${member} of a fault is a whole number from 0 on, and not ${quoted(value)}`;
+  }
+  if (!Object.hasOwn(faultExtent, extent))
+    return `there is no extent ${quoted(extent)}: a fault reaches an ${Object.keys(faultExtent).join(", ")}`;
+  if (duration !== "once" && duration !== "launch")
+    return `a fault lasts "once" or a "launch", and not ${quoted(duration)}`;
+  if (extent === "line" && fault.line === undefined)
+    return "a fault in a line of memory needs the line, as samples of a profile have it";
+  return undefined;
+}
+
+const quoted = (value: unknown) => JSON.stringify(value) ?? String(value);
+const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
 
 /** What a report says about the armed fault. */
 export interface ObservedWords {

@@ -115,7 +115,7 @@ export class Journal {
         continue;
       }
       for (const resource of record.touched()) this.using(resource);
-      for (const [kernel, count] of record.dispatches) kernel.dispatches += count;
+      for (const [runs, count] of record.dispatches) runs.dispatches += count;
       if (this.recoverable) replaced.push(...this.#save(record.written, record.replaced));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });

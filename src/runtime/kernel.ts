@@ -31,13 +31,13 @@ export interface Kernel {
   readonly protection: ProtectResult;
   /** The native module with the protected code. */
   readonly module: GPUShaderModule;
+  /** The device's error about the module, if it has one: a pipeline's error names no reason then. */
+  readonly moduleFailed: Promise<GPUError | null>;
   readonly slot: ReportSlot;
   /** What it takes to dispatch it, where a replica is a workgroup. */
   readonly interGroup: InterGroup | undefined;
   /** What it does about the memory that it uses. */
   readonly memory: MemorySummary | undefined;
-  /** Dispatches submitted. */
-  dispatches: number;
   /** Disagreements read so far, and findings that are none. */
   detections: number;
   unverified: number;

@@ -16,6 +16,14 @@ export interface KernelChoice {
   readonly bindings?: readonly BindingAccess[];
   /** Whether anything less than full coverage is an error. */
   readonly strict: boolean;
+  /** Counts what ran, whether protected or not. */
+  readonly runs: RunCounts;
+}
+
+/** How often pipelines of one kernel ran. */
+export interface RunCounts {
+  /** Dispatches submitted. */
+  dispatches: number;
 }
 
 /** The kernels of a device: protects each source once, names them, and knows how far they are covered. */
@@ -29,20 +37,12 @@ export class Kernels {
   readonly #pipelines = new Map<string, number>();
   /** Settles when the device has said of every pipeline so far whether it is made. */
   #told: Promise<unknown> = Promise.resolve();
-  readonly #onKernel: (kernel: Kernel) => void;
 
-  constructor(
-    device: GPUDevice,
-    policy: ResolvedPolicy,
-    protect: Protect,
-    arena: ReportArena,
-    onKernel: (kernel: Kernel) => void,
-  ) {
+  constructor(device: GPUDevice, policy: ResolvedPolicy, protect: Protect, arena: ReportArena) {
     this.#device = device;
     this.#policy = policy;
     this.#protections = new Protections(device, policy, protect);
     this.#arena = arena;
-    this.#onKernel = onKernel;
   }
 
   /** Every kernel a pipeline was asked for, in order. */
@@ -64,7 +64,6 @@ export class Kernels {
     if (known) return known;
     const choice = this.#make(request);
     this.#choices.set(key, choice);
-    if (choice.kernel) this.#onKernel(choice.kernel);
     return choice;
   }
 
@@ -82,7 +81,8 @@ export class Kernels {
   leaveAlone(request: KernelRequest, reason: Diagnostic): KernelChoice {
     const key = keyOf(request);
     this.#count(key, 1);
-    const name = this.#choices.get(key)?.coverage.kernel ?? this.#name(request);
+    const known = this.#choices.get(key);
+    const name = known?.coverage.kernel ?? this.#name(request);
     const choice: KernelChoice = {
       coverage: {
         kernel: name,
@@ -91,6 +91,7 @@ export class Kernels {
         diagnostics: locate(request.source, [reason]),
       },
       strict: policyFor(this.#policy, request).strict,
+      runs: known?.runs ?? { dispatches: 0 },
     };
     this.#choices.set(key, choice);
     return choice;
@@ -128,21 +129,26 @@ export class Kernels {
       ...(usable && result.chosen && { chosen: result.chosen }),
       diagnostics: locate(source, reasons),
     };
-    const choice = { coverage, strict: policy.strict, ...(summary && { bindings: summary.bindings }) };
+    const choice = {
+      coverage,
+      strict: policy.strict,
+      runs: { dispatches: 0 },
+      ...(summary && { bindings: summary.bindings }),
+    };
     if (!usable || !result.layout) return choice;
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
-    ).made;
+    );
     const kernel: Kernel = {
       name,
       entryPoint: summary.name,
       source,
       protection: result,
-      module: protection.module,
+      module: protection.module.made,
+      moduleFailed: protection.module.failed,
       slot: this.#arena.allocate(result.layout),
       interGroup: summary.interGroup,
       memory: summary.memory,
-      dispatches: 0,
       detections: 0,
       unverified: 0,
       observed: noStrike,

@@ -70,8 +70,12 @@ export class PipelineLayouts {
    * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole granules: a kernel that checks
    * them has more in view than the program's own.
    */
-  extend(record: LayoutRecord, points: readonly AddedPoint[], checked: GranulesByGroup): GPUPipelineLayout {
-    const { made } = makeSilently(this.#device, () => {
+  extend(
+    record: LayoutRecord,
+    points: readonly AddedPoint[],
+    checked: GranulesByGroup,
+  ): ReturnType<typeof makeSilently<GPUPipelineLayout>> {
+    return makeSilently(this.#device, () => {
       const bindGroupLayouts = [...record.groups];
       for (const group of new Set([...points.map((point) => point.group), ...checked.keys()])) {
         const own = this.entriesAt(record, group);
@@ -86,7 +90,6 @@ export class PipelineLayouts {
         bindGroupLayouts,
       } as GPUPipelineLayoutDescriptor);
     });
-    return made;
   }
 }
 

@@ -85,10 +85,12 @@ export class PipelinePlans {
         : bindings.some((each) => each.group === group);
     // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
     const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
-    const layout = explicit ? this.#layouts.extend(explicit, points, checked) : descriptor.layout;
+    const extended = explicit && this.#layouts.extend(explicit, points, checked);
+    const layout = extended?.made ?? descriptor.layout;
     return {
       kernel,
       descriptor: { ...membersOf(descriptor), compute, layout },
+      layoutFailed: extended?.failed,
       shared: new Set([...points.filter(isShared).map(({ group }) => group), ...seen]),
     };
   }

@@ -4,13 +4,15 @@ import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { Kernel, LessMemory } from "./kernel.ts";
-import type { KernelChoice } from "./kernels.ts";
+import type { KernelChoice, RunCounts } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 
 /** A protected kernel, and how pipelines are made from it. */
 export interface Guarded {
   readonly kernel: Kernel;
   readonly descriptor: GPUComputePipelineDescriptor;
+  /** The device's error about the layout that was made for it, if there is one. */
+  readonly layoutFailed?: Promise<GPUError | null> | undefined;
   /** The program's bind groups to which something is added. */
   readonly shared: ReadonlySet<number>;
 }
@@ -24,7 +26,7 @@ export interface Variant {
 
 /** What is known of the program's pipeline when it is made. */
 interface Known {
-  readonly choice?: Pick<KernelChoice, "bindings">;
+  readonly choice?: Pick<KernelChoice, "bindings" | "runs">;
   /** Its explicit layout. */
   readonly explicit?: LayoutRecord | undefined;
 }
@@ -39,6 +41,8 @@ export class PipelineRecord {
   readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
+  /** Counts its dispatches; absent for a pipeline that was not made by the hardened device. */
+  readonly counts: RunCounts | undefined;
   /** The program's bind groups that the kernel uses, as far as that is known. */
   readonly groups: readonly number[];
   readonly #accesses = new Map<number, GroupAccess>();
@@ -55,6 +59,7 @@ export class PipelineRecord {
     this.#own = own;
     this.#explicit = explicit;
     this.#bindings = choice?.bindings;
+    this.counts = choice?.runs;
     this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });
   }

@@ -65,8 +65,9 @@ export class Pipelines {
       record.fallBack();
       // The mistake may be the program's.
       if (await notMade) return;
-      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(error.message));
-      guarded.kernel.refused = error.message;
+      const message = await reasonOf(error, guarded);
+      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message));
+      guarded.kernel.refused = message;
     });
     prove(guarded.kernel, proven);
     return this.#adopt(own, plan, record);
@@ -96,7 +97,7 @@ export class Pipelines {
     } catch (error) {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
-      const reason = leftAlone.refusedByDriver(messageOf(error));
+      const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
       this.plans.leaveAlone(descriptor, plan.request, reason);
       return this.#adopt(own, plan);
     }
@@ -155,8 +156,8 @@ export class Pipelines {
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(doubling, guarded)),
     );
-    const proven = failed.then((error) => {
-      if (error) kernel.refused = error.message;
+    const proven = failed.then(async (error) => {
+      if (error) kernel.refused = await reasonOf(error, guarded);
     });
     prove(kernel, proven);
     return made;
@@ -170,6 +171,14 @@ export class Pipelines {
     this.#pipelines.cover(pipeline, record);
     return pipeline;
   }
+}
+
+/**
+ * Returns the device's first reason for refusing a protected pipeline: its error about the module or the layout, if there is
+ * one. The pipeline's own error then only names an object that is invalid.
+ */
+async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Promise<string> {
+  return messageOf((await kernel.moduleFailed) ?? (await layoutFailed) ?? error);
 }
 
 /** The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that at all. */

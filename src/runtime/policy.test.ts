@@ -143,6 +143,22 @@ describe("a kernel beside one that is not covered in full", () => {
   });
 });
 
+it("counts dispatches of kernels that are left alone", async () => {
+  const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
+  for (const [protector, policy] of [
+    [compiler, {}],
+    [protect, { redundancy: "none" }],
+  ] as const) {
+    const device = hardenWith(protector, await newDevice(), policy);
+    await run(device, ["first", "second", "first"]);
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { kernel: "labelled first", redundancy: "none", dispatches: 2 },
+      { kernel: "labelled second", redundancy: "none", dispatches: 1 },
+    ]);
+    device.destroy();
+  }
+});
+
 describe("a kernel whose protected form the device refuses", () => {
   const breaking: Protect = (wgsl, options) => {
     const result = standInProtect(wgsl, options);
@@ -155,13 +171,33 @@ describe("a kernel whose protected form the device refuses", () => {
     const isKnown = async () => (await last())?.redundancy === "none";
     expect(await run(device, ["first", "second"], () => until(isKnown))).toEqual(threes);
     expect(await last()).toMatchObject({ diagnostics: [{ code: "BELAY325" }] });
+    expect((await device.belay.report()).kernels.map(({ dispatches }) => dispatches)).toEqual([1, 1]);
+    device.destroy();
+  });
+
+  it("is told with the device's first reason, and not with an error that follows from it", async () => {
+    const device = hardenWith(breaking, await newDevice());
+    const module = device.createShaderModule({ code: CODE });
+    const messages = async () => {
+      const { kernels } = await device.belay.report();
+      return kernels.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message));
+    };
+    const descriptor = { layout: "auto", compute: { module, entryPoint: "first" } } as const;
+    await device.createComputePipelineAsync(descriptor);
+    expect(await messages()).toEqual([expect.stringContaining("unresolved value 'nonsense'")]);
+    device.createComputePipeline({ ...descriptor, label: "at once" });
+    await until(async () => (await messages()).length === 2);
+    expect((await messages())[1]).toContain("unresolved value 'nonsense'");
     device.destroy();
   });
 
   it("gives no results when it was used before the refusal was known", async () => {
     const device = hardenWith(breaking, await newDevice());
     device.pushErrorScope("validation");
-    await expect(run(device, ["first"])).rejects.toMatchObject({ name: "UnverifiedError" });
+    await expect(run(device, ["first"])).rejects.toMatchObject({
+      name: "UnverifiedError",
+      message: expect.stringContaining("unresolved value 'nonsense'"),
+    });
     expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
     device.destroy();
   });
@@ -181,6 +217,7 @@ it("tells of every step from the detection on", async () => {
     workgroup: [0, 0, 0],
     localIndex: 1,
   } as const;
+  expect(await run(device, ["first", "second"])).toEqual(threes);
   device.belay.arm(fault);
   expect(await run(device, ["first", "second"])).toEqual(threes);
   expect(steps).toEqual(["detection", "recovery", "fault"]);

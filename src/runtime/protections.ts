@@ -9,12 +9,13 @@ import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { leftAlone } from "./coverage.ts";
 import type { KernelRequest } from "./kernel.ts";
+import type { makeSilently } from "./nativeObjects.ts";
 import type { KernelPolicy, ResolvedPolicy } from "./policy.ts";
 
 /** A source as the compiler protects it, and the module that is made of that once it is needed. */
 export interface Protection {
   readonly result: ProtectResult;
-  module?: GPUShaderModule;
+  module?: ReturnType<typeof makeSilently<GPUShaderModule>>;
 }
 
 /** What the compiler makes of a program's sources for one device, each once. */

@@ -36,8 +36,8 @@ export class Taints {
   }
 
   /** Taints what a valid program would have written if the device had not refused a protected kernel or what it needs. */
-  #followLost({ dispatches, written }: CommandRecord, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
-    const lost = firstOf(dispatches.keys(), (kernel) => kernel.refused !== undefined && errors.get(kernel));
+  #followLost({ kernels, written }: CommandRecord, errors: ReadonlyMap<Kernel | Resource, Refusal>): void {
+    const lost = firstOf(kernels, (kernel) => kernel.refused !== undefined && errors.get(kernel));
     if (lost) for (const resource of written) this.add(resource, lost);
   }
 
@@ -46,9 +46,9 @@ export class Taints {
       if (event.whole) this.#tainted.delete(event.target);
       return;
     }
-    const { dispatches, read, written, replaced } = event.record;
+    const { kernels, read, written, replaced } = event.record;
     const source =
-      firstOf(dispatches.keys(), (kernel) => errors.get(kernel)) ??
+      firstOf(kernels, (kernel) => errors.get(kernel)) ??
       firstOf(read, (resource) => errors.get(resource) ?? this.of(resource));
     if (source) for (const resource of written) this.add(resource, source);
     else for (const resource of replaced) this.#tainted.delete(resource);
