@@ -7,7 +7,7 @@ import type { Report, TableSection } from "../report/report.ts";
 import { path } from "./benchOptions.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
 import { unreadable } from "./input.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, jsonOf, tell } from "./io.ts";
 import { prepareDirectory, writeAtomically } from "./output.ts";
 import { renderReport } from "./table.ts";
 
@@ -76,8 +76,9 @@ export async function publishRun<Run extends { readonly ok: boolean }>(
     ...(problems?.(run) ?? []).map((problem) => color.red(`- ${problem}`)),
     `\nReport: ${resolve(page)}\n`,
   ];
-  io.stdout.write(flags.json === true ? toJson(run) : text().join("\n"));
+  if (flags.json === true) io.stdout.write(toJson(run));
+  else tell(io.stdout, text().join("\n"));
   return run.ok ? exitStatus.ok : exitStatus.failed;
 }
 
-const toJson = (run: unknown) => `${JSON.stringify(run, null, 2)}\n`;
+const toJson = (run: unknown) => `${jsonOf(run)}\n`;

@@ -14,6 +14,7 @@ import { summarize } from "../campaign/summary.ts";
 import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Configuration } from "../compiler/configurations.ts";
 import type { Check, Pairing } from "../compiler/contract.ts";
+import { printable } from "../diagnostics/printable.ts";
 import { count, namesFrom, path, whole } from "./benchOptions.ts";
 import { namesOf, programNamed } from "./campaignPrograms.ts";
 import { campaignReplayCommand } from "./campaignReplay.ts";
@@ -145,7 +146,7 @@ async function withProgress<T>(
   try {
     spinner.start();
     return await work((now) => {
-      spinner.text = describeProgress(now);
+      spinner.text = printable(describeProgress(now));
       if (onTerminal || performance.now() - last < 10_000) return;
       last = performance.now();
       io.stderr.write(`${spinner.text}\n`);

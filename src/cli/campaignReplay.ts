@@ -5,7 +5,7 @@ import { renderDiagnostic } from "../diagnostics/render.ts";
 import { describeDifference } from "../runtime/outputDifference.ts";
 import { programsModule } from "./campaign.ts";
 import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, printJson, tell } from "./io.ts";
 import { alignColumns } from "./table.ts";
 
 /** `belay campaign replay`: one injection again, with all that is known of it. */
@@ -20,7 +20,8 @@ export function campaignReplayCommand(io: Io, finish: (status: number) => void):
     .option("--json", "print what is known as JSON", false)
     .action(async (directory: string, id: string, { json }: { json: boolean }) => {
       const found = await replay(directory, id, programsModule());
-      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : render(found, io));
+      if (json) printJson(io, found);
+      else tell(io.stdout, render(found, io));
       finish(found.outcome === found.injection.outcome ? exitStatus.ok : exitStatus.failed);
     });
 }

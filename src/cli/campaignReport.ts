@@ -16,7 +16,7 @@ import {
   modelsTable,
   outcomesTable,
 } from "./campaignTables.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, jsonOf, tell } from "./io.ts";
 import { writeAtomically } from "./output.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 import { renderReport } from "./table.ts";
@@ -29,11 +29,12 @@ export async function printCampaign(
   asJson: boolean,
   summary: Summary,
 ): Promise<void> {
-  const json = `${JSON.stringify(summary, null, 2)}\n`;
+  const json = `${jsonOf(summary)}\n`;
   const page = join(directory, "campaign.html");
   await writeAtomically(join(directory, "campaign.json"), json);
   await writeAtomically(page, renderPage(describeCampaign(summary, results)));
-  io.stdout.write(asJson ? json : `${renderText(summary, io)}\nReport: ${resolve(page)}\n`);
+  if (asJson) io.stdout.write(json);
+  else tell(io.stdout, `${renderText(summary, io)}\nReport: ${resolve(page)}\n`);
 }
 
 /** Puts what a campaign has found into a report's terms. */

@@ -5,7 +5,7 @@ import { openGpu } from "../runtime/adapter.ts";
 import { newDevice } from "../runtime/newDevice.ts";
 import { count, whole } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { type Io, printJson, tell } from "./io.ts";
 import { withProgress } from "./progress.ts";
 import { alignColumns } from "./table.ts";
 
@@ -65,7 +65,8 @@ export function campaignSignatureCommand(io: Io, finish: (status: number) => voi
         milliseconds: performance.now() - start,
         kinds,
       };
-      io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : render(run));
+      if (json) printJson(io, run);
+      else tell(io.stdout, render(run));
       finish(run.ok ? exitStatus.ok : exitStatus.failed);
     });
 }

@@ -7,7 +7,7 @@ import { path } from "./benchOptions.ts";
 import { comparisonTable } from "./campaignComparison.ts";
 import { printCampaign } from "./campaignReport.ts";
 import { exitStatus } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { type Io, printJson, tell } from "./io.ts";
 import { alignColumns } from "./table.ts";
 
 /** `belay campaign merge`: shards to one campaign. */
@@ -39,7 +39,8 @@ export function campaignCompareCommand(io: Io, finish: (status: number) => void)
     .action(async (first: string, second: string, { json }: { json: boolean }) => {
       const [a, b] = [first, second].map((directory) => summarize(readResults(directory)));
       const compared = compareCampaigns(a!, b!);
-      io.stdout.write(json ? `${JSON.stringify(compared, null, 2)}\n` : `${render(compared)}\n`);
+      if (json) printJson(io, compared);
+      else tell(io.stdout, `${render(compared)}\n`);
       const isSame = compared.every(({ sdc, noticed }) => sdc.same && noticed.same);
       finish(isSame ? exitStatus.ok : exitStatus.failed);
     });

@@ -5,7 +5,7 @@ import { campaignCommand } from "./campaign.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
 import { exitStatus } from "./failure.ts";
-import { type Io, printThrown } from "./io.ts";
+import { type Io, printError, printThrown, tell } from "./io.ts";
 import { protectCommand } from "./protect.ts";
 import { runCommand } from "./run.ts";
 import { speculateCommand } from "./speculate.ts";
@@ -46,19 +46,29 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<n
       .showHelpAfterError(`(${pathOf(command)} --help says more)`)
       .exitOverride()
       .configureOutput({
-        writeOut: (text) => io.stdout.write(text),
-        writeErr: (text) => io.stderr.write(text),
+        writeOut: (text) => tell(io.stdout, text),
+        writeErr: (text) => tell(io.stderr, text),
         outputError: (text, write) => write(text.replace(/^error: /, "error[BELAY400]: ")),
       });
   }
 
+  let json = args.includes("--json");
+  program.hook("preAction", (_, action) => {
+    // Some commands write it to a file.
+    json = action.opts<{ json?: unknown }>().json === true;
+  });
   try {
     await program.parseAsync(args, { from: "user" });
     return status;
   } catch (thrown) {
     // Commander has already written its message, or the help that was asked for.
-    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
-    printThrown(io, thrown);
+    if (thrown instanceof CommanderError) {
+      if (thrown.exitCode === 0) return exitStatus.ok;
+      const message = thrown.message.replace(/^error: /, "");
+      if (json) printError(io, { code: "BELAY400", message });
+      return exitStatus.usage;
+    }
+    printThrown(io, thrown, { json });
     return exitStatus.failed;
   }
 }

@@ -15,7 +15,7 @@ import {
 } from "./demonstrate.ts";
 import { describeDemo } from "./demoReport.ts";
 import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, jsonOf, tell } from "./io.ts";
 import { measuredOn } from "./machine.ts";
 import { addPolicyOptions, type PolicyFlags, policyOf } from "./options.ts";
 import { prepareDirectory, writeAtomically } from "./output.ts";
@@ -49,11 +49,12 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
       const result = await runDemo(policyOf(flags), flags.size, io);
       const report = describeDemo(result);
       const page = join(flags.out, "report.html");
-      const json = `${JSON.stringify(result, null, 2)}\n`;
+      const json = `${jsonOf(result)}\n`;
       await writeAtomically(page, renderPage(report));
       await writeAtomically(join(flags.out, "result.json"), json);
 
-      io.stdout.write(flags.json ? json : `${renderText(report, result, io)}\nReport: ${resolve(page)}\n`);
+      if (flags.json) io.stdout.write(json);
+      else tell(io.stdout, `${renderText(report, result, io)}\nReport: ${resolve(page)}\n`);
       finish(result.ok ? exitStatus.ok : exitStatus.failed);
     });
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { type AdapterDiagnosis, diagnoseAdapters } from "../runtime/adapterDiagnosis.ts";
 import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, printJson, tell } from "./io.ts";
 import { alignColumns } from "./table.ts";
 
 /** `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes right. */
@@ -18,7 +18,8 @@ export function doctorCommand(
     .option("--json", "print the findings as JSON", false)
     .action(async ({ json }: { json: boolean }) => {
       const diagnosis = await diagnose();
-      io.stdout.write(json ? `${JSON.stringify(diagnosis, null, 2)}\n` : render(diagnosis, io));
+      if (json) printJson(io, diagnosis);
+      else tell(io.stdout, render(diagnosis, io));
       finish(diagnosis.ok ? exitStatus.ok : exitStatus.failed);
     });
 }

@@ -9,7 +9,8 @@ export type FailureCode =
   | "BELAY406" // a module that cannot be loaded
   | "BELAY407" // a module that exports no workload
   | "BELAY408" // a workload that threw, or gave no results
-  | "BELAY409"; // an adapter that cannot do what the command needs
+  | "BELAY409" // an adapter that cannot do what the command needs
+  | "BELAY410"; // a workload that ended its process, or did not end in time
 
 /** Ends a command with one message. */
 export class CommandFailure extends Error {

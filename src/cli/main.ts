@@ -4,23 +4,25 @@ import { runCommandLine } from "./commandLine.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
 import { printThrown } from "./io.ts";
 
-// A reader that has seen enough (`belay protect … | head`) is no error.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(exitStatus.ok);
-    if (stream === process.stdout)
-      printThrown(process, new CommandFailure("BELAY405", `cannot write the output: ${reasonOf(error)}`));
-    process.exit(exitStatus.failed);
-  });
-}
+const json = process.argv.includes("--json");
+
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`belay protect … | head`) is no error.
+  if (error.code === "EPIPE") process.exit(exitStatus.ok);
+  const failure = new CommandFailure("BELAY405", `cannot write the output: ${reasonOf(error)}`);
+  printThrown(process, failure, { json: false });
+  process.exit(exitStatus.failed);
+});
+// Results do not depend on anybody who reads the messages.
+process.stderr.on("error", () => {});
 // Node.js would end here without a word, as nothing is left that could make the command go on.
 process.on("beforeExit", () => {
-  printThrown(process, new CommandFailure("BELAY408", "the workload waits for something that never happens"));
+  printThrown(process, new Error("the command waits for something that never happens"), { json });
   process.exit(exitStatus.failed);
 });
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (thrown: unknown) => {
-    printThrown(process, thrown);
+    printThrown(process, thrown, { json });
     process.exit(exitStatus.failed);
   });
 }

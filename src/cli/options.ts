@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { memoryCodes } from "../codes/scheme.ts";
 import type { Check } from "../compiler/contract.ts";
 import type { Policy } from "../runtime/policy.ts";
-import { namesFrom } from "./benchOptions.ts";
+import { count, namesFrom } from "./benchOptions.ts";
 
 /** Flags that several commands share, each defined once. Commander checks their values. */
 
@@ -30,6 +30,11 @@ export const memoryOption = () =>
   new Option("--memory <code>", "the code that protects the memory of buffers")
     .choices(["none", "auto", "auto-detect", ...memoryCodes])
     .default("none");
+
+export const timeoutOption = () =>
+  new Option("--timeout <seconds>", "how long loading the workload, or one run of it, may take")
+    .argParser(count)
+    .default(300);
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 

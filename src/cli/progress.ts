@@ -1,5 +1,6 @@
 import ora from "ora";
-import { type Io, isTerminal } from "./io.ts";
+import { printable } from "../diagnostics/printable.ts";
+import { type Io, isTerminal, tell } from "./io.ts";
 
 /** What long work tells while it goes on. */
 export interface Progress {
@@ -23,11 +24,11 @@ export async function withProgress<Result>(
     spinner.start();
     return await work({
       doing: (what) => {
-        spinner.text = what;
+        spinner.text = printable(what);
       },
       tell: (line) => {
         spinner.clear();
-        io.stderr.write(`${line}\n`);
+        tell(io.stderr, `${line}\n`);
       },
     });
   } finally {

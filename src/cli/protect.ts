@@ -12,13 +12,14 @@ import type {
 import { type automaticMemory, memoryCodeFor } from "../compiler/memoryChoice.ts";
 import { unknownConstants } from "../compiler/overrides.ts";
 import { protect } from "../compiler/protect.ts";
+import { printable } from "../diagnostics/printable.ts";
 import { lineAndColumn, renderDiagnostic } from "../diagnostics/render.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { path } from "./benchOptions.ts";
 import { CommandFailure, exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, isTerminal, jsonOf, tell } from "./io.ts";
 import { addPolicyOptions, featureOption, memoryOption } from "./options.ts";
 import { writeAtomically } from "./output.ts";
 
@@ -67,13 +68,15 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
       if (!flags.json) printDiagnostics(result, source, file, io);
       const { chosen } = result;
       if (chosen && !flags.json)
-        io.stderr.write(
+        tell(
+          io.stderr,
           `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
         );
       if (flags.json || !failed) {
         const text = flags.json ? toJson(result, source) : result.code;
         if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
-        else io.stdout.write(text);
+        // A pipe or a file gets the module as it is.
+        else io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
       }
       finish(failed ? exitStatus.failed : exitStatus.ok);
     });
@@ -82,7 +85,8 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
 function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: string, io: Io): void {
   const color = colorsFor(io.stderr).isColorSupported;
   for (const diagnostic of diagnostics) {
-    io.stderr.write(
+    tell(
+      io.stderr,
       `${renderDiagnostic(diagnostic, source, { file: file === "-" ? "<stdin>" : file, color })}\n\n`,
     );
   }
@@ -94,7 +98,7 @@ function toJson(result: ProtectResult, source: string): string {
     ...diagnostic,
     ...lineAndColumn(source, diagnostic.span.start),
   }));
-  return `${JSON.stringify({ ...result, diagnostics }, null, 2)}\n`;
+  return `${jsonOf({ ...result, diagnostics })}\n`;
 }
 
 function toProtectOptions(source: string, flags: Flags): ProtectOptions {

@@ -1,42 +1,19 @@
 import { Command, Option } from "commander";
 import { nameOf } from "../compiler/configurations.ts";
 import { plural } from "../diagnostics/plural.ts";
-import { type AdapterChoice, openGpu } from "../runtime/adapter.ts";
-import type { KernelReport, Report } from "../runtime/belay.ts";
-import { describeFault, type Fault } from "../runtime/fault.ts";
-import { harden } from "../runtime/harden.ts";
+import type { Report } from "../runtime/belay.ts";
+import { describeFault } from "../runtime/fault.ts";
 import { describeMemoryError } from "../runtime/memory/memoryFault.ts";
-import { newDevice } from "../runtime/newDevice.ts";
-import { describeDifference, findDifference } from "../runtime/outputDifference.ts";
 import type { Policy } from "../runtime/policy.ts";
-import type { Workload } from "../runtime/workload.ts";
+import { askWorkload } from "./askWorkload.ts";
 import { exitStatus } from "./failure.ts";
-import { colorsFor, type Io } from "./io.ts";
-import { loadWorkload } from "./loadWorkload.ts";
-import { addPolicyOptions, memoryOption, type PolicyFlags, policyOf } from "./options.ts";
-import { runUnlessRefused, runWorkload } from "./runWorkload.ts";
+import { colorsFor, type Io, printJson, tell } from "./io.ts";
+import { addPolicyOptions, memoryOption, type PolicyFlags, policyOf, timeoutOption } from "./options.ts";
+import type { RunResult } from "./runTwice.ts";
 import { alignColumns } from "./table.ts";
 
-/** What `belay run --json` prints. */
-export interface RunResult {
-  /** The protected run gave the same bytes, and no fault was detected. */
-  readonly ok: boolean;
-  readonly adapter: AdapterChoice;
-  readonly policy: Policy;
-  /** Sizes of the results in bytes, by name, as the unprotected run gave them. */
-  readonly outputs: Readonly<Record<string, number>>;
-  /** The first difference between the runs; absent when there is none, or when the results were refused. */
-  readonly difference?: string;
-  /** Results were not released, because a detected fault may have reached them. */
-  readonly refused: boolean;
-  readonly faults: readonly Fault[];
-  /** What was found in protected memory; absent without. */
-  readonly memory?: Report["memory"];
-  readonly memoryFaults: Report["memoryFaults"];
-  readonly kernels: readonly KernelReport[];
-}
-
 interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" | "strict">> {
+  readonly timeout: number;
   readonly json: boolean;
 }
 
@@ -45,7 +22,7 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("run")
     .summary("run a workload plain and hardened, and compare")
     .description(
-      "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte. The exit status is 1 when they differ or a fault is detected.",
+      "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte. What the workload prints goes to stderr. The exit status is 1 when they differ or a fault is detected.",
     )
     .argument("<module>", "TypeScript or JavaScript module");
   return addPolicyOptions(command)
@@ -56,41 +33,16 @@ export function runCommand(io: Io, finish: (status: number) => void): Command {
         .default("recover"),
     )
     .option("--strict", "refuse kernels that would not be covered in full", false)
+    .addOption(timeoutOption())
     .option("--json", "print the verdict as JSON", false)
     .action(async (path: string, flags: Flags) => {
-      const { onFault, memory, strict, json } = flags;
+      const { onFault, memory, strict, timeout, json } = flags;
       const policy = { ...policyOf(flags), onFault, memory, strict };
-      const result = await runTwice(await loadWorkload(path), policy);
-      io.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : render(result, io));
+      const result = await askWorkload("run", path, { policy }, { timeout });
+      if (json) printJson(io, result);
+      else tell(io.stdout, render(result, io));
       finish(result.ok ? exitStatus.ok : exitStatus.failed);
     });
-}
-
-async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> {
-  using opened = await openGpu();
-  const plain = await newDevice(opened);
-  const expected = await runWorkload(workload, plain);
-  plain.destroy();
-
-  const native = await newDevice(opened);
-  const device = await harden(native, policy);
-  const actual = await runUnlessRefused(workload, device);
-  const { kernels, faults, memory, memoryFaults } = await device.belay.report();
-  native.destroy();
-
-  const difference = actual && findDifference(expected, actual);
-  return {
-    ok: actual !== undefined && difference === undefined && faults.length + memoryFaults.length === 0,
-    adapter: opened.choice,
-    policy,
-    outputs: Object.fromEntries(Object.entries(expected).map(([name, view]) => [name, view.byteLength])),
-    ...(difference && { difference: describeDifference(difference) }),
-    refused: actual === undefined,
-    faults,
-    ...(memory && { memory }),
-    memoryFaults,
-    kernels,
-  };
 }
 
 function render(result: RunResult, io: Io): string {

@@ -6,7 +6,7 @@ import { type TranslatedLoop, translate } from "../loops/translate.ts";
 import { firstPlan, type Plan, type PlanName, planOf } from "../speculation/plans.ts";
 import { exitStatus } from "./failure.ts";
 import { readSource } from "./input.ts";
-import { colorsFor, type Io } from "./io.ts";
+import { colorsFor, type Io, printJson, tell } from "./io.ts";
 import { alignColumns } from "./table.ts";
 
 interface Flags {
@@ -31,15 +31,15 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
       if (flags.json) {
         const located = diagnostics.map((one) => ({ ...one, ...lineAndColumn(source, one.span.start) }));
         const shown = loops.map((one) => ({ ...one, plans: plansOf(one) }));
-        io.stdout.write(`${JSON.stringify({ loops: shown, diagnostics: located }, null, 2)}\n`);
+        printJson(io, { loops: shown, diagnostics: located });
       } else {
         const color = colorsFor(io.stderr).isColorSupported;
         for (const diagnostic of diagnostics) {
-          io.stderr.write(`${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
+          tell(io.stderr, `${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
         }
         if (diagnostics.length + loops.length === 0)
-          io.stderr.write(`${name} has no loops with directives\n`);
-        for (const loop of loops) io.stdout.write(`${describe(loop, source, name, flags)}\n`);
+          tell(io.stderr, `${name} has no loops with directives\n`);
+        for (const loop of loops) tell(io.stdout, `${describe(loop, source, name, flags)}\n`);
       }
       finish(diagnostics.some(({ severity }) => severity === "error") ? exitStatus.failed : exitStatus.ok);
     });

@@ -1,24 +1,20 @@
 import { Command, Option } from "commander";
 import { nameOf, type Structure, structures } from "../compiler/configurations.ts";
-import { openGpu } from "../runtime/adapter.ts";
-import { newDevice } from "../runtime/newDevice.ts";
-import { type TunedKernel, tune } from "../runtime/tune.ts";
-import { type MemoryTuning, tuneMemory } from "../runtime/tuneMemory.ts";
-import type { Workload } from "../runtime/workload.ts";
+import type { TunedKernel } from "../runtime/tune.ts";
+import type { MemoryTuning } from "../runtime/tuneMemory.ts";
+import { askWorkload } from "./askWorkload.ts";
 import { count, namesFrom } from "./benchOptions.ts";
 import { exitStatus } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { loadWorkload } from "./loadWorkload.ts";
-import { openTimedGpu } from "./openTimedGpu.ts";
-import { refuseBeside } from "./options.ts";
+import { type Io, printJson, tell } from "./io.ts";
+import { refuseBeside, timeoutOption } from "./options.ts";
 import { withProgress } from "./progress.ts";
-import { runWorkload } from "./runWorkload.ts";
 import { alignColumns } from "./table.ts";
 
 interface Flags {
   readonly cover: readonly Structure[];
   readonly runs: number;
   readonly memory: boolean;
+  readonly timeout: number;
   readonly json: boolean;
 }
 
@@ -37,30 +33,26 @@ export function tuneCommand(io: Io, finish: (status: number) => void): Command {
     )
     .addOption(new Option("--runs <count>", "runs of each configuration").argParser(count).default(5))
     .option("--memory", "which code for memory costs least", false)
+    .addOption(timeoutOption())
     .option("--json", "print measurements and policies as JSON", false)
     .hook("preAction", (_, action) => {
       if (action.opts<Flags>().memory) refuseBeside(action, "--memory", ["cover"], "codes cover memory");
     })
-    .action(async (path: string, { cover, runs, memory, json }: Flags) => {
-      const loaded = await loadWorkload(path);
-      const workload: Workload = (device) => runWorkload(loaded, device);
-      using opened = memory ? await openGpu() : await openTimedGpu();
+    .action(async (path: string, { cover, runs, memory, timeout, json }: Flags) => {
       if (memory) {
         const tuning = await withProgress(io, ({ doing }) =>
-          tuneMemory(workload, { runs, newDevice: () => newDevice(opened), progress: doing }),
+          askWorkload("tuneMemory", path, { runs }, { timeout, doing }),
         );
-        io.stdout.write(json ? `${JSON.stringify(tuning, null, 2)}\n` : `${renderMemory(tuning)}\n`);
+        if (json) printJson(io, tuning);
+        else tell(io.stdout, `${renderMemory(tuning)}\n`);
         finish(exitStatus.ok);
         return;
       }
-      const tuning = await withProgress(io, (progress) =>
-        tune(workload, {
-          ...{ cover, runs },
-          newDevice: () => newDevice(opened),
-          progress: (configuration) => progress.doing(nameOf(configuration)),
-        }),
+      const tuning = await withProgress(io, ({ doing }) =>
+        askWorkload("tune", path, { cover, runs }, { timeout, doing }),
       );
-      io.stdout.write(json ? `${JSON.stringify(tuning, null, 2)}\n` : `${render(tuning.kernels)}\n`);
+      if (json) printJson(io, tuning);
+      else tell(io.stdout, `${render(tuning.kernels)}\n`);
       finish(tuning.kernels.length > 0 ? exitStatus.ok : exitStatus.failed);
     });
 }

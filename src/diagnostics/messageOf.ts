@@ -1,4 +1,10 @@
-/** What a thrown value says, without its stack. GPU errors are no `Error`s, but have a message. */
+/** Returns what a thrown value says, without its stack. Anything can be thrown, also what cannot be shown. */
 export function messageOf(thrown: unknown): string {
-  return (thrown as { message?: string } | undefined)?.message ?? String(thrown);
+  try {
+    // GPU errors are no `Error`s, but have a message.
+    const { message } = Object(thrown) as { message?: unknown };
+    return typeof message === "string" && message !== "" ? message : String(thrown);
+  } catch {
+    return "what was thrown cannot be shown";
+  }
 }

@@ -3,6 +3,7 @@
 import { createColors } from "picocolors";
 import type { Diagnostic, Severity, Span } from "./diagnostic.ts";
 import { type Line, lineAt } from "./lines.ts";
+import { printable } from "./printable.ts";
 
 export interface RenderOptions {
   /** What to call the source. Default: `source`. */
@@ -70,9 +71,9 @@ function clamp({ start, end }: Span, length: number): Span {
 function excerpt(source: string, line: Line, span: Span): { text: string; underline: string } {
   const from = Math.min(Math.max(span.start, line.start), line.end);
   const to = Math.min(Math.max(span.end, from), line.end);
-  const before = [...source.slice(line.start, from)].map(printable);
-  const marked = [...source.slice(from, to)].map(printable);
-  const after = [...source.slice(to, line.end)].map(printable);
+  const before = [...source.slice(line.start, from)].map(shown);
+  const marked = [...source.slice(from, to)].map(shown);
+  const after = [...source.slice(to, line.end)].map(shown);
 
   const room = Math.max(widest - marked.join("").length, widest / 2);
   const clippedBefore = clipStart(before.join(""), Math.floor(room / 2));
@@ -84,11 +85,8 @@ function excerpt(source: string, line: Line, span: Span): { text: string; underl
   };
 }
 
-/** A tab as spaces, and a replacement for what would disturb a terminal. */
-function printable(character: string): string {
-  if (character === "\t") return tab;
-  return /[\p{Cc}\p{Cf}\p{Cs}]/u.test(character) ? "\ufffd" : character;
-}
+/** Shows a tab as spaces, so that carets can stand below what they mark. */
+const shown = (character: string) => (character === "\t" ? tab : printable(character));
 
 function clipStart(text: string, room: number): string {
   const characters = [...text];

@@ -1,0 +1,33 @@
+import type { Structure } from "../compiler/configurations.ts";
+import type { Policy } from "../runtime/policy.ts";
+import type { Tuning } from "../runtime/tune.ts";
+import type { MemoryTuning } from "../runtime/tuneMemory.ts";
+import type { RunResult } from "./runTwice.ts";
+
+/** The questions that a process with a workload answers: what each asks, and what its answer is. */
+export interface WorkloadTasks {
+  run: { readonly asks: { readonly policy: Policy }; readonly answer: RunResult };
+  tune: {
+    readonly asks: { readonly cover: readonly Structure[]; readonly runs: number };
+    readonly answer: Tuning;
+  };
+  tuneMemory: { readonly asks: { readonly runs: number }; readonly answer: MemoryTuning };
+}
+
+/** A question, and the module with the workload that it is about. */
+export type Task = {
+  [Kind in keyof WorkloadTasks]: { readonly kind: Kind; readonly path: string } & WorkloadTasks[Kind]["asks"];
+}[keyof WorkloadTasks];
+
+/** A message of the process with the workload. */
+export type WorkloadMessage =
+  /** A run begins, or has ended: there is progress, and the time for the next step counts from now on. */
+  | { readonly kind: "step"; readonly doing?: string }
+  | { readonly kind: "answer"; readonly value: unknown }
+  | {
+      readonly kind: "failure";
+      readonly code?: string;
+      readonly message: string;
+      readonly help?: string;
+      readonly stack: string;
+    };

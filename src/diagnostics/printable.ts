@@ -1,0 +1,20 @@
+const layout = /\n|\t|\r(?=\n)/y;
+/** Belay's own colours, which are no more than that. */
+const colours = new RegExp(`${String.fromCharCode(27)}\\[(?:0|1|2|22|3[1-6]|39)m`, "y");
+const disturbing = /[\p{Cc}\p{Cf}\p{Cs}]/u;
+
+/**
+ * Replaces the characters that would disturb a terminal, such as the escape sequences in a name that a program chose.
+ * Ends of lines and tabs stay, and so do the colours of Belay where the text has some.
+ */
+export function printable(text: string, { colored = false } = {}): string {
+  let shown = "";
+  for (let at = 0; at < text.length; ) {
+    layout.lastIndex = colours.lastIndex = at;
+    const kept = layout.exec(text) ?? (colored ? colours.exec(text) : null);
+    const character = kept?.[0] ?? String.fromCodePoint(text.codePointAt(at)!);
+    shown += kept || !disturbing.test(character) ? character : "\ufffd";
+    at += character.length;
+  }
+  return shown;
+}
