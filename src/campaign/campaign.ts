@@ -5,7 +5,7 @@ import { CampaignError } from "./failure.ts";
 import { refuseOther } from "./fingerprint.ts";
 import { inject } from "./injections.ts";
 import { openDevice, START_LIMIT } from "./openDevice.ts";
-import { type Batch, missingInjections, recordOf } from "./planned.ts";
+import { type Missing, missingInjections, recordOf } from "./planned.ts";
 import { type CampaignProgress, Progress } from "./progress.ts";
 import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
@@ -125,24 +125,22 @@ class CampaignRun {
     this.#progress.beginInjecting();
     const missing = missingInjections(this.#results);
     // What takes longest begins first, and what many processes wait for is shared among them.
-    const all = missing.reduce((sum, { planned }) => sum + planned.length, 0);
+    const all = missing.reduce((sum, { count }) => sum + count, 0);
     const most = Math.max(SHARED, Math.ceil(all / this.#processes.count));
-    const batches = missing.flatMap(({ unit, planned }) =>
-      Array.from({ length: Math.ceil(planned.length / most) }, (_, i) => ({
-        unit,
-        planned: planned.slice(i * most, (i + 1) * most),
-      })),
-    );
-    batches.sort((a, b) => timeOf(b) - timeOf(a));
+    const parts = missing
+      .toSorted((a, b) => timeOf(b) - timeOf(a))
+      .flatMap((part) =>
+        Array.from({ length: Math.min(this.#processes.count, Math.ceil(part.count / most)) }, () => part),
+      );
     await this.#processes.share(
-      batches,
+      parts,
       () => this.#isOver(),
-      (batch, watched) => this.#strike(batch, watched),
+      (part, watched) => this.#strike(part, watched),
     );
     return missing.length > 0 && !this.#isOver();
   }
 
-  async #strike({ unit, planned }: Batch, watched: WatchedProcess): Promise<void> {
+  async #strike({ unit, planned }: Missing, watched: WatchedProcess): Promise<void> {
     const { settings, openLimit = 120_000 } = this.#options;
     const { program } = unit;
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
@@ -180,7 +178,7 @@ class CampaignRun {
   }
 }
 
-const timeOf = ({ unit, planned }: Batch) => planned.length * unit.milliseconds.protected;
+const timeOf = ({ unit, count }: Missing) => count * unit.milliseconds.protected;
 
 function failureOf(error: unknown, program: string): CampaignError {
   if (error instanceof CampaignError) return error;

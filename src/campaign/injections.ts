@@ -21,12 +21,17 @@ export type Injected = Observation | { readonly lost: "crash" | "hang"; readonly
  */
 export async function* inject<Item extends { readonly fault: Fault }>(
   watched: WatchedProcess,
-  items: readonly Item[],
+  items: Iterator<Item>,
   { open, milliseconds }: { open(): Promise<unknown>; readonly milliseconds: number },
 ): AsyncGenerator<readonly [Item, Injected]> {
   const underWay: { item: Item; answer: Promise<Injected> }[] = [];
+  /** What was asked for and not done. */
+  let again: Item[] = [];
+  const next = () => again.shift() ?? items.next().value;
   let isOpen = false;
-  for (let next = 0, failures = 0; next < items.length || underWay.length > 0; ) {
+  let failures = 0;
+  // Others may take from the same items.
+  for (let item = next(); item !== undefined || underWay.length > 0; ) {
     try {
       if (!isOpen) await open();
       isOpen = true;
@@ -36,14 +41,13 @@ export async function* inject<Item extends { readonly fault: Fault }>(
       if (++failures < RETRIES) continue;
       throw new CampaignError("BELAY612", `the process with the device is lost each time: ${error.message}`);
     }
-    while (underWay.length < AHEAD && next < items.length) {
-      const item = items[next++]!;
+    for (; underWay.length < AHEAD && item !== undefined; item = next()) {
       const answer = watched.ask("inject", { fault: item.fault }, milliseconds);
       // Its own turn decides what becomes of a failure.
       answer.catch(() => {});
       underWay.push({ item, answer });
     }
-    const { item, answer } = underWay.shift()!;
+    const { item: struck, answer } = underWay.shift()!;
     const injected = await answer.catch((error: unknown): Injected => {
       if (error instanceof ProcessLost) return { lost: error.how, detail: error.message };
       throw error;
@@ -51,9 +55,11 @@ export async function* inject<Item extends { readonly fault: Fault }>(
     if ("lost" in injected || injected.error !== undefined || watched.bytes > MOST_BYTES) {
       // What was asked for ahead was not begun, has met a device that is of no use any more, or is done again.
       watched.kill();
-      next -= underWay.splice(0).length;
+      const waiting = underWay.splice(0).map(({ item }) => item);
+      again = [...waiting, ...(item === undefined ? [] : [item]), ...again];
+      item = next();
       isOpen = false;
     }
-    yield [item, injected];
+    yield [struck, injected];
   }
 }

@@ -70,6 +70,30 @@ describe("a cell", () => {
     ).toMatchObject({ state: "exhausted" });
   });
 
+  it("of which a shard has no number ends there", () => {
+    const cell = { strata: 1, inside: true, goal, shard: { index: 500, count: 1000 } };
+    expect(progressOf([], cell)).toMatchObject({ state: "exhausted" });
+  });
+
+  it.each([
+    { bound: 1e-9, minimum: 1 },
+    { bound: 1e-300, minimum: 1 },
+    { minimum: 1e15 },
+    { margin: 1e-12 },
+    { confidence: 1 - 2 ** -53 },
+  ])("wants as many as can be counted with %j", (changed) => {
+    for (const inside of [true, false]) {
+      const { quota, state } = progressOf([], {
+        strata: 3,
+        inside,
+        goal: { ...goal, ...changed },
+        shard: whole,
+      });
+      expect(state).toBe("open");
+      expect(Number.isSafeInteger(quota)).toBe(true);
+    }
+  });
+
   it("is shared by shards", () => {
     const parts = [0, 1, 2].map((index) => run(1e9, true, { shard: { index, count: 3 } }).results);
     const numbers = parts.flat().map(({ number }) => number);

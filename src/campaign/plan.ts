@@ -99,13 +99,17 @@ export function progressOf(
 ): Progress {
   const { margin, bound, minimum, confidence } = goal;
   const clean = inside ? trialsForBound(0, bound, confidence) : trialsForMargin(0, margin, confidence);
-  const first = Math.ceil(Math.max(minimum, clean) / strata);
-  const most = inside
-    ? PATIENCE * first
-    : Math.max(first, PATIENCE * Math.ceil(trialsForMargin(0.5, margin, confidence) / strata));
+  const first = countable(Math.ceil(Math.max(minimum, clean) / strata));
+  const most = countable(
+    inside
+      ? PATIENCE * first
+      : Math.max(first, PATIENCE * Math.ceil(trialsForMargin(0.5, margin, confidence) / strata)),
+  );
   for (let quota = first; ; ) {
     const within = results.filter(({ number }) => number < quota);
     if (within.length < strata * numbersBelow(quota, shard)) return { quota, state: "open" };
+    // A shard may have no number at all.
+    if (within.length === 0) return { quota, state: "exhausted" };
     const effective = within.filter(({ outcome }) => outcome !== "notInjected").length;
     const silent = within.filter(({ outcome }) => outcome === "sdc").length;
     // The other shards will have found about the same.
@@ -123,6 +127,9 @@ export function progressOf(
     quota = Math.min(most, Math.max(quota + 1, Math.ceil(attempts / strata)));
   }
 }
+
+/** Numbers of injections have to be told apart; nobody comes so far. */
+const countable = (count: number) => Math.min(count, Number.MAX_SAFE_INTEGER);
 
 /** How many numbers below `limit` a shard has. */
 export const numbersBelow = (limit: number, { index, count }: Shard): number =>

@@ -1,9 +1,9 @@
 import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./faultModel.ts";
 import type { Injected } from "./injections.ts";
 import { classify } from "./outcome.ts";
-import { injectionName, type Stratum, stratumName } from "./plan.ts";
+import { injectionName, numbersBelow, type Stratum, stratumName } from "./plan.ts";
 import { digest } from "./random.ts";
-import type { InjectionRecord, Settings, UnitRecord } from "./records.ts";
+import type { InjectionRecord, Settings, Shard, UnitRecord } from "./records.ts";
 import type { Results } from "./results.ts";
 
 /** One injection to be done. */
@@ -14,31 +14,52 @@ export interface Planned extends Stratum {
   readonly fault: Fault;
 }
 
-/** The injections of one unit that are missing, in the order of their numbers. */
-export interface Batch {
+/** The injections of one unit that are missing. */
+export interface Missing {
   readonly unit: UnitRecord;
-  readonly planned: readonly Planned[];
+  /** How many they are. */
+  readonly count: number;
+  /** Draws them one by one, in the order of their numbers, as there may be more than fit into memory. */
+  readonly planned: IterableIterator<Planned>;
 }
 
-/** Injections that cells still wait for, as far as their rounds are decided. */
-export function missingInjections(results: Results): Batch[] {
+/** A stratum, and how many injections its cell is to have in each. */
+interface Wanted {
+  readonly stratum: Stratum;
+  readonly name: string;
+  readonly quota: number;
+  readonly done: ReadonlySet<number>;
+}
+
+/** Returns the injections that cells still wait for, as far as their rounds are decided. */
+export function missingInjections(results: Results): Missing[] {
   const { settings, shard } = results.header;
-  const missing = new Map<UnitRecord, Planned[]>();
+  const wanted = new Map<UnitRecord, Wanted[]>();
   for (const { strata, progress } of results.cells()) {
     if (progress.state !== "open") continue;
     for (const stratum of strata) {
       const name = stratumName({ ...stratum, ...stratum.unit });
-      const done = results.numbersOf(name);
-      const planned = missing.get(stratum.unit) ?? [];
-      missing.set(stratum.unit, planned);
-      for (let number = shard.index; number < progress.quota; number += shard.count) {
-        if (!done.has(number)) planned.push(plan(stratum, name, number, settings));
-      }
+      const of = wanted.get(stratum.unit) ?? [];
+      wanted.set(stratum.unit, of);
+      of.push({ stratum, name, quota: progress.quota, done: results.numbersOf(name) });
     }
   }
-  return [...missing]
-    .filter(([, planned]) => planned.length > 0)
-    .map(([unit, planned]) => ({ unit, planned: planned.sort((a, b) => a.number - b.number) }));
+  return [...wanted].flatMap(([unit, of]) => {
+    const count = of.reduce((sum, { quota, done }) => {
+      const doneBelow = [...done].filter((number) => number < quota).length;
+      return sum + numbersBelow(quota, shard) - doneBelow;
+    }, 0);
+    return count > 0 ? [{ unit, count, planned: planOf(of, settings, shard) }] : [];
+  });
+}
+
+function* planOf(wanted: readonly Wanted[], settings: Settings, shard: Shard): Generator<Planned> {
+  const most = Math.max(...wanted.map(({ quota }) => quota));
+  for (let number = shard.index; number < most; number += shard.count) {
+    for (const { stratum, name, quota, done } of wanted) {
+      if (number < quota && !done.has(number)) yield plan(stratum, name, number, settings);
+    }
+  }
 }
 
 function plan(stratum: Stratum, name: string, number: number, { seed, configurations }: Settings): Planned {

@@ -43,10 +43,13 @@ export function trialsForBound(rate: number, bound: number, confidence: number):
   return fewest((trials) => wilson(rate * trials, trials, confidence).high <= bound);
 }
 
-/** The least whole number from 1 on for which `holds`, which holds from there on. */
+/** The least whole number from 1 on for which `holds`, which holds from there on; infinity when nobody can count so far. */
 function fewest(holds: (count: number) => boolean): number {
   let high = 1;
-  while (!holds(high)) high *= 2;
+  while (!holds(high)) {
+    if (high > Number.MAX_SAFE_INTEGER) return Number.POSITIVE_INFINITY;
+    high *= 2;
+  }
   let low = Math.floor(high / 2);
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);

@@ -1,22 +1,90 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { campaignSettings } from "../../test/campaign/settings.ts";
 import { campaignConfigurations } from "./configurations.ts";
+import type { InjectionRecord, Settings } from "./records.ts";
 import { Results } from "./results.ts";
 import { summarize } from "./summary.ts";
 
-it("says which structures nothing stands for, and that a campaign without a fault shows nothing", () => {
-  const settings = campaignSettings(["a"], { structures: ["SU", "LDS"] });
-  const results = new Results({ kind: "header", version: 1, settings, shard: { index: 0, count: 1 } }, []);
-  for (const { name: configuration } of settings.configurations) {
-    results.add({
-      ...{ kind: "unit", program: "a", configuration, adapter: "", gaps: [], buffers: [8], sameBits: true },
-      ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
+describe("what was not tested", () => {
+  const summaryOf = (
+    changed: Partial<Settings>,
+    { buffers = [], injections = [] }: { buffers?: number[]; injections?: Partial<InjectionRecord>[] } = {},
+    shard = { index: 0, count: 1 },
+  ) => {
+    const settings = campaignSettings(["a"], { bound: 0.4, margin: 0.4, ...changed });
+    const results = new Results({ kind: "header", version: 1, settings, shard }, []);
+    for (const { name: configuration } of settings.configurations) {
+      results.add({
+        ...{ kind: "unit", program: "a", configuration, adapter: "", gaps: [], buffers, sameBits: true },
+        ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
+      });
+      for (const [number, injection] of injections.entries()) {
+        results.add({
+          ...{ kind: "injection", id: `${number}`, program: "a", configuration, kernel: "", number },
+          ...{ structure: "memory", model: "at-rest", outcome: "masked" },
+          fault: { buffer: 0, byteOffset: 0, mask: 1 },
+          ...injection,
+        });
+      }
+    }
+    return summarize(results);
+  };
+  const plain = campaignConfigurations({ flavors: [], checks: [], pairing: "adjacent" });
+  const coded = campaignConfigurations({
+    ...{ flavors: [], checks: [], pairing: "adjacent", memory: ["secded128"] },
+  });
+  const masked = Array.from({ length: 40 }, () => ({}));
+
+  it("is named, and a campaign fails that was asked for it", () => {
+    expect(summaryOf({ structures: ["SU", "LDS"] })).toMatchObject({
+      ok: false,
+      problems: [
+        "none was not tested in SU, LDS: nothing to strike",
+        "intra+lds signature was not tested in SU, LDS: nothing to strike",
+      ],
+      untested: [
+        { configuration: "none", structure: "SU", inside: false, why: "nothing to strike" },
+        { configuration: "none", structure: "LDS", inside: false, why: "nothing to strike" },
+        { configuration: "intra+lds signature", structure: "SU", inside: false },
+        { configuration: "intra+lds signature", structure: "LDS", inside: true },
+      ],
     });
-  }
-  expect(summarize(results)).toMatchObject({
-    ok: false,
-    problems: ["no fault was injected: nothing can be struck in SU, LDS"],
-    unstruck: ["SU", "LDS"],
+  });
+
+  it("fails a campaign where it is claimed, whatever was asked for", () => {
+    expect(summaryOf({ configurations: coded })).toMatchObject({
+      ok: false,
+      problems: ["secded128 was not tested in memory: nothing to strike"],
+    });
+    const struck = summaryOf({ configurations: coded }, { buffers: [8], injections: masked });
+    expect(struck).toMatchObject({ ok: true, problems: [] });
+    expect(struck.untested.map(({ structure }) => structure)).not.toContain("memory");
+  });
+
+  it("is no failure where nobody claims it, nor asked for it by name", () => {
+    const summary = summaryOf({ configurations: plain }, { buffers: [8], injections: masked });
+    expect(summary).toMatchObject({ ok: true, problems: [] });
+    expect(summary.untested.length).toBe(8);
+  });
+
+  it("is what no injection has struck, and what a shard has no number of", () => {
+    const missed = masked.map(() => ({ outcome: "notInjected" as const }));
+    expect(summaryOf({ configurations: coded }, { buffers: [8], injections: missed })).toMatchObject({
+      problems: [
+        "none was not tested in memory: no injection has struck",
+        "secded128 was not tested in memory: no injection has struck",
+      ],
+    });
+    expect(summaryOf({ configurations: plain }, { buffers: [8] }, { index: 99, count: 100 })).toMatchObject({
+      problems: ["none was not tested in memory: no injection"],
+    });
+  });
+
+  it("is said to be unfinished where time ran out before", () => {
+    expect(summaryOf({ configurations: plain }, { buffers: [8] })).toMatchObject({
+      ok: false,
+      problems: ["1 of 1 cells are not finished"],
+    });
   });
 });
 

@@ -9,9 +9,9 @@ import {
   type LineSummary,
   linesOf,
 } from "./breakdowns.ts";
-import type { FaultModel, StruckStructure } from "./faultModel.ts";
+import { type FaultModel, type StruckStructure, struckStructures } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
-import { claims, type Progress, stratumName } from "./plan.ts";
+import { claims, isInside, type Progress, stratumName } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
 import type { Results } from "./results.ts";
 import { type Tally, tally } from "./tally.ts";
@@ -38,6 +38,15 @@ export interface CostSummary extends Unit {
   readonly protected: number;
 }
 
+/** An entry of the coverage table in which no fault has struck. */
+export interface Untested {
+  readonly configuration: string;
+  readonly structure: StruckStructure;
+  /** Whether the configuration claims to cover the structure, which nothing has shown then. */
+  readonly inside: boolean;
+  readonly why: "nothing to strike" | "no injection" | "no injection has struck";
+}
+
 /** What a campaign has shown. */
 export interface Summary {
   /** The stated coverage held, every control passed, and nothing was left out or is missing. */
@@ -47,8 +56,8 @@ export interface Summary {
   readonly shard: Header["shard"];
   readonly adapters: readonly string[];
   readonly cells: readonly CellSummary[];
-  /** The structures asked for that nothing in the programs stands for, so that nothing is known of them. */
-  readonly unstruck: readonly StruckStructure[];
+  /** Entries of the table of which nothing is known, as no fault has struck. */
+  readonly untested: readonly Untested[];
   /** Injections that shards made past what all of them together need; they are in no rate. */
   readonly surplus: { readonly injections: number; readonly silent: number };
   readonly kernels: readonly KernelSummary[];
@@ -99,12 +108,12 @@ export function summarize(results: Results): Summary {
     }),
     { runs: 0, detections: 0, different: 0 },
   );
-  const unstruck = settings.structures.filter((each) => cells.every(({ structure }) => structure !== each));
-  const problems = problemsOf(results, cells, controls);
+  const untested = untestedOf(results, cells);
+  const problems = problemsOf(results, cells, untested, controls);
   return {
     ok: problems.length === 0,
     problems,
-    ...{ settings, shard, cells, unstruck, controls },
+    ...{ settings, shard, cells, untested, controls },
     adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
     surplus: {
       injections: surplus.length,
@@ -139,9 +148,58 @@ function byNumber(a: InjectionRecord, b: InjectionRecord): number {
   return stratumName(a) < stratumName(b) ? -1 : 1;
 }
 
+/** The faults that an entry is judged by. */
+const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
+
+/** Entries without a strike, of the configurations that have a program. */
+function untestedOf({ header, units }: Results, cells: readonly CellSummary[]): Untested[] {
+  const { configurations, structures } = header.settings;
+  return configurations
+    .filter(({ name }) => units.some(({ configuration }) => configuration === name))
+    .flatMap((configuration) =>
+      structures.flatMap((structure): Untested[] => {
+        const cell = cells.find(
+          (each) => each.configuration === configuration.name && each.structure === structure,
+        );
+        if (cell && judgedBy(cell).sdc.trials > 0) return [];
+        const entry = {
+          configuration: configuration.name,
+          structure,
+          inside: isInside(configuration, structure),
+        };
+        if (!cell) return [{ ...entry, why: "nothing to strike" }];
+        const tried = judgedBy(cell).injections > 0;
+        return [{ ...entry, why: tried ? "no injection has struck" : "no injection" }];
+      }),
+    );
+}
+
+/**
+ * The entries that were to be tested, and were not. Those are the ones that are claimed, those in which something could have
+ * been struck, and those of structures that were named and that no configuration has anything of.
+ */
+function missedOf(
+  { header: { settings } }: Results,
+  cells: readonly CellSummary[],
+  untested: readonly Untested[],
+): Untested[] {
+  const areNamed = settings.structures.length < struckStructures.length;
+  const isOpen = ({ configuration, structure }: Untested) =>
+    cells.some(
+      (cell) => cell.configuration === configuration && cell.structure === structure && cell.state === "open",
+    );
+  return untested.filter((entry) => {
+    // What is not finished is said anyway.
+    if (isOpen(entry)) return false;
+    if (entry.inside || entry.why !== "nothing to strike") return true;
+    return areNamed && cells.every(({ structure }) => structure !== entry.structure);
+  });
+}
+
 function problemsOf(
   results: Results,
   cells: readonly CellSummary[],
+  untested: readonly Untested[],
   { detections, different }: Summary["controls"],
 ): string[] {
   const { settings } = results.header;
@@ -154,15 +212,19 @@ function problemsOf(
     ...results.skipped.map(
       ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
     ),
-    ...(results.units.length > 0 && cells.length === 0
-      ? [`no fault was injected: nothing can be struck in ${settings.structures.join(", ")}`]
-      : []),
     ...(missing.length > 0 ? [`${missing.length} programs and configurations are not begun`] : []),
     ...(open > 0 ? [`${open} of ${cells.length} cells are not finished`] : []),
     ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),
     ...(different > 0 ? [`${different} runs without a fault gave other results`] : []),
+    ...[
+      ...groupBy(missedOf(results, cells, untested), ({ configuration, why }) => `${configuration}/${why}`),
+    ].map(([, entries]) => {
+      const { configuration, why } = entries[0]!;
+      const structures = entries.map(({ structure }) => structure).join(", ");
+      return `${configuration} was not tested in ${structures}: ${why}`;
+    }),
     ...cells.flatMap(({ configuration, structure, state, claimed, holds }) =>
-      state === "open" || !claimed || holds
+      state === "open" || !claimed || holds || claimed.sdc.trials === 0
         ? []
         : `${configuration} covers ${structure} less than claimed: ${claimed.sdc.events} of ${claimed.sdc.trials} faults are ` +
           `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import { groupBy } from "../campaign/breakdowns.ts";
 import type { Results } from "../campaign/results.ts";
 import type { Summary } from "../campaign/summary.ts";
 import { plural } from "../diagnostics/plural.ts";
@@ -60,17 +61,26 @@ function describeCampaign(summary: Summary, results: Results): Report {
 function headlineOf({ ok, cells, problems, settings }: Summary): string {
   const inside = cells.filter((cell) => cell.inside);
   if (!ok) return problems.length === 1 ? problems[0]! : `${problems.length} things are wrong or missing`;
-  if (inside.length === 0) return "Every interval is as narrow as asked for";
+  if (!inside.some(({ claimed }) => claimed!.sdc.trials > 0))
+    return "Every interval is as narrow as asked for";
   return `The claimed coverage held: silent corruption is at most ${proportion(settings.bound)} wherever it is claimed`;
 }
 
-function detailOf({ settings, cells, unstruck, adapters }: Summary): string {
+function detailOf({ settings, cells, untested, adapters }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
   const on = adapters.length > 0 ? ` on ${adapters.join(" and ")}` : "";
-  const nothing = unstruck.length > 0 ? ` There was nothing to strike in ${unstruck.join(", ")}.` : "";
-  return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${nothing}`;
+  return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${describeUntested(untested)}`;
+}
+
+/** Names the structures that were not tested, each with the configurations where it was not. */
+function describeUntested(untested: Summary["untested"]): string {
+  if (untested.length === 0) return "";
+  const entries = [...groupBy(untested, ({ structure }) => structure)].map(
+    ([structure, of]) => `${structure} (${of.map(({ configuration }) => configuration).join(", ")})`,
+  );
+  return ` Not tested: ${entries.join(", ")}.`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {
@@ -107,9 +117,10 @@ function renderText(summary: Summary, io: Io): string {
   const color = colorsFor(io.stdout);
   const { columns, rows } = outcomesTable(summary);
   const marked = rows.map(([configuration, structure, ...rest], i): Cell[] => {
-    const cell = summary.cells[i]!;
-    const { holds } = cell;
-    if (holds === undefined) return [configuration!, structure!, ...rest];
+    const cell = summary.cells[i];
+    const holds = cell?.holds;
+    // Entries that were not tested stand behind the others.
+    if (!cell || holds === undefined) return [configuration!, structure!, ...rest];
     const claimed = `${structure!.text}${isPart(cell) ? ", stuck lanes aside" : ""}`;
     return [configuration!, { text: `${claimed} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];
   });

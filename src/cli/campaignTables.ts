@@ -10,13 +10,17 @@ import { atMost, percents } from "./campaignRates.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
 /** Tables 2 and 3 of the paper on redundant multithreading, measured. */
-export function coverageTable({ cells, settings }: Summary): TableSection {
-  const structures = settings.structures.filter((structure) =>
-    cells.some((cell) => cell.structure === structure),
-  );
-  const configurations = [...new Set(cells.map(({ configuration }) => configuration))];
+export function coverageTable({ cells, untested, settings }: Summary): TableSection {
+  const entries = [...cells, ...untested];
+  const configurations = settings.configurations
+    .map(({ name }) => name)
+    .filter((name) => entries.some(({ configuration }) => configuration === name));
   const cellOf = (configuration: string, structure: string): Cell => {
-    const cell = cells.find((each) => each.configuration === configuration && each.structure === structure);
+    const isIt = (each: { readonly configuration: string; readonly structure: string }) =>
+      each.configuration === configuration && each.structure === structure;
+    const missed = untested.find(isIt);
+    if (missed) return { text: "not tested", ...(missed.inside && { ok: false }) };
+    const cell = cells.find(isIt);
     if (!cell) return { text: "" };
     const { claimed } = cell;
     const text = claimed
@@ -28,11 +32,11 @@ export function coverageTable({ cells, settings }: Summary): TableSection {
   return {
     kind: "table",
     title: "Silent corruption, by structure",
-    lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held.",
-    columns: [{ label: "Configuration" }, ...structures.map((label) => ({ label }))],
+    lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held. Not tested: no fault has struck, so nothing is known.",
+    columns: [{ label: "Configuration" }, ...settings.structures.map((label) => ({ label }))],
     rows: configurations.map((configuration) => [
       { text: configuration },
-      ...structures.map((structure) => cellOf(configuration, structure)),
+      ...settings.structures.map((structure) => cellOf(configuration, structure)),
     ]),
   };
 }
@@ -63,7 +67,8 @@ const outcomeColumns = shownOutcomes.map(([label]) => label);
 const outcomeCells = ({ counts }: Tally): Cell[] =>
   shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
 
-export function outcomesTable({ cells }: Summary): TableSection {
+/** The outcomes of all entries; those in which nothing could be struck come last. */
+export function outcomesTable({ cells, untested }: Summary): TableSection {
   return {
     kind: "table",
     title: "Outcomes",
@@ -73,14 +78,26 @@ export function outcomesTable({ cells }: Summary): TableSection {
       [...outcomeColumns, "Silent, of all", "Noticed"],
       ["Example"],
     ),
-    rows: cells.map((cell) => [
-      { text: cell.configuration },
-      { text: cell.structure },
-      ...outcomeCells(cell),
-      { text: percents(cell.sdc) },
-      { text: percents(cell.noticed) },
-      { text: cell.example ?? "" },
-    ]),
+    rows: [
+      ...cells.map((cell): Cell[] => [
+        { text: cell.configuration },
+        { text: cell.structure },
+        ...outcomeCells(cell),
+        { text: cell.sdc.trials === 0 ? "not tested" : percents(cell.sdc) },
+        { text: percents(cell.noticed) },
+        { text: cell.example ?? "" },
+      ]),
+      ...untested
+        .filter(({ why }) => why === "nothing to strike")
+        .map(({ configuration, structure }): Cell[] => [
+          { text: configuration },
+          { text: structure },
+          ...outcomeColumns.map(() => ({ text: "" })),
+          { text: "not tested" },
+          { text: "" },
+          { text: "" },
+        ]),
+    ],
   };
 }
 
@@ -121,7 +138,7 @@ export function kernelsTable({ kernels }: Summary): TableSection {
 }
 
 /** Cost beside coverage. */
-export function costsTable({ costs, cells, settings }: Summary): TableSection {
+export function costsTable({ costs, cells, untested, settings }: Summary): TableSection {
   const rows = settings.configurations.map(({ name }): Cell[] => {
     const ratios = costs
       .filter(({ configuration }) => configuration === name)
@@ -130,7 +147,13 @@ export function costsTable({ costs, cells, settings }: Summary): TableSection {
     const of = cells.filter(({ configuration }) => configuration === name);
     const silent = of.reduce((sum, { counts }) => sum + counts.sdc, 0);
     const struck = of.reduce((sum, { sdc }) => sum + sdc.trials, 0);
-    const inside = of.filter((cell) => cell.inside).map(({ structure }) => structure);
+    const inside = [
+      ...new Set(
+        [...of, ...untested.filter(({ configuration }) => configuration === name)]
+          .filter((entry) => entry.inside)
+          .map(({ structure }) => structure),
+      ),
+    ];
     return [
       { text: name },
       { text: ratios.length === 0 ? "" : ratios[Math.floor(ratios.length / 2)]!.toFixed(2) },

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import type { Settings } from "../../src/campaign/records.ts";
 import { readStore, Store } from "../../src/campaign/store.ts";
 import { openGpu } from "../../src/runtime/adapter.ts";
 import { belay } from "../belay.ts";
@@ -15,10 +16,26 @@ const settings = campaignSettings(["sum"], { structures: ["ALU"], minimum: 8, ma
 /** A store of a shard, with `silent` of four injections silent in each configuration. */
 function stored(
   name: string,
-  { silent = 0, index = 0, count = 1, seed = 1, executions = 1, most = 8 } = {},
+  {
+    silent = 0,
+    index = 0,
+    count = 1,
+    seed = 1,
+    executions = 1,
+    most = 8,
+    structures = settings.structures,
+  }: {
+    silent?: number;
+    index?: number;
+    count?: number;
+    seed?: number;
+    executions?: number;
+    most?: number;
+    structures?: Settings["structures"];
+  } = {},
 ): string {
   using store = Store.create(at(name), {
-    ...{ kind: "header", version: 1, settings: { ...settings, seed }, shard: { index, count } },
+    ...{ kind: "header", version: 1, settings: { ...settings, seed, structures }, shard: { index, count } },
   });
   for (const { name: configuration } of settings.configurations) {
     const unit = { program: "sum", configuration };
@@ -126,6 +143,18 @@ describe("belay campaign merge", () => {
     expect(page).toContain("0 of 8, at most 32.4\u00a0%");
     expect(page).toContain("Sensitivity, by position of the flipped bit");
     expect(JSON.parse(readFileSync(join(at("merged"), "campaign.json"), "utf8"))).toMatchObject({ ok: true });
+  });
+
+  it("names what was not tested in the table and the verdict", async () => {
+    const out = stored("untested", { structures: ["ALU", "memory"] });
+    const { status, stdout } = await belay(["campaign", "merge", out, "--out", at("partly")]);
+    expect(status).toBe(1);
+    expect(stdout).toContain("2 things are wrong or missing");
+    expect(stdout).toContain("intra+lds signature was not tested in memory: nothing to strike");
+    expect(stdout).toContain("Not tested: memory (none, intra+lds signature).");
+    expect(stdout).toMatch(/none +│ memory .* not tested/);
+    const page = readFileSync(join(at("partly"), "campaign.html"), "utf8");
+    expect(page).toContain("not tested");
   });
 
   it("fails when more is silent than allowed", async () => {
