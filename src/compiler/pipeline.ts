@@ -41,7 +41,7 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
   // What the report has to hold.
   const blocking = new Set([...plans].flatMap(([name, plan]) => (plan.blocking ? [name] : [])));
   const mail = mailWords(steps.kernels(blocking).map((kernel) => invocationCount(steps.program, kernel)));
-  const cells = redundancy === "inter" && check === "signature" ? cellCount : 0;
+  const cells = redundancy === "inter" && check !== "none" ? cellCount : 0;
   const arriving = [...plans].flatMap(([name, { arrival }]) => (arrival ? [{ name, arrival }] : []));
   const arrivals = arriving.length > 0 ? arrivalWords : 0;
   const bytes = 4 * (reportWords.total + cells + arrivals) + mailboxBytes(mail);
@@ -49,6 +49,7 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
   const layout: ReportLayout = { ...report, bytes, cells, ...(isProfile && { counts: bytes }) };
   const comparison = new Comparison(names, {
     channel: redundancy === "inter" ? "mailbox" : channel,
+    check,
     pairing,
     lanes: lanesOf(steps.program, steps.kernels(), limits, pairing),
     ...(cells > 0 && { cells: { count: cells } }),
@@ -99,7 +100,7 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
       functions: steps.functions(name),
       shadowed,
     }));
-    steps.take(shadowBuffers(steps.program, names, { shadows, kernels }));
+    steps.take(shadowBuffers(steps.program, names, { comparison, shadows, kernels }));
   }
   steps.take(keepBindings(steps.program, unique, { entryPoints }));
 

@@ -116,12 +116,12 @@ describe("what the protection is worth", () => {
       "signature",
       "subgroup",
       "adjacent",
-      "subgroupShuffleXor(belay_signature, 1u) != belay_signature",
+      "subgroupShuffleXor(belay_signature + belay_tally, 1u) != belay_signature - belay_tally",
       "false",
     ],
-    ["signature", "workgroup", "adjacent", "theirs != belay_signature", "false"],
-    ["signature", "subgroup", "passes", "theirs != belay_signature", "false"],
-    ["signature", "workgroup", "passes", "theirs != belay_signature", "false"],
+    ["signature", "workgroup", "adjacent", "atomicLoad(&belay_finals[belay_local]) != 0u", "false"],
+    ["signature", "subgroup", "passes", "theirs != belay_signature - belay_tally", "false"],
+    ["signature", "workgroup", "passes", "theirs != belay_signature - belay_tally", "false"],
   ] as const)(
     "misses the fault when the comparison is broken: %s, %s, %s",
     async (check, channel, pairing, comparison, broken) => {

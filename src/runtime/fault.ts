@@ -64,7 +64,9 @@ export function describeFault(fault: Detection): string {
   const [first, second] = values.map((value, replica) =>
     value === null ? missing : elsewhere ? `${value} for word ${wordOffsets[replica]}` : value,
   );
-  const what = difference === null ? `${first} and ${second}` : `hashes that differ by ${difference}`;
+  const isSame = values[0] !== null && values[0] === values[1] && !elsewhere;
+  const computed = isSame ? `${first}, and not exactly one of them stored it` : `${first} and ${second}`;
+  const what = difference === null ? computed : `hashes that differ by ${difference}`;
   return `replicas of kernel "${kernel}" disagree at ${place}: ${describeWorkgroup(workgroup)}${invocation} computed ${what}`;
 }
 

@@ -116,6 +116,7 @@ it("lists each check with its source", () => {
       components,
     ]),
   ).toEqual([
+    ["main", "main", "hash", 1],
     ["out[i] = i", "out", "u32", 1],
     ["parts[i].at.zx = vec2f(f32(i))", "parts", "f32", 1],
     ["parts[i].at.zx = vec2f(f32(i))", "parts", "f32", 1],

@@ -2,9 +2,9 @@
  * Compares what leaves the sphere of replication: each store, before it happens (`store`) or once at the end (`signature`).
  *
  * Before:  out[i] = v;
- * store:      if (agree(site, 4 * i, words(v)) && replica == 0) { out[i] = v; }
+ * store:      if (agree(site, 4 * i, words(v))) { if (replica == 0) { out[i] = v; } }
  * signature:  signature = fold(signature, site, 4 * i, words(v));   if (replica == 0) { out[i] = v; }
- *             and last in the entry point: agree(site, signature)
+ * and last in the entry point: conclude(site), which compares signatures, and what each replica has stored (tally.ts)
  *
  * Where a kernel loads what it stores, with no barrier between, one replica must not store before the other has
  * loaded. There the replicas agree before the store (on the value, or on the signature so far), and both store.
@@ -117,7 +117,7 @@ class StoreComparison {
   /** What ends an entry point. */
   #last(fn: FunctionDeclaration): Statement[] {
     const { check, comparison, sites } = this.#options;
-    if (check === "store") return [];
+    if (check === "store" && !this.#isTallied()) return [];
     // Without a comparison the report is bound all the same: whoever dispatches the kernel relies on it.
     if (check === "none") return useComputed(comparison, this.#names);
     const site = sites.add({
@@ -129,6 +129,19 @@ class StoreComparison {
       components: 1,
     });
     return comparison.conclude(site, fn.nameSpan, { alwaysPresents: this.#presenting.has(fn.name) });
+  }
+
+  /** Whether some store or atomic operation is left to one of the replicas. */
+  #isTallied(): boolean {
+    const { functions, comparison } = this.#options;
+    let isTallied = comparison.isTallied;
+    for (const { body } of functions)
+      mapStatements(body, (statement) => {
+        const output = this.#output(statement);
+        isTallied ||= output !== undefined && output.stored !== "twice, together";
+        return statement;
+      });
+    return isTallied;
   }
 
   #output(statement: Statement): Output | undefined {
@@ -187,11 +200,10 @@ class StoreComparison {
   #compared(statement: Statement, output: Output, functionName: string): Statement[] {
     const { kind, name, stored, address, words } = output;
     const { check, comparison, sites } = this.#options;
-    const first = quote(statement.span).expression`${this.#names.the("replica")} == 0u`;
     if (check === "none") {
       if (stored !== "once") return [statement];
       const kept = keepComputed(comparison, address, words);
-      return [...kept, ...quote(statement.span).statements`if (${first}) { ${statement} }`];
+      return [...kept, ...comparison.inFirst([statement])];
     }
     const bySignature = check === "signature";
     const site = sites.add({
@@ -202,15 +214,14 @@ class StoreComparison {
       scalar: bySignature ? "hash" : (words?.scalar ?? "u32"),
       components: bySignature ? 1 : (words?.count ?? 0),
     });
-    const { statements, expression } = quote(statement.span);
+    const { statements } = quote(statement.span);
     if (bySignature) {
       const folded = comparison.foldIntoSignature({ site, address, words });
       if (stored === "twice") return [...folded, statement];
-      const guard = stored === "once" ? first : comparison.signaturesAgree(site);
-      return [...folded, ...statements`if (${guard}) { ${statement} }`];
+      if (stored === "once") return [...folded, ...comparison.inFirst([statement])];
+      return [...folded, ...statements`if (${comparison.signaturesAgree(site)}) { ${statement} }`];
     }
-    const agree = comparison.agree({ site, address, words });
-    const guard = stored === "once" ? expression`${agree} && ${first}` : agree;
-    return statements`if (${guard}) { ${statement} }`;
+    const agreed = stored === "once" ? comparison.inFirst([statement]) : [statement];
+    return statements`if (${comparison.agree({ site, address, words })}) { ${agreed} }`;
   }
 }

@@ -99,8 +99,7 @@ class AtomicExecution {
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
       // Nobody waits for a result, so the second replica need not step in for a first that is not there.
-      const first = this.#names.the("replica");
-      return [...compared.statements, ...meeting, ...statements`if (${first} == 0u) { ${statement.call}; }`];
+      return [...compared.statements, ...meeting, ...comparison.inFirst([statement])];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
     const call = statement.initializer;

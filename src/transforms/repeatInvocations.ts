@@ -76,13 +76,14 @@ function wrap(
     // No workgroup is beyond the last one, which no compiler knows.
     before: statements`
       ${names.the("workgroup")} = ${names.the("in_workgroup_id")};
+      ${comparison.lane()} = ${names.the("in_local_invocation_index")};
       let ${zero} = u32(${names.the("in_workgroup_id")}.x >= ${names.the("in_num_workgroups")}.x);`,
     around: (call) => statements`
       for (var ${pass} = 0u; ${pass} < 2u + ${zero}; ${pass}++) {
         ${names.the("replica")} = (1u - ${pass}) ^ ${zero};
         ${names.the("local")} = ${local};
         ${call}
-        if (${pass} == 0u) { ${comparison.keepSignature()} ${restored(program, names, fn)} }
+        if (${pass} == 0u) { ${comparison.keepFinal()} ${restored(program, names, fn)} }
       }`,
     repeats: true,
     attributes: fn.attributes,

@@ -8,7 +8,7 @@ export interface CheckSite {
   readonly span: Span;
   /** The function of the protected module that has the check. */
   readonly functionName: string;
-  /** The variable written, or the entry point for a signature. */
+  /** The variable written, or the entry point for `"signature"`: what is compared once, at the end (signatures and tallies). */
   readonly name: string;
   /** How to read a record's value words; `"hash"` for a signature or a composite value, whose first word is a hash. */
   readonly scalar: "f32" | "i32" | "u32" | "f16" | "bool" | "hash";
@@ -47,7 +47,7 @@ export interface ReportLayout {
   readonly bytes: number;
   /**
    * How many words after the records are sums that must be zero whenever no work is under way: to each, the two replicas of
-   * some workgroups add what they presented, one with the opposite sign.
+   * some workgroups add what they presented, one with the opposite sign, and their tallies of what they stored.
    */
   readonly cells: number;
   /** Set when executions of fault sites are counted: the byte offset of the counts, which are the last in the buffer. */

@@ -3,6 +3,7 @@ import { applySteps, goldens, type Step } from "../../test/goldens.ts";
 import { buffersInPlace } from "../analysis/bindings.ts";
 import { functionsOf, reachableFrom } from "../analysis/callGraph.ts";
 import type { Program } from "../wgsl/program.ts";
+import { Comparison } from "./comparison/comparison.ts";
 import { declareReport } from "./declareReport.ts";
 import { expandSwizzles } from "./expandSwizzles.ts";
 import { normalizeAccesses } from "./normalizeAccesses.ts";
@@ -22,6 +23,7 @@ const shadow: Step = (program, names) => {
   const functions = reached(program);
   const shadowed = [...buffersInPlace(program, functions)].map(({ name }) => name);
   return shadowBuffers(program, names, {
+    comparison: new Comparison(names, { channel: "mailbox", lanes: "64u" }),
     shadows: new Map(shadowed.map((name, i) => [name, { group: 1, binding: i + 1 }])),
     kernels: [{ functions, shadowed: new Set(shadowed) }],
   });

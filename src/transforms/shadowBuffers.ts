@@ -29,12 +29,14 @@ import { quote } from "../wgsl/quote.ts";
 import { mapExpression } from "../wgsl/traverse.ts";
 import { typeExpressionOf } from "../wgsl/typeNames.ts";
 import type { Type } from "../wgsl/types.ts";
+import type { Comparison } from "./comparison/comparison.ts";
 import { mapAccesses } from "./mapAccesses.ts";
 import { mapFunctions, withDeclarations } from "./mapFunctions.ts";
 import { mapIndices } from "./mapIndices.ts";
 import type { Names } from "./names.ts";
 
 export interface ShadowBuffersOptions {
+  readonly comparison: Comparison;
   /** Where the copies are bound, by the name of the buffer's variable. */
   readonly shadows: ReadonlyMap<string, BindingPoint>;
   /** What runs replicated: the functions of each kernel, and the variables that it changes in place. */
@@ -51,7 +53,7 @@ export function shadowBuffers(program: Program, names: Names, options: ShadowBuf
   // What kernels call stays their own: codes for memory may treat the same buffer in different ways.
   const kernels = options.kernels.map(({ functions, shadowed }) => ({
     functions,
-    shadowing: new Shadowing(program, names, shadowed),
+    shadowing: new Shadowing(program, names, options.comparison, shadowed),
   }));
   const module = mapFunctions(program.module, (fn) => {
     const kernel = kernels.find(({ functions }) => functions.has(fn));
@@ -60,6 +62,7 @@ export function shadowBuffers(program: Program, names: Names, options: ShadowBuf
   return withDeclarations(module, [
     ...copies(program, names, options.shadows),
     ...kernels.flatMap(({ shadowing }) => shadowing.loads()),
+    ...options.comparison.takeDeclarations(),
   ]);
 }
 
@@ -80,14 +83,16 @@ function copies(program: Program, names: Names, shadows: ReadonlyMap<string, Bin
 class Shadowing {
   readonly #program: Program;
   readonly #names: Names;
+  readonly #comparison: Comparison;
   /** The variables with shadows. */
   readonly #shadowed: ReadonlySet<string>;
   /** Load functions and their names, by the place that they load with its indices left open. */
   readonly #loads = new Map<string, { readonly name: string; readonly wgsl: string }>();
 
-  constructor(program: Program, names: Names, shadowed: ReadonlySet<string>) {
+  constructor(program: Program, names: Names, comparison: Comparison, shadowed: ReadonlySet<string>) {
     this.#program = program;
     this.#names = names;
+    this.#comparison = comparison;
     this.#shadowed = shadowed;
   }
 
@@ -108,8 +113,7 @@ class Shadowing {
   /** Each replica stores to its own copy. The operands are stable, so both stores may have them. */
   #storedApart(stored: Assignment, target: Expression): Statement[] {
     const copy = structuredClone({ ...stored, target: this.#inShadow(target) });
-    return quote(stored.span)
-      .statements`if (${this.#names.the("replica")} == 0u) { ${stored} } else { ${copy} }`;
+    return this.#comparison.inFirst([stored], { passed: [copy] });
   }
 
   #load(place: Expression, original: Expression): Expression {

@@ -82,6 +82,6 @@ export class SharedResults {
   }
 
   #once(statements: readonly Statement[]): Statement[] {
-    return quote().statements`if (${this.#comparison.leads()}) { ${statements} }`;
+    return this.#comparison.inFirst(statements, { isFirst: this.#comparison.leads() });
   }
 }

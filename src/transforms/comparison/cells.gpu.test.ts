@@ -19,7 +19,7 @@ const COUNT = 64;
 /** The function that adds a signature to its cell, which is generated. */
 function balanceCode(): string {
   const library = new Library(new Names(resolve(parse("").module)));
-  expect(balance(library, "signature", { count: COUNT })).toBe("belay_balance");
+  expect(balance(library, { signature: "signature", tally: "0u" }, { count: COUNT })).toBe("belay_balance");
   return print({ ...parse("").module, declarations: library.takeDeclarations() });
 }
 

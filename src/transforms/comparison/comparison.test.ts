@@ -76,7 +76,7 @@ describe("replicas talk", () => {
     golden(`passes over the ${channel}`, kernel, report, enableSubgroups, (program, names) => {
       const comparison = new Comparison(names, { channel, pairing: "passes", lanes: "32u" });
       const uses = quote().declarations`
-        fn all_uses() { ${comparison.keepSignature()} ${comparison.conclude(8, { start: 0, end: 0 })} }`;
+        fn all_uses() { ${comparison.keepFinal()} ${comparison.conclude(8, { start: 0, end: 0 })} }`;
       const declarations = [...program.module.declarations, ...uses, ...comparison.takeDeclarations()];
       return { ...program.module, declarations };
     }),

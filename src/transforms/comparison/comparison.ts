@@ -14,6 +14,8 @@ import type { Channel } from "./channel.ts";
 import {
   concludeByBarrier,
   concludeByExchange,
+  finalOf,
+  laneVariable,
   type Succession,
   succeedByBarrier,
   succeedByExchange,
@@ -21,6 +23,7 @@ import {
 import { interGroupChannel } from "./interGroupChannel.ts";
 import { Library } from "./library.ts";
 import { subgroupChannel } from "./subgroupChannel.ts";
+import { storedOnce, tallied, tallyVariable } from "./tally.ts";
 import { fold, valueWords, type Words } from "./valueWords.ts";
 import { workgroupChannel } from "./workgroupChannel.ts";
 
@@ -34,27 +37,34 @@ export interface Presented {
 
 export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup" | "mailbox";
+  /** What is compared: signatures once at the end, or what is stored before each store. Default `"signature"`. */
+  readonly check?: "store" | "signature" | "none";
   /** Default `"adjacent"`. Replicas in different subgroups, or passes, meet at the end only. */
   readonly pairing?: Pairing;
   /** Invocations of the workgroup as it runs, as a WGSL expression (the largest, when several entry points share it). */
   readonly lanes: string;
-  /** Where replicas that never meet leave their final signatures; without it they meet at the end. */
+  /** Where replicas that don't meet at the end leave what they have come to. */
   readonly cells?: Cells;
 }
 
 export class Comparison {
   readonly #library: Library;
   readonly #channel: Channel;
+  readonly #check: "store" | "signature" | "none";
   readonly #meets: boolean;
-  /** The function that compares the final signatures, for a site where it needs one. */
+  /** The call that compares what the replicas have come to, for a site where it needs one. */
   readonly #conclude: (site: string) => string;
   /** How one replica's signature waits for the other replica. */
   readonly #succession: () => Succession;
 
-  constructor(names: Names, { channel, pairing = "adjacent", lanes, cells }: ComparisonOptions) {
+  constructor(
+    names: Names,
+    { channel, check = "signature", pairing = "adjacent", lanes, cells }: ComparisonOptions,
+  ) {
     const library = new Library(names);
     const distance = distanceOf(pairing, names);
     this.#library = library;
+    this.#check = check;
     const channels = {
       subgroup: () => subgroupChannel(library, distance),
       workgroup: () => workgroupChannel(library, lanes),
@@ -62,16 +72,17 @@ export class Comparison {
     };
     this.#channel = channels[channel]();
     this.#meets = !cells;
+    const final = () => finalOf(library, check === "signature" ? this.#signature() : undefined);
     this.#succession = () =>
       channel === "subgroup"
-        ? succeedByExchange(library, this.#signature())
-        : succeedByBarrier(library, this.#signature(), lanes);
+        ? succeedByExchange(library, final())
+        : succeedByBarrier(library, final(), lanes);
     this.#conclude = (site) => {
       if (pairing === "passes") return `${this.#succession().conclude}(${site})`;
-      if (cells) return `${balance(library, this.#signature(), cells)}()`;
+      if (cells) return `${balance(library, final(), cells)}()`;
       return channel === "subgroup"
-        ? `${concludeByExchange(library, this.#signature(), distance)}(${site})`
-        : `${concludeByBarrier(library, this.#signature(), lanes)}(${site})`;
+        ? `${concludeByExchange(library, final(), distance)}(${site})`
+        : `${concludeByBarrier(library, final(), lanes)}(${site})`;
     };
   }
 
@@ -123,21 +134,47 @@ export class Comparison {
     return quote().expression`${agree}(${`${site}u`}, 0u, ${words.expression})`;
   }
 
-  /** The statement, last in the first of two passes, that keeps its signature, and begins another one. */
-  keepSignature(): Statement[] {
+  /** The private variable that tells a lane's number in its workgroup, where invocations swap lanes. */
+  lane(): string {
+    return laneVariable(this.#library);
+  }
+
+  /** The statement, last in the first of two passes, that keeps what it has come to, and begins anew. */
+  keepFinal(): Statement[] {
     return quote().statements`${this.#succession().keep}();`;
   }
 
+  /** Runs `stored` in one replica and `passed` in the other, such that the end shows if it was not so (see tally.ts). */
+  inFirst(
+    stored: readonly Statement[],
+    { passed = [], isFirst = this.isFirst() }: { passed?: readonly Statement[]; isFirst?: Expression } = {},
+  ): Statement[] {
+    return this.#check === "none"
+      ? storedOnce(isFirst, stored, passed)
+      : tallied(this.#library, isFirst, stored, passed);
+  }
+
+  /** Whether something was left to one of the replicas so far. */
+  get isTallied(): boolean {
+    return this.#library.has("tally");
+  }
+
+  /** A condition, true for the first replica. */
+  isFirst(): Expression {
+    return quote().expression`${this.#library.names.the("replica")} == 0u`;
+  }
+
   /**
-   * The statement, last in an entry point, that has the final signatures compared. Replicas that never meet leave none where
-   * they have presented nothing, as most do where one stores for all; who `alwaysPresents` need not look. (A signature is
-   * zero then, and else once in 2³².)
+   * The statement, last in an entry point, that has compared what the replicas have come to. Replicas that never meet leave
+   * nothing where they have presented nothing, as most do where one stores for all; who `alwaysPresents` need not look. (A
+   * signature is zero then, and else once in 2³².)
    */
   conclude(site: number, span: Span, { alwaysPresents = false } = {}): Statement[] {
     const { statements } = quote(span);
     const conclude = statements`${this.#conclude(`${site}u`)};`;
     if (this.#meets || alwaysPresents) return conclude;
-    return statements`if (${this.#signature()} != 0u) { ${conclude} }`;
+    const presented = this.#check === "signature" ? this.#signature() : tallyVariable(this.#library);
+    return statements`if (${presented} != 0u) { ${conclude} }`;
   }
 
   /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */
@@ -157,8 +194,7 @@ export class Comparison {
 
   /** A condition, true for the one replica that executes what must happen once. */
   leads(): Expression {
-    const { names } = this.#library;
-    return quote().expression`(${names.the("replica")} == 0u) | ${this.#channel.isAlone()}`;
+    return quote().expression`(${this.isFirst()}) | ${this.#channel.isAlone()}`;
   }
 
   /** The leading replica's words, for both. */

@@ -100,7 +100,7 @@ export function interGroupChannel(library: Library): Channel {
       (name) => `
       fn ${name}(site: u32, value: u32) -> u32 {
         if (!${begin()}(site)) { return value; }
-        ${send()}(select(value, 0u, ${replica} == 1u));
+        ${send()}(select(0u, value, ${replica} == 0u));
         let word = ${receive()}(site);
         return select(word, value, (${replica} == 0u) | ${alone()});
       }`,

@@ -23,6 +23,11 @@ export class Library {
     return name;
   }
 
+  /** Whether something has referred to a thing. */
+  has(thing: string): boolean {
+    return this.#emitted.has(thing);
+  }
+
   emit(wgsl: string): void {
     this.#pending.push(...quote().declarations`${wgsl}`);
   }

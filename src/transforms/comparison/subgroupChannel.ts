@@ -45,7 +45,7 @@ export function subgroupChannel(library: Library, distance: string): Channel {
         (name) => `
         fn ${name}(site: u32, value: ${wordType(count)}) -> ${wordType(count)} {
           let theirs = subgroupShuffleXor(value, ${distance});
-          return select(value, theirs, (${names.the("replica")} == 1u) & ${together()}());
+          return select(value, theirs, (${names.the("replica")} != 0u) & ${together()}());
         }`,
       );
     },

@@ -20,8 +20,11 @@ fn f(i: u32) {
       default: {
         let belay_value_2 = k;
         belay_signature = belay_fold(belay_signature ^ 1013904226u ^ u32(belay_value_2), i);
+        belay_weight *= 0x9e3779b1u;
+        belay_tally -= belay_weight;
         if (belay_replica == 0u) {
           out[belay_value_2] = i;
+          belay_tally += 2u * belay_weight;
         }
       }
     }
@@ -29,10 +32,16 @@ fn f(i: u32) {
       k++;
       let belay_value_1: u32 = k;
       belay_signature = belay_fold(belay_signature ^ 3668339987u, belay_value_1);
+      belay_weight *= 0x9e3779b1u;
+      belay_tally -= belay_weight;
       if (belay_replica == 0u) {
         out[0] = belay_value_1;
+        belay_tally += 2u * belay_weight;
       }
       break if k > 9u;
     }
   }
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

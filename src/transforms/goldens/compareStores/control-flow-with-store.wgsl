@@ -1,3 +1,15 @@
+@compute @workgroup_size(2u * 64u, 1u, 1u)
+fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
+  belay_workgroup = belay_in_workgroup_id;
+  belay_replica = belay_in_local_invocation_index & 1u;
+  belay_local = belay_in_local_invocation_index >> 1u;
+  {
+    let l: u32 = belay_local;
+    f(l);
+  }
+  belay_conclude(1u);
+}
+
 fn f(i: u32) {
   var k = i;
   loop {
@@ -7,18 +19,31 @@ fn f(i: u32) {
       }
       default: {
         let belay_value_2 = k;
-        if (belay_agree1at(1u, (u32(belay_value_2) << 2u) | (u32(belay_value_2) >> 30u), i) && belay_replica == 0u) {
-          out[belay_value_2] = i;
+        if (belay_agree1at(2u, (u32(belay_value_2) << 2u) | (u32(belay_value_2) >> 30u), i)) {
+          belay_weight *= 0x9e3779b1u;
+          belay_tally -= belay_weight;
+          if (belay_replica == 0u) {
+            out[belay_value_2] = i;
+            belay_tally += 2u * belay_weight;
+          }
         }
       }
     }
     continuing {
       k++;
       let belay_value_1: u32 = k;
-      if (belay_agree1(2u, 0u, belay_value_1) && belay_replica == 0u) {
-        out[0] = belay_value_1;
+      if (belay_agree1(3u, 0u, belay_value_1)) {
+        belay_weight *= 0x9e3779b1u;
+        belay_tally -= belay_weight;
+        if (belay_replica == 0u) {
+          out[0] = belay_value_1;
+          belay_tally += 2u * belay_weight;
+        }
       }
       break if k > 9u;
     }
   }
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

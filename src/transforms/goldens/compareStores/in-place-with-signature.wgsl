@@ -28,6 +28,8 @@ fn f(i: u32) {
   }
 }
 
+var<private> belay_tally: u32;
+
 fn belay_append(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }

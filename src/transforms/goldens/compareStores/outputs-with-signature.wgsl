@@ -13,32 +13,50 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
 fn f(i: u32) {
   let belay_value_1: u32 = i * 2u;
   belay_signature = belay_fold(belay_signature ^ 1013904226u ^ u32(i), belay_value_1);
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     out[i] = belay_value_1;
+    belay_tally += 2u * belay_weight;
   }
   let belay_value_2: u32 = 4u;
   belay_signature = belay_fold(belay_signature ^ 3668339987u, 1u);
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     out[3] = belay_value_2;
+    belay_tally += 2u * belay_weight;
   }
   let belay_value_3: vec3<f32> = vec3f(f32(i));
   belay_signature = belay_fold3(belay_signature ^ 2027808452u ^ u32(i), bitcast<vec3<u32>>(belay_value_3));
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     parts[i].at = belay_value_3;
+    belay_tally += 2u * belay_weight;
   }
   let belay_value_4 = i + 1u;
   let belay_value_5 = i % 4u;
   let belay_value_6: u32 = 7u;
   belay_signature = belay_fold(belay_signature ^ 387276917u ^ u32(belay_value_4), u32(belay_value_5));
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     parts[belay_value_4].flags[belay_value_5] = belay_value_6;
+    belay_tally += 2u * belay_weight;
   }
   let belay_value_7: Part = Part(vec3f(f32(i)), array(i, 1u, 2u, 3u));
   belay_signature = belay_fold(belay_signature ^ 3041712678u, belay_hash_1(belay_value_7));
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     parts[0] = belay_value_7;
+    belay_tally += 2u * belay_weight;
   }
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;
 
 fn belay_append(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;

@@ -15,18 +15,27 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
   {
     let l: u32 = belay_local;
     belay_signature = belay_fold(belay_signature ^ 1013904226u, belay_fold(0u, l));
+    belay_weight *= 0x9e3779b1u;
+    belay_tally -= belay_weight;
     if (belay_replica == 0u) {
       textureStore(t1, l, vec4f(1));
+      belay_tally += 2u * belay_weight;
     }
     let belay_value_3 = vec2u(l, 1u);
     let belay_value_4 = vec4u(l);
     belay_signature = belay_fold4(belay_signature ^ 3668339987u ^ belay_fold2(0u, bitcast<vec2<u32>>(belay_value_3)), bitcast<vec4<u32>>(belay_value_4));
+    belay_weight *= 0x9e3779b1u;
+    belay_tally -= belay_weight;
     if (belay_replica == 0u) {
       textureStore(t2, belay_value_3, belay_value_4);
+      belay_tally += 2u * belay_weight;
     }
     belay_signature = belay_fold(belay_signature ^ 2027808452u, 1u);
+    belay_weight *= 0x9e3779b1u;
+    belay_tally -= belay_weight;
     if (belay_replica == 0u) {
       textureStore(t3, vec3i(1, 2, 3), vec4i(4));
+      belay_tally += 2u * belay_weight;
     }
     f(layers, l);
   }
@@ -36,3 +45,6 @@ fn main(@builtin(workgroup_id) belay_in_workgroup_id: vec3<u32>, @builtin(local_
 fn belay_append(hash: u32, word: u32) -> u32 {
   return ((hash << 5u) | (hash >> 27u)) + word * 0x2c9277b5u;
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

@@ -2,15 +2,24 @@ fn f(i: u32) {
   belay_signature = belay_fold(belay_signature ^ 2654435761u ^ u32(i), bitcast<u32>(i));
   _ = belay_agree1(1u, 0u, belay_signature);
   var belay_result_1: u32;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_1 = atomicAdd(&c[i].sum, i);
+    belay_tally += 2u * belay_weight;
   }
   let slot = bitcast<u32>(belay_share1(1u, bitcast<u32>(belay_result_1)));
   belay_signature = belay_fold(belay_signature ^ 1013904226u, u32(i));
   _ = belay_agree1(2u, 0u, belay_signature);
   var belay_result_2: i32;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_2 = atomicMin(&c[0].low[i], -1);
+    belay_tally += 2u * belay_weight;
   }
   let low = bitcast<i32>(belay_share1(2u, bitcast<u32>(belay_result_2)));
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

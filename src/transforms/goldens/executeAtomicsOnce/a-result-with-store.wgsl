@@ -1,14 +1,23 @@
 fn f(i: u32) {
   _ = belay_agree1at(1u, ((u32(i) * 5u) << 2u) | ((u32(i) * 5u) >> 30u), bitcast<u32>(i));
   var belay_result_1: u32;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_1 = atomicAdd(&c[i].sum, i);
+    belay_tally += 2u * belay_weight;
   }
   let slot = bitcast<u32>(belay_share1(1u, bitcast<u32>(belay_result_1)));
   _ = belay_agree0at(2u, ((u32(i) << 2u) | (u32(i) >> 30u)) + 4u);
   var belay_result_2: i32;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     belay_result_2 = atomicMin(&c[0].low[i], -1);
+    belay_tally += 2u * belay_weight;
   }
   let low = bitcast<i32>(belay_share1(2u, bitcast<u32>(belay_result_2)));
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

@@ -3,9 +3,12 @@ fn f(i: u32) {
   belay_signature = belay_fold(belay_signature ^ 2654435761u ^ u32(i), bitcast<u32>(belay_value_1));
   _ = belay_agree1(1u, 0u, belay_signature);
   var belay_result_1: vec2<u32>;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     let belay_exchange_1 = atomicCompareExchangeWeak(&c[i].low[1], 0, belay_value_1);
     belay_result_1 = vec2<u32>(bitcast<u32>(belay_exchange_1.old_value), u32(belay_exchange_1.exchanged));
+    belay_tally += 2u * belay_weight;
   }
   let belay_shared_1 = belay_share2(1u, belay_result_1);
   let belay_value_2 = belay_Exchange_i32(bitcast<i32>(belay_shared_1.x), belay_shared_1.y != 0u);
@@ -15,9 +18,12 @@ fn f(i: u32) {
     belay_signature = belay_fold(belay_signature ^ 1013904226u ^ u32(i), bitcast<u32>(belay_value_3));
     _ = belay_agree1(2u, 0u, belay_signature);
     var belay_result_2: vec2<u32>;
+    belay_weight *= 0x9e3779b1u;
+    belay_tally -= belay_weight;
     if ((belay_replica == 0u) | belay_alone) {
       let belay_exchange_2 = atomicCompareExchangeWeak(&c[i].low[1], belay_value_3, 5);
       belay_result_2 = vec2<u32>(bitcast<u32>(belay_exchange_2.old_value), u32(belay_exchange_2.exchanged));
+      belay_tally += 2u * belay_weight;
     }
     let belay_shared_2 = belay_share2(2u, belay_result_2);
     let belay_value_4 = belay_Exchange_i32(bitcast<i32>(belay_shared_2.x), belay_shared_2.y != 0u);
@@ -26,9 +32,12 @@ fn f(i: u32) {
   belay_signature = belay_fold(belay_signature ^ 3668339987u, u32(i));
   _ = belay_agree1(3u, 0u, belay_signature);
   var belay_result_3: vec2<u32>;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if ((belay_replica == 0u) | belay_alone) {
     let belay_exchange_3 = atomicCompareExchangeWeak(&bins[i], 1u, 2u);
     belay_result_3 = vec2<u32>(bitcast<u32>(belay_exchange_3.old_value), u32(belay_exchange_3.exchanged));
+    belay_tally += 2u * belay_weight;
   }
   let belay_shared_3 = belay_share2(3u, belay_result_3);
   let belay_value_5 = belay_Exchange_u32(bitcast<u32>(belay_shared_3.x), belay_shared_3.y != 0u);
@@ -44,3 +53,6 @@ struct belay_Exchange_u32 {
   old_value: u32,
   exchanged: bool,
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

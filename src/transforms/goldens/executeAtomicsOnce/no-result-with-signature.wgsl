@@ -2,11 +2,20 @@ fn f(i: u32) {
   let belay_value_1 = i + 1u;
   let belay_value_2 = i32(i);
   belay_signature = belay_fold(belay_signature ^ 2654435761u ^ u32(belay_value_1), bitcast<u32>(belay_value_2));
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     atomicMax(&c[belay_value_1].low[2], belay_value_2);
+    belay_tally += 2u * belay_weight;
   }
   belay_signature = belay_fold(belay_signature ^ 1013904226u, 1u);
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     atomicStore(&bins[3], 4u);
+    belay_tally += 2u * belay_weight;
   }
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

@@ -1,6 +1,7 @@
 @compute @workgroup_size(1)
 fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @builtin(local_invocation_index) belay_in_local_invocation_index: u32) {
   belay_workgroup = w;
+  belay_lane = belay_in_local_invocation_index;
   let belay_zero = u32(w.x >= n.x);
   for (var belay_pass = 0u; belay_pass < 2u + belay_zero; belay_pass++) {
     belay_replica = (1u - belay_pass) ^ belay_zero;
@@ -15,3 +16,7 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) n: vec3u, @bui
     }
   }
 }
+
+var<private> belay_lane: u32;
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

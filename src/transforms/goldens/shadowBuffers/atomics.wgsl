@@ -5,8 +5,11 @@ fn main() {
   let belay_value_4 = belay_load_1();
   let belay_value_5 = atomicAdd(&bins.all[belay_value_3], belay_value_4);
   let belay_value_6: u32 = belay_value_2 + belay_value_5;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     bins.total = belay_value_6;
+    belay_tally += 2u * belay_weight;
   } else {
     belay_shadow_bins.total = belay_value_6;
   }
@@ -20,3 +23,6 @@ fn belay_load_1() -> u32 {
   }
   return belay_shadow_bins.total;
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

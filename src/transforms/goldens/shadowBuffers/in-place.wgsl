@@ -1,8 +1,11 @@
 @compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) i: u32) {
   let belay_value_1: u32 = belay_load_1(u32(i)) + belay_load_1(u32(belay_load_1(u32(i + 1u))));
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     a[i] = belay_value_1;
+    belay_tally += 2u * belay_weight;
   } else {
     belay_shadow_a[i] = belay_value_1;
   }
@@ -14,8 +17,11 @@ fn main(@builtin(local_invocation_index) i: u32) {
   for (var k = belay_load_2(); k < belay_load_3(); k += belay_load_4()) {
     let belay_value_4 = k;
     let belay_value_5: u32 = belay_load_1(u32(belay_value_4)) + 1;
+    belay_weight *= 0x9e3779b1u;
+    belay_tally -= belay_weight;
     if (belay_replica == 0u) {
       a[belay_value_4] = belay_value_5;
+      belay_tally += 2u * belay_weight;
     } else {
       belay_shadow_a[belay_value_4] = belay_value_5;
     }
@@ -24,8 +30,11 @@ fn main(@builtin(local_invocation_index) i: u32) {
 
 fn belay_bump_1(belay_index_1: u32) -> u32 {
   let belay_value_6: u32 = belay_load_1(u32(belay_index_1)) + 1u;
+  belay_weight *= 0x9e3779b1u;
+  belay_tally -= belay_weight;
   if (belay_replica == 0u) {
     a[belay_index_1] = belay_value_6;
+    belay_tally += 2u * belay_weight;
   } else {
     belay_shadow_a[belay_index_1] = belay_value_6;
   }
@@ -61,3 +70,6 @@ fn belay_load_4() -> u32 {
   }
   return belay_shadow_a[2];
 }
+
+var<private> belay_tally: u32;
+var<private> belay_weight: u32 = 1u;

@@ -51,12 +51,12 @@ fn belay_agree0at(site: u32, address: u32) -> bool {
 
 fn belay_share1(site: u32, value: u32) -> u32 {
   let theirs = subgroupShuffleXor(value, belay_distance);
-  return select(value, theirs, (belay_replica == 1u) & belay_together());
+  return select(value, theirs, (belay_replica != 0u) & belay_together());
 }
 
 fn belay_share2(site: u32, value: vec2<u32>) -> vec2<u32> {
   let theirs = subgroupShuffleXor(value, belay_distance);
-  return select(value, theirs, (belay_replica == 1u) & belay_together());
+  return select(value, theirs, (belay_replica != 0u) & belay_together());
 }
 
 var<private> belay_signature: u32;
@@ -84,8 +84,10 @@ fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
   return false;
 }
 
+var<private> belay_tally: u32;
+
 fn belay_conclude(site: u32) {
-  if (subgroupShuffleXor(belay_signature, belay_distance) != belay_signature) {
+  if (subgroupShuffleXor(belay_signature + belay_tally, belay_distance) != belay_signature - belay_tally) {
     belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
   }
 }

@@ -129,19 +129,13 @@ fn belay_agree1(site: u32, address: u32, value: u32) -> bool {
   return false;
 }
 
-var<workgroup> belay_finals: array<u32, 64u / 2u>;
+var<private> belay_tally: u32;
+var<workgroup> belay_finals: array<atomic<u32>, 64u / 2u>;
 
 fn belay_conclude(site: u32) {
-  if (belay_replica == 1u) {
-    belay_finals[belay_local] = belay_signature;
-  }
+  atomicAdd(&belay_finals[belay_local], select(0u - belay_signature, belay_signature, belay_replica == 0u) + belay_tally);
   workgroupBarrier();
-  if (belay_replica == 0u) {
-    let theirs = belay_finals[belay_local];
-    if (theirs != belay_signature) {
-      belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
-      belay_replica = 1u;
-      belay_record(site, 1u, 0u, vec4<u32>(theirs, 0u, 0u, 0u));
-    }
+  if (atomicLoad(&belay_finals[belay_local]) != 0u) {
+    belay_record(site, 1u, 0u, vec4<u32>(belay_signature, 0u, 0u, 0u));
   }
 }

@@ -95,7 +95,7 @@ fn belay_share1(site: u32, value: u32) -> u32 {
   if (!belay_begin(site)) {
     return value;
   }
-  belay_send(select(value, 0u, belay_replica == 1u));
+  belay_send(select(0u, value, belay_replica == 0u));
   let word = belay_receive(site);
   return select(word, value, (belay_replica == 0u) | belay_alone);
 }
