@@ -9,9 +9,10 @@ it.each([
   ["a[p[i]!] = a[i]! + 1", true],
   ["a[p[i]!] = Math.sqrt(a[i]!)", true],
   ["a[p[i]!] = p[i]!", true],
-  ["a[p[i]!] = Math.max(a[i]!, a[p[i]!]!)", true],
-  ["a[p[i]!] = -a[i]!", true],
-  ["if (a[i]! < 3) { a[p[i]!] = 2.5; }", true],
+  ["a[p[i]!] = Math.max(a[i]!, a[p[i]!]!)", false],
+  ["a[p[i]!] = Math.round(a[i]! % 3)", false],
+  ["a[p[i]!] = -a[i]!", false],
+  ["if (a[i]! < 3) { a[p[i]!] = 2.5; }", false],
   ["if (a[i]! * 3 < 3) { p[p[i]!] = 2; }", true],
 ])("tells whether the GPU may round as the CPU does not: %s", (body, open) => {
   const text = `export async function test(a: Float32Array, p: Int32Array) {

@@ -15,9 +15,48 @@ const library: Readonly<Record<string, string>> = {
 
   /** Looks at the bits: WGSL lets compilers assume that no value is NaN. */
   is_nan: "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }",
+  is_zero_f32: "fn is_zero_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0u; }",
+  is_infinite_f32:
+    "fn is_infinite_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }",
+  is_minus_f32: "fn is_minus_f32(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) == 1u; }",
   /** Neither zero nor NaN. In a comparison, numbers too small to be normal may be zero. */
   is_true_f32:
     "fn is_true_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) - 1u < 0x7f800000u; }",
+
+  /** NaN, in a way that no compiler evaluates. */
+  nan_f32: "fn nan_f32() -> f32 { return f32_of_bits(0x7fc00000u); }",
+  infinity_f32: "fn infinity_f32() -> f32 { return f32_of_bits(0x7f800000u); }",
+  with_sign_f32: `
+fn with_sign_f32(x: f32, sign: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
+}`,
+
+  /**
+   * An integer that compares as the number does. Comparisons look at bits: a driver may take a number that is too small to be normal for
+   * zero, and a negated comparison, such as `!(a < b)`, for the opposite one, which is another where a side is NaN.
+   */
+  order_f32: `
+fn order_f32(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, -(bits & 0x7fffffffi), bits < 0i);
+}`,
+  equal_f32: `
+fn equal_f32(a: f32, b: f32) -> bool {
+  let order = order_f32(a);
+  return order == order_f32(b) && abs(order) <= 0x7f800000i;
+}`,
+  less_f32: `
+fn less_f32(a: f32, b: f32) -> bool {
+  let left = order_f32(a);
+  let right = order_f32(b);
+  return left < right && left >= -0x7f800000i && right <= 0x7f800000i;
+}`,
+  at_most_f32: `
+fn at_most_f32(a: f32, b: f32) -> bool {
+  let left = order_f32(a);
+  let right = order_f32(b);
+  return left <= right && left >= -0x7f800000i && right <= 0x7f800000i;
+}`,
 
   divide_i32: `
 fn divide_i32(a: i32, b: i32) -> i32 {
@@ -87,43 +126,226 @@ fn clamp_f32(x: f32) -> u32 {
   return u32(round(clamp(x, 0f, 255f)));
 }`,
 
+  negate_f32: "fn negate_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }",
+  abs_f32: "fn abs_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }",
+  sign_f32: `
+fn sign_f32(x: f32) -> f32 {
+  if (is_zero_f32(x) || is_nan(x)) { return x; }
+  return with_sign_f32(1f, x);
+}`,
+
+  /** Of two zeros the negative one is less. */
+  ascending_f32: `
+fn ascending_f32(a: f32, b: f32) -> bool {
+  let left = bitcast<i32>(a);
+  let right = bitcast<i32>(b);
+  return (left ^ ((left >> 31u) & 0x7fffffffi)) <= (right ^ ((right >> 31u) & 0x7fffffffi));
+}`,
   min_f32: `
 fn min_f32(a: f32, b: f32) -> f32 {
   if (is_nan(a)) { return a; }
   if (is_nan(b)) { return b; }
-  return min(a, b);
+  return select(b, a, ascending_f32(a, b));
 }`,
   max_f32: `
 fn max_f32(a: f32, b: f32) -> f32 {
   if (is_nan(a)) { return a; }
   if (is_nan(b)) { return b; }
-  return max(a, b);
+  return select(a, b, ascending_f32(a, b));
 }`,
 
+  /** Without the bits behind the point; NaN, infinities and large numbers have none. */
+  trunc_f32: `
+fn trunc_f32(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let exponent = (bits >> 23u) & 0xffu;
+  if (exponent >= 150u) { return x; }
+  if (exponent < 127u) { return bitcast<f32>(bits & 0x80000000u); }
+  return bitcast<f32>(bits & ~(0x7fffffu >> (exponent - 127u)));
+}`,
+  floor_f32: `
+fn floor_f32(x: f32) -> f32 {
+  let whole = trunc_f32(x);
+  if (!is_minus_f32(x) || bitcast<u32>(whole) == bitcast<u32>(x)) { return whole; }
+  return whole - 1f;
+}`,
+  ceil_f32: `
+fn ceil_f32(x: f32) -> f32 {
+  let whole = trunc_f32(x);
+  if (is_minus_f32(x) || bitcast<u32>(whole) == bitcast<u32>(x)) { return whole; }
+  return whole + 1f;
+}`,
   /** Halves round up, where WGSL rounds them to even. */
   round_f32: `
 fn round_f32(x: f32) -> f32 {
-  let below = floor(x);
-  return below + select(0f, 1f, x - below >= 0.5f);
+  let below = floor_f32(x);
+  if (bitcast<u32>(below) == bitcast<u32>(x)) { return x; }
+  return with_sign_f32(below + select(0f, 1f, x - below >= 0.5f), x);
+}`,
+
+  /** The exact remainder: eight bits of the quotient at a time. */
+  remainder_f32: `
+fn remainder_f32(a: f32, b: f32) -> f32 {
+  let x = bitcast<u32>(a) & 0x7fffffffu;
+  let y = bitcast<u32>(b) & 0x7fffffffu;
+  if (y == 0u || x >= 0x7f800000u || y > 0x7f800000u) { return nan_f32(); }
+  if (x < y) { return a; }
+  let exponent = max(y >> 23u, 1u);
+  let divisor = select((y & 0x7fffffu) | 0x800000u, y, y < 0x800000u);
+  var rest = select((x & 0x7fffffu) | 0x800000u, x, x < 0x800000u) % divisor;
+  for (var left = max(x >> 23u, 1u) - exponent; left > 0u; ) {
+    let bits = min(left, 8u);
+    rest = (rest << bits) % divisor;
+    left -= bits;
+  }
+  if (rest == 0u) { return with_sign_f32(0f, a); }
+  let shift = min(countLeadingZeros(rest) - 8u, exponent - 1u);
+  rest = rest << shift;
+  let magnitude = select(rest, ((exponent - shift) << 23u) | (rest & 0x7fffffu), rest >= 0x800000u);
+  return with_sign_f32(bitcast<f32>(magnitude), a);
+}`,
+
+  // Functions that WGSL leaves open outside of an interval, or for infinities, zeros and NaN.
+  sqrt_f32: `
+fn sqrt_f32(x: f32) -> f32 {
+  if (is_zero_f32(x) || is_nan(x)) { return x; }
+  if (is_minus_f32(x)) { return nan_f32(); }
+  if (is_infinite_f32(x)) { return x; }
+  return sqrt(x);
+}`,
+  exp_f32: `
+fn exp_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (less_f32(88.8f, x)) { return infinity_f32(); }
+  if (less_f32(x, -104f)) { return 0f; }
+  return exp(x);
+}`,
+  exp2_f32: `
+fn exp2_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (at_most_f32(128f, x)) { return infinity_f32(); }
+  if (less_f32(x, -150f)) { return 0f; }
+  return exp2(x);
+}`,
+  log_f32: `
+fn log_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (is_zero_f32(x)) { return f32_of_bits(0xff800000u); }
+  if (is_minus_f32(x)) { return nan_f32(); }
+  if (is_infinite_f32(x)) { return x; }
+  return log(x);
+}`,
+  log2_f32: `
+fn log2_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (is_zero_f32(x)) { return f32_of_bits(0xff800000u); }
+  if (is_minus_f32(x)) { return nan_f32(); }
+  if (is_infinite_f32(x)) { return x; }
+  return log2(x);
+}`,
+  sin_f32: `
+fn sin_f32(x: f32) -> f32 {
+  if (is_nan(x) || is_infinite_f32(x)) { return nan_f32(); }
+  if (is_zero_f32(x)) { return x; }
+  return sin(x);
+}`,
+  cos_f32: `
+fn cos_f32(x: f32) -> f32 {
+  if (is_nan(x) || is_infinite_f32(x)) { return nan_f32(); }
+  if (is_zero_f32(x)) { return 1f; }
+  return cos(x);
+}`,
+  tan_f32: `
+fn tan_f32(x: f32) -> f32 {
+  if (is_nan(x) || is_infinite_f32(x)) { return nan_f32(); }
+  if (is_zero_f32(x)) { return x; }
+  return tan(x);
+}`,
+  asin_f32: `
+fn asin_f32(x: f32) -> f32 {
+  if (is_nan(x) || less_f32(1f, abs_f32(x))) { return nan_f32(); }
+  if (is_zero_f32(x)) { return x; }
+  return asin(x);
+}`,
+  acos_f32: `
+fn acos_f32(x: f32) -> f32 {
+  if (is_nan(x) || less_f32(1f, abs_f32(x))) { return nan_f32(); }
+  if (equal_f32(x, 1f)) { return 0f; }
+  return acos(x);
+}`,
+  atan_f32: `
+fn atan_f32(x: f32) -> f32 {
+  if (is_zero_f32(x) || is_nan(x)) { return x; }
+  if (is_infinite_f32(x)) { return with_sign_f32(1.57079633f, x); }
+  return atan(x);
+}`,
+  atan2_f32: `
+fn atan2_f32(y: f32, x: f32) -> f32 {
+  if (is_nan(x) || is_nan(y)) { return nan_f32(); }
+  let back = is_minus_f32(x);
+  if (is_infinite_f32(x)) {
+    let angle = select(select(0f, 3.14159265f, back), select(0.785398163f, 2.35619449f, back), is_infinite_f32(y));
+    return with_sign_f32(angle, y);
+  }
+  if (is_zero_f32(y)) { return with_sign_f32(select(0f, 3.14159265f, back), y); }
+  if (is_zero_f32(x) || is_infinite_f32(y)) { return with_sign_f32(1.57079633f, y); }
+  return with_sign_f32(atan2(y, x), y);
+}`,
+  /** Half of a power that may be too large although half of it is not. */
+  half_exp_f32: `
+fn half_exp_f32(x: f32) -> f32 {
+  if (less_f32(90f, x)) { return infinity_f32(); }
+  let root = exp(0.5f * x);
+  return (0.5f * root) * root;
+}`,
+  sinh_f32: `
+fn sinh_f32(x: f32) -> f32 {
+  if (is_zero_f32(x) || is_nan(x)) { return x; }
+  if (less_f32(20f, abs_f32(x))) { return with_sign_f32(half_exp_f32(abs_f32(x)), x); }
+  return sinh(x);
+}`,
+  cosh_f32: `
+fn cosh_f32(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (less_f32(20f, abs_f32(x))) { return half_exp_f32(abs_f32(x)); }
+  return cosh(x);
+}`,
+  tanh_f32: `
+fn tanh_f32(x: f32) -> f32 {
+  if (is_zero_f32(x) || is_nan(x)) { return x; }
+  if (less_f32(10f, abs_f32(x))) { return with_sign_f32(1f, x); }
+  return tanh(x);
 }`,
 
   /** Scaled, so that no square overflows. */
   hypot_f32: `
 fn hypot_f32(a: f32, b: f32) -> f32 {
-  let scale = max(abs(a), abs(b));
-  if (scale == 0f) { return 0f; }
+  if (is_infinite_f32(a) || is_infinite_f32(b)) { return infinity_f32(); }
+  if (is_nan(a) || is_nan(b)) { return nan_f32(); }
+  let scale = max_f32(abs_f32(a), abs_f32(b));
+  if (is_zero_f32(scale)) { return 0f; }
   return scale * sqrt((a / scale) * (a / scale) + (b / scale) * (b / scale));
 }`,
 
-  /** WGSL leaves powers of negative numbers open. */
+  /** WGSL leaves powers of negative numbers open, and those of infinities and zeros. */
   pow_f32: `
 fn pow_f32(x: f32, y: f32) -> f32 {
-  if (y == 0f) { return 1f; }
-  if (x >= 0f) { return pow(x, y); }
-  if (y != trunc(y)) { return f32_of_bits(0x7fc00000u); }
-  let odd = abs(y) < 16777216f && (u32(abs(y)) & 1u) == 1u;
-  let magnitude = pow(-x, y);
-  return select(magnitude, -magnitude, odd);
+  if (is_zero_f32(y)) { return 1f; }
+  if (is_nan(x) || is_nan(y)) { return nan_f32(); }
+  let base = abs_f32(x);
+  if (is_infinite_f32(y)) {
+    if (equal_f32(base, 1f)) { return nan_f32(); }
+    return select(0f, infinity_f32(), less_f32(1f, base) != is_minus_f32(y));
+  }
+  let isWhole = equal_f32(y, trunc_f32(y));
+  let isOdd = isWhole && less_f32(abs_f32(y), 16777216f) && (u32(abs_f32(y)) & 1u) == 1u;
+  let sign = select(1f, x, isOdd);
+  if (is_zero_f32(x) || is_infinite_f32(x)) {
+    return with_sign_f32(select(0f, infinity_f32(), is_zero_f32(x) == is_minus_f32(y)), sign);
+  }
+  if (is_minus_f32(x) && !isWhole) { return nan_f32(); }
+  if (equal_f32(base, 1f)) { return with_sign_f32(1f, sign); }
+  return with_sign_f32(pow(base, y), sign);
 }`,
 };
 
@@ -131,7 +353,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 export function arithmeticFor(code: string): string {
   const called = new Set<string>();
   const visit = (text: string) => {
-    for (const [word] of text.matchAll(/\b[a-z_]+[0-9]*[a-z_]*(?=\()/g)) {
+    for (const [word] of text.matchAll(/\b[a-z]\w*(?=\()/g)) {
       if (called.has(word) || !Object.hasOwn(library, word)) continue;
       called.add(word);
       visit(library[word]!);

@@ -36,6 +36,7 @@ export function emitExpression(expression: Expression, target: Target): string {
     case "unary": {
       const operand = emitOpaque(expression.operand, target);
       if (expression.operator === "-" && expression.type === "u32") return `(0u - ${operand})`;
+      if (expression.operator === "-" && expression.type === "f32") return `negate_f32(${operand})`;
       return `(${expression.operator}${operand})`;
     }
     case "binary":
@@ -106,6 +107,8 @@ function emitBinary(expression: Binary, target: Target): string {
   const a = isConstant(left) && isConstant(right) ? emitOpaque(left, target) : emitExpression(left, target);
   const b = emitExpression(right, target);
   const integer = type === "i32" || type === "u32";
+  if (left.type === "f32" && type === "bool") return compareFloats(operator, a, b);
+  if (operator === "%" && type === "f32") return `remainder_f32(${a}, ${b})`;
   switch (operator) {
     case "/":
     case "%":
@@ -125,6 +128,25 @@ function emitBinary(expression: Binary, target: Target): string {
     }
   }
   return `(${a} ${operator} ${b})`;
+}
+
+function compareFloats(operator: string, a: string, b: string): string {
+  switch (operator) {
+    case "==":
+      return `equal_f32(${a}, ${b})`;
+    case "!=":
+      return `!equal_f32(${a}, ${b})`;
+    case "<":
+      return `less_f32(${a}, ${b})`;
+    case ">":
+      return `less_f32(${b}, ${a})`;
+    case "<=":
+      return `at_most_f32(${a}, ${b})`;
+    case ">=":
+      return `at_most_f32(${b}, ${a})`;
+    default:
+      throw new Error(`no comparison of floats with ${operator}`);
+  }
 }
 
 function emitLogical({ operator, left, right }: Binary, target: Target): string {
@@ -149,11 +171,9 @@ function emitChoice(test: string, result: string, yes: Expression, no: Expressio
 
 type Call = Extract<Expression, { kind: "call" }>;
 
-/** Functions that WGSL has under the same name, with a result that JavaScript's has too. */
-const shared = new Set<string>(
-  "abs ceil floor trunc sign sqrt exp exp2 log log2 sin cos tan asin acos atan atan2 sinh cosh tanh".split(
-    " ",
-  ),
+/** Functions of floats, each with one of the library that gives what JavaScript gives for infinities, zeros and NaN. */
+const ofFloats = new Set<string>(
+  "sqrt exp exp2 log log2 pow sin cos tan asin acos atan atan2 sinh cosh tanh".split(" "),
 );
 
 function emitCall({ callee, args, type }: Call, target: Target): string {
@@ -169,17 +189,18 @@ function emitCall({ callee, args, type }: Call, target: Target): string {
     case "max":
       return fold(type === "f32" ? `${callee}_f32` : callee);
     case "hypot":
-      return texts.length === 1 ? `abs(${texts[0]})` : fold("hypot_f32");
+      return texts.length === 1 ? `abs_f32(${texts[0]})` : fold("hypot_f32");
+    case "abs":
+    case "sign":
+      return `${callee}${type === "f32" ? "_f32" : ""}(${texts[0]})`;
     case "round":
-    case "pow":
-      return type === "f32" ? `${callee}_f32(${texts.join(", ")})` : texts[0]!;
     case "floor":
     case "ceil":
     case "trunc":
-      return type === "f32" ? `${callee}(${texts[0]})` : texts[0]!;
+      return type === "f32" ? `${callee}_f32(${texts[0]})` : texts[0]!;
     default:
-      if (!shared.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
-      return `${callee}(${texts.join(", ")})`;
+      if (!ofFloats.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
+      return `${callee}_f32(${texts.join(", ")})`;
   }
 }
 

@@ -1,0 +1,191 @@
+/** Every operator and function of floats, on the values that hardware and drivers treat in their own ways, against JavaScript. */
+import { expect, it } from "vitest";
+import { sequentialLoop } from "../../src/loops/sequential.ts";
+import { translate } from "../../src/loops/translate.ts";
+import { speculate } from "../../src/speculation/speculate.ts";
+import { evaluate } from "../loopPrograms.ts";
+import { testDevices } from "../testDevices.ts";
+
+const devices = testDevices();
+
+const specials = [
+  ...[0, 1, 0.5, 1.5, 2, 3, 2.5, 0.1, 10, 30, 89, 100, 129, 1e-45, 1e-40, 2 ** -126, 8388607.5, 2 ** 23],
+  ...[2 ** 24 + 2, 2 ** 31, 2 ** 32, 3e38, Number.POSITIVE_INFINITY, 0.49999997],
+].flatMap((value) => [value, -value]);
+const values = [...specials, Number.NaN].map(Math.fround);
+const [xs, ys] = [values.flatMap((x) => values.map(() => x)), values.flatMap(() => values)].map((all) =>
+  Float32Array.from(all!),
+) as [Float32Array, Float32Array];
+
+/** What JavaScript rounds exactly, and a GPU computes exactly. */
+const exact = [
+  ..."-x,Math.abs(x),Math.sign(x),Math.floor(x),Math.ceil(x),Math.trunc(x),Math.round(x)".split(","),
+  "Math.min(x, y)",
+  "Math.max(x, y)",
+  "x % y",
+  "x < y ? x : y",
+  "x || y",
+  "x && y",
+];
+/** What a GPU may round in its own way, and where numbers too small to be normal may be zero. */
+const rounded = [
+  ..."x + y,x - y,x * y,x / y,x ** y".split(","),
+  "Math.pow(x, y)",
+  "Math.atan2(x, y)",
+  "Math.hypot(x, y)",
+  ..."sqrt exp log log2 sin cos tan asin acos atan sinh cosh tanh"
+    .split(" ")
+    .map((name) => `Math.${name}(x)`),
+  "2 ** x",
+];
+const comparisons = "=== !== < <= > >=".split(" ").map((operator) => `x ${operator} y`);
+const conditions = [
+  ...comparisons,
+  ...comparisons.map((one) => `!(${one})`),
+  ...comparisons.map((one) => `!!(${one}) && x !== 3`),
+  ..."=== !== < <= > >=".split(" ").map((operator) => `x ${operator} 0.1`),
+  ..."=== !== < <= > >=".split(" ").map((operator) => `0 ${operator} x`),
+  ..."x,!x,!!x,x && y,!x || !y,x === x,x !== x,!(x < y || x >= y),!(x <= y && x > 1)".split(","),
+];
+const integers = ["x | 0", "x >>> 0", "~x", "x & 255", "Math.imul(x, y)", "Math.clz32(x)", "x << 1"];
+
+/** A program with one loop that stores each result of `of` behind the other. */
+function program(of: readonly string[], type: string, store: (one: string) => string): string {
+  const stores = of.map((one, k) => `out[i * ${of.length} + ${k}] = ${store(one)};`).join("\n");
+  return `export async function run(a: Float32Array, b: Float32Array, out: ${type}) {
+    "use speculate";
+    //#pragma omp for target(webgpu) speculate(out)
+    for (let i = 0; i < ${xs.length}; i++) { const x = a[i]!; const y = b[i]!;
+      ${stores}
+    }
+  }`;
+}
+
+async function results<Out extends Float32Array | Int32Array>(
+  source: string,
+  make: () => Out,
+): Promise<Record<"javaScript" | "cpu" | "gpu", Out>> {
+  const { loops, diagnostics } = translate(source, "table.ts");
+  expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+  const [javaScript, cpu, gpu] = [make(), make(), make()];
+  await evaluate(source).run!(xs as never, ys as never, javaScript as never);
+  const { loop } = loops[0]!;
+  const sequential = sequentialLoop(loop);
+  sequential({ a: xs, b: ys, out: cpu }, { $first: 0, $step: 1 }, {}, {}, 0, xs.length);
+  const rest = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: xs.length };
+  const device = await devices.newDevice();
+  const arrays = { a: xs, b: ys, out: gpu };
+  const { statistics } = await speculate(
+    { loop, sequential, arrays, ...rest },
+    { device, fallback: "never" },
+  );
+  expect(statistics.onCpu).toBe(0);
+  return { javaScript, cpu, gpu };
+}
+
+/** Where a path differs from JavaScript, in words; the first few. */
+function differences(
+  of: readonly string[],
+  { javaScript, cpu, gpu }: Record<"javaScript" | "cpu" | "gpu", ArrayLike<number>>,
+  isAlike: (value: number, expected: number, x: number, y: number) => boolean = Object.is,
+): string[] {
+  const found: string[] = [];
+  for (const [path, out] of Object.entries({ cpu, gpu })) {
+    for (let at = 0; at < javaScript.length; at++) {
+      const [i, k] = [Math.floor(at / of.length), at % of.length];
+      const [x, y] = [xs[i]!, ys[i]!];
+      const same = path === "cpu" ? Object.is : isAlike;
+      if (!same(out[at]!, javaScript[at]!, x, y))
+        found.push(`${path}: ${of[k]} of ${x} and ${y} is ${out[at]}, not ${javaScript[at]}`);
+    }
+  }
+  return found.slice(0, 20);
+}
+
+const isTiny = (value: number) => value !== 0 && Math.abs(value) < 2 ** -126;
+
+it("conditions", async () => {
+  const source = program(conditions, "Int32Array", (one) => `(${one}) ? 1 : 0`);
+  const found = await results(source, () => new Int32Array(xs.length * conditions.length));
+  expect(differences(conditions, found)).toEqual([]);
+}, 60_000);
+
+it("branches and loops", async () => {
+  const of = conditions.slice(0, 12);
+  const branches = of
+    .map(
+      (one, k) =>
+        `if (${one}) { out[i * ${of.length} + ${k}] = 1; } else { out[i * ${of.length} + ${k}] = 2; }`,
+    )
+    .join("\n");
+  const turns = of.map(
+    (one, k) => `for (let t = 0; t < 2; t++) { if (!(${one})) break; out[i * ${of.length} + ${k}] += 4; }`,
+  );
+  const source = program([], "Int32Array", String).replace(
+    /(y = b\[i\]!;)/,
+    `$1 ${branches} ${turns.join("\n")}`,
+  );
+  const found = await results(source, () => new Int32Array(xs.length * of.length));
+  expect(differences(of, found)).toEqual([]);
+}, 60_000);
+
+it("integers made of floats", async () => {
+  const found = await results(
+    program(integers, "Int32Array", (one) => one),
+    () => new Int32Array(xs.length * integers.length),
+  );
+  expect(differences(integers, found)).toEqual([]);
+}, 60_000);
+
+it("exact operations", async () => {
+  const found = await results(
+    program(exact, "Float32Array", (one) => one),
+    () => new Float32Array(xs.length * exact.length),
+  );
+  expect(differences(exact, found)).toEqual([]);
+}, 60_000);
+
+it("operations that are rounded: infinities, zeros, NaN, and numbers up to their last bits", async () => {
+  const found = await results(
+    program(rounded, "Float32Array", (one) => one),
+    () => new Float32Array(xs.length * rounded.length),
+  );
+  const isAlike = (value: number, expected: number, x: number, y: number) => {
+    // What is too small to be normal may be zero, as an operand and as a result; trigonometry is open beyond some turns.
+    if (isTiny(x) || isTiny(y) || isTiny(expected) || Math.abs(x) > 100) {
+      return (
+        Number.isNaN(value) === Number.isNaN(expected) || isTiny(x) || isTiny(y) || Math.abs(expected) > 1e38
+      );
+    }
+    if (Number.isNaN(expected) || !Number.isFinite(expected) || expected === 0)
+      return Object.is(value, expected) || (expected === 0 && Math.abs(value) < 1e-5);
+    return Math.abs(value - expected) <= 1e-3 * Math.abs(expected) + 1e-6;
+  };
+  expect(differences(rounded, found, isAlike)).toEqual([]);
+}, 60_000);
+
+it("minima and maxima over iterations", async () => {
+  const source = `export async function run(a: Float32Array) {
+    "use speculate";
+    let low = 5, high = -5;
+    //#pragma omp for target(webgpu) reduction(min:low) reduction(max:high)
+    for (let i = 0; i < a.length; i++) { low = Math.min(low, a[i]!); high = Math.max(high, a[i]!); }
+    return [low, high];
+  }`;
+  const { loop } = translate(source, "table.ts").loops[0]!;
+  const device = await devices.newDevice();
+  for (const some of [
+    [0, -0],
+    [-0, 0],
+    [3, Number.NaN, 4],
+    [1e-45, -1e-45],
+    [Number.NEGATIVE_INFINITY, 1e-40],
+  ]) {
+    const a = Float32Array.from({ length: 300 }, (_, i) => some[i % some.length]!);
+    const expected = (await evaluate(source).run!(a as never)) as number[];
+    const call = { loop, sequential: sequentialLoop(loop), arrays: { a }, inputs: {}, carried: {} };
+    const rest = { reductions: { low: 5, high: -5 }, first: 0, step: 1, count: a.length };
+    const { reductions } = await speculate({ ...call, ...rest }, { device, fallback: "never" });
+    expect([reductions.low, reductions.high]).toEqual(expected);
+  }
+}, 60_000);
