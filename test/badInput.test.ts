@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { protect } from "../src/compiler/protect.ts";
 import { harden } from "../src/runtime/harden.ts";
+import { parse } from "../src/wgsl/parser.ts";
+import { resolve } from "../src/wgsl/resolve/index.ts";
 import { predeclared, predeclaredNames } from "../src/wgsl/resolve/predeclared.ts";
+import { walk } from "../src/wgsl/traverse.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import type { Program } from "../workloads/program.ts";
 import { belay } from "./belay.ts";
@@ -105,7 +108,7 @@ describe("protect", () => {
   });
 });
 
-describe("an entry point with the name of a built-in function", () => {
+describe("an entry point with a name of the language", () => {
   const names = [...predeclaredNames()].filter((name) => predeclared(name)!.category === "function");
   const source = kernel(`
       tile[i] = data[i];
@@ -125,7 +128,7 @@ describe("an entry point with the name of a built-in function", () => {
     { check: "signature", channel: "workgroup", redundancy: "intra-lds" },
   ] as const)("is protected, or refused when generated code needs it: $check, $channel", (options) => {
     expect(names.length).toBeGreaterThan(100);
-    for (const name of names.filter((name) => !source.includes(name))) {
+    for (const name of names.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))) {
       const { diagnostics, layout } = protect(source.replace("fn main(", `fn ${name}(`), {
         ...options,
         features: ["subgroups"],
@@ -139,6 +142,50 @@ describe("an entry point with the name of a built-in function", () => {
       features: ["subgroups"],
     });
     expect(transpose.diagnostics).not.toContainEqual(expect.objectContaining({ severity: "error" }));
+  });
+
+  it.each([
+    { redundancy: "inter", check: "signature" },
+    { redundancy: "inter", memory: "secded128" },
+    { redundancy: "none", memory: "detect1024" },
+    { redundancy: "none", memory: "secded32", check: "store" },
+  ] as const)("is refused only when generated code needs it: $redundancy $memory", (options) => {
+    const needed = (code: string) => {
+      const names = new Set<string>();
+      const program = resolve(parse(code).module);
+      walk(program.module, (node) => {
+        const target = node.kind === "identifier" && program.targetOf(node);
+        if (target && target.kind === "builtin") names.add(node.name);
+      });
+      return names;
+    };
+    const asNamed = (name: string) =>
+      protect(source.replace("fn main(", `fn ${name}(`), { ...options, features: ["subgroups"] });
+    const own = needed(source);
+    for (const name of needed(asNamed("main").code)) {
+      if (own.has(name)) continue;
+      expect(
+        asNamed(name).diagnostics.map(({ code }) => code),
+        name,
+      ).toContain("BELAY206");
+    }
+    for (const name of [
+      "read",
+      "write",
+      "function",
+      "rgba8unorm",
+      "sampler",
+      "texture_2d",
+      "vec3h",
+      "mat2x2f",
+    ]) {
+      const { diagnostics, layout } = asNamed(name);
+      expect(
+        diagnostics.map(({ code }) => code),
+        name,
+      ).not.toContain("BELAY206");
+      expect(layout, name).not.toBeNull();
+    }
   });
 });
 

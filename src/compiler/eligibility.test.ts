@@ -34,6 +34,33 @@ describe("a kernel is left alone", () => {
     ]);
   });
 
+  it("but not when it only declares such built-in values", () => {
+    const entry = (parameters: string, body: string) => `enable subgroups;
+      @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+      struct In { @builtin(local_invocation_index) i: u32, @builtin(subgroup_size) size: u32 }
+      fn indexIn(in: In) -> u32 { return in.i; }
+      @compute @workgroup_size(8) fn main(${parameters}) { ${body} }`;
+    const declared = "@builtin(subgroup_invocation_id) lane: u32, in: In";
+    const ways: ProtectOptions[] = [
+      {},
+      { pairing: "half-subgroup", features: ["subgroups"] },
+      { pairing: "subgroups" },
+      { pairing: "passes" },
+      { redundancy: "inter" },
+    ];
+    for (const way of ways) expect(found(entry(declared, "out[in.i] = 1u;"), way)).toEqual([]);
+    const usesOf = (body: string, way: ProtectOptions = {}) => {
+      const code = entry(declared, body);
+      return protect(code, way).diagnostics.map(({ span }) => code.slice(span.start, span.end));
+    };
+    expect(usesOf("out[lane] = in.i;")).toEqual(["subgroup_invocation_id"]);
+    expect(usesOf("out[indexIn(in)] = 1u;")).toEqual(["subgroup_size"]);
+    expect(usesOf("let all = in; out[all.i] = 1u;")).toEqual(["subgroup_size"]);
+    expect(usesOf("out[in.i] = in.size;")).toEqual(["subgroup_size"]);
+    expect(usesOf("out[in.i] = in.size;", { pairing: "passes" })).toEqual([]);
+    expect(usesOf("out[in.i] = lane;", { pairing: "passes" })).toEqual(["subgroup_invocation_id"]);
+  });
+
   it("when its workgroup can't be doubled (BELAY204)", () => {
     expect(messages(kernel(undefined, "", "16, 16"))).toEqual([
       '"main" is left unprotected: its workgroup of 256 invocations would need 512, and the device allows 256',

@@ -4,9 +4,9 @@ import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
-import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
-import { walk } from "../wgsl/traverse.ts";
+import { type AnyNode, walk } from "../wgsl/traverse.ts";
 import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
 import { workgroupBytes } from "./workgroupMemory.ts";
 import { invocationCount, mostInvocations } from "./workgroupSize.ts";
@@ -36,7 +36,9 @@ export function obstacles(
   const { limits } = options;
   const functions = reachableFrom(program, [entryPoint]);
   if (options.redundancy.startsWith("intra")) {
-    for (const { span, what } of subgroupUses(program, functions)) {
+    // Lanes that swap are in one subgroup, of the same size as ever.
+    const isGiven = (builtin: string) => options.pairing === "passes" && builtin === "subgroup_size";
+    for (const { span, what } of subgroupUses(program, functions, isGiven)) {
       obstacle(
         "BELAY203",
         span,
@@ -97,30 +99,60 @@ function sizeObstacle(
       };
 }
 
-/** Uses of subgroup built-in values and operations. */
+/** Uses of subgroup built-in values and operations. What is only declared is not used. */
 function* subgroupUses(
   program: Program,
   functions: Iterable<FunctionDeclaration>,
+  isGiven: (builtin: string) => boolean,
 ): Generator<{ span: Span; what: string }> {
   for (const fn of functions) {
-    const uses: { span: Span; what: string }[] = [];
-    walk(fn.body, (node) => {
-      if (node.kind !== "call") return;
-      const name = builtinFunction(program, node);
-      if (name && /^(subgroup|quad)/.test(name)) uses.push({ span: node.span, what: `"${name}"` });
-    });
+    const used = usedValues(program, fn);
     for (const parameter of fn.parameters) {
       const type = program.declaredTypeOf(parameter);
       const members = type.kind === "struct" ? (type.declaration?.members ?? []) : [];
       for (const holder of [parameter, ...members]) {
         const builtin = holder.attributes.find((a) => a.name === "builtin")?.args[0];
-        if (builtin?.kind === "identifier" && /subgroup/.test(builtin.name)) {
-          uses.push({ span: builtin.span, what: `the built-in value "${builtin.name}"` });
-        }
+        if (builtin?.kind !== "identifier" || !/subgroup/.test(builtin.name) || isGiven(builtin.name))
+          continue;
+        const isUsed = holder === parameter ? used.has(parameter) : used.get(parameter)?.has(holder.name);
+        if (isUsed) yield { span: builtin.span, what: `the built-in value "${builtin.name}"` };
       }
     }
-    yield* uses;
+    const calls: { span: Span; what: string }[] = [];
+    walk(fn.body, (node) => {
+      if (node.kind !== "call") return;
+      const name = builtinFunction(program, node);
+      if (name && /^(subgroup|quad)/.test(name)) calls.push({ span: node.span, what: `"${name}"` });
+    });
+    yield* calls;
   }
+}
+
+/** The parameters that a function uses, each with the members that are; a struct that is used as a whole has all of them. */
+function usedValues(
+  program: Program,
+  fn: FunctionDeclaration,
+): Map<Parameter, { has(member: string): boolean }> {
+  const used = new Map<Parameter, { has(member: string): boolean }>();
+  const membersOf = new Map<Parameter, Set<string>>();
+  const all = { has: () => true };
+  const parameterOf = (node: AnyNode) => {
+    const target = node.kind === "identifier" ? program.targetOf(node) : undefined;
+    return target?.kind === "parameter" ? target : undefined;
+  };
+  walk(fn.body, (node) => {
+    const base = node.kind === "memberAccess" ? parameterOf(node.base) : undefined;
+    if (base && node.kind === "memberAccess") {
+      const members = membersOf.get(base) ?? new Set<string>();
+      membersOf.set(base, members.add(node.member));
+      if (!used.has(base)) used.set(base, members);
+      return false;
+    }
+    const parameter = parameterOf(node);
+    if (parameter) used.set(parameter, all);
+    return true;
+  });
+  return used;
 }
 
 function functionNamed(program: Program, name: string): FunctionDeclaration {

@@ -8,6 +8,7 @@ import { expandSwizzles } from "../transforms/expandSwizzles.ts";
 import type { Names } from "../transforms/names.ts";
 import { normalizeAccesses } from "../transforms/normalizeAccesses.ts";
 import { resolvePointers } from "../transforms/resolvePointers.ts";
+import { splitChains } from "../transforms/splitChains.ts";
 import { splitSharedFunctions } from "../transforms/splitSharedFunctions.ts";
 import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts";
 import { print } from "../wgsl/printer.ts";
@@ -139,6 +140,7 @@ function normalized(
   const groups = apart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
   const checked = checkedVersionsOf(unique);
   let program = checked(splitSharedFunctions(unique, names, groups));
+  program = checked(splitChains(program.module, names));
   program = checked(desugarLoops(program));
   program = checked(resolvePointers(program, names));
   program = checked(normalizeAccesses(program, names));

@@ -84,7 +84,7 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
   const conflict = conflictIn(settings);
   if (conflict) return unchanged([conflict]);
   const names = new Names(source);
-  const unique = uniqueNames(source, names);
+  const unique = uniqueNames(source, names, { hasCodes });
   const diagnostics = [...unique.diagnostics];
   const sized = withConstants(source, options.constants ?? {});
   const eligible: FunctionDeclaration[] = [];

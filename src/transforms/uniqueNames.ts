@@ -16,7 +16,12 @@ import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, mapChildren, walk } from "../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
 
-export function uniqueNames(program: Program, names: Names): { module: Module; diagnostics: Diagnostic[] } {
+/** `hasCodes`: whether transforms add codes for memory, which call more functions of the language. */
+export function uniqueNames(
+  program: Program,
+  names: Names,
+  { hasCodes = false } = {},
+): { module: Module; diagnostics: Diagnostic[] } {
   const renamed = new Map<Target, string>();
   const diagnostics: Diagnostic[] = [];
   const moduleNames = new Set<string>();
@@ -26,7 +31,8 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
     const hidden = predeclared(declaration.name);
     if (!hidden) continue;
     if (isKnownToHost(declaration)) {
-      if (isGenerated(hidden)) diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
+      if (isGenerated(hidden, hasCodes))
+        diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
     } else renamed.set(declaration, names.another(declaration.name));
   }
   for (const declaration of program.module.declarations) {
@@ -39,13 +45,31 @@ export function uniqueNames(program: Program, names: Names): { module: Module; d
 const generatedCalls: ReadonlySet<string> = new Set([
   ...["all", "any", "bitcast", "min", "select"],
   ...["atomicAdd", "atomicAnd", "atomicExchange", "atomicLoad", "atomicMax", "atomicStore", "atomicXor"],
-  ...["subgroupAdd", "subgroupAny", "subgroupBallot", "subgroupElect", "subgroupShuffleXor"],
-  ...["workgroupBarrier", "workgroupUniformLoad"],
+  ...["subgroupAll", "subgroupAny", "subgroupBallot", "subgroupBroadcastFirst", "subgroupElect"],
+  ...["subgroupOr", "subgroupShuffleXor"],
+  ...["storageBarrier", "workgroupBarrier", "workgroupUniformLoad"],
 ]);
 
-/** Any type may be spelled in generated code. */
-function isGenerated({ category, name }: Builtin): boolean {
-  return category !== "function" || generatedCalls.has(name);
+/** Those that codes for memory call besides. */
+const codeCalls: ReadonlySet<string> = new Set(["countOneBits", "insertBits", "max", "subgroupShuffle"]);
+
+/** The address spaces and access modes that transforms write. */
+const generatedEnumerants: ReadonlySet<string> = new Set([
+  ...["private", "workgroup", "storage", "uniform", "read_write"],
+]);
+
+/** Types that transforms never write: those of handles, which nothing holds, and short names such as `vec3f`. */
+const unwrittenTypes = /^(texture_|sampler)|^(vec\d|mat\dx\d)[fhiu]$/;
+
+function isGenerated({ category, name }: Builtin, hasCodes: boolean): boolean {
+  switch (category) {
+    case "function":
+      return generatedCalls.has(name) || (hasCodes && codeCalls.has(name));
+    case "enumerant":
+      return generatedEnumerants.has(name);
+    case "type":
+      return !unwrittenTypes.test(name);
+  }
 }
 
 function isKnownToHost(declaration: Declaration): boolean {

@@ -64,9 +64,11 @@ export class CheckWords {
     const { group, binding } = this.#options.arena;
     const arena = this.#names.the(`check_words_${access}`);
     this.#library.make(arena, () => {
-      const [qualifier, element] = access === "atomic" ? ["read_write", "atomic<u32>"] : [access, "u32"];
+      // Without an access mode storage is only read, and an entry point may have the name of that mode.
+      const space = access === "read" ? "storage" : "storage, read_write";
+      const element = access === "atomic" ? "atomic<u32>" : "u32";
       return quote().declarations`
-        @group(${group}) @binding(${binding}) var<storage, ${qualifier}> ${arena}: array<${element}>;`;
+        @group(${group}) @binding(${binding}) var<${space}> ${arena}: array<${element}>;`;
     });
     return `${arena}[${number}]`;
   }

@@ -165,6 +165,13 @@ export class WordBuffers {
         this.#options.lines.remember(stores[0]!, target, args);
         return stores;
       }
+      case "callStatement": {
+        const call = this.#expressions.value(statement.call, where);
+        // A value that was loaded ahead is no call any more.
+        return call.kind === "call"
+          ? [{ ...statement, call }]
+          : quote(statement.span).statements`_ = ${call};`;
+      }
       case "if": {
         const condition = this.#expressions.value(statement.condition, where);
         const then = this.#nested(statement.then, where);
