@@ -62,6 +62,16 @@ export const loopError = {
   unsupported: (what: string, span: Span, help?: string) =>
     refused("BELAY511", `${what} cannot run on a GPU`, span, { help }),
 
+  hiddenGlobal: (name: string, span: Span) =>
+    refused(
+      "BELAY511",
+      `the file has a ${quoted(name)} of its own, and the translation needs JavaScript's`,
+      span,
+      {
+        help: "give it another name",
+      },
+    ),
+
   unsupportedType: (name: string, type: string, span: Span) =>
     refused("BELAY512", `${quoted(name)} is ${article(type)}`, span, {
       help: "a loop uses numbers, booleans, and typed arrays with elements of at most 32 bits",

@@ -221,9 +221,15 @@ export type Statement =
 
 /**
  * The iterations that a branch makes wrong, once it is taken: relative to the iteration that takes it, from `from` to `to`
- * (null: all that follow), or the iteration with an index that is computed.
+ * (null: all that follow), the iteration with an index that is computed, or those between two of either kind.
  */
 export type Misspeculated =
   | { readonly kind: "relative"; readonly offsets: readonly number[] }
   | { readonly kind: "range"; readonly from: number; readonly to: number | null }
+  | { readonly kind: "absolute"; readonly index: Expression }
+  | { readonly kind: "between"; readonly from: IterationBound; readonly to: IterationBound | null };
+
+/** An iteration: at a distance from another one, or with an index. */
+export type IterationBound =
+  | { readonly kind: "relative"; readonly offset: number }
   | { readonly kind: "absolute"; readonly index: Expression };

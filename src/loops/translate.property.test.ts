@@ -42,4 +42,4 @@ it("gives the bits that JavaScript gives, for random loops on hostile inputs", a
   );
   expect(translated).toBeGreaterThan(runs / 5);
   expect(executed).toBeGreaterThan(translated);
-});
+}, 600_000);

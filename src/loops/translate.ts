@@ -66,8 +66,16 @@ export function translate(source: string, filename: string): Translation {
       refused.push(place);
       continue;
     }
-    if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
     const sequential = sequentialSource(lowered.result.loop);
+    const hidden =
+      hiddenGlobal(hostTexts(lowered.result.host), one.scope) ??
+      hiddenGlobal([sequential], scopes.get(file.program)!);
+    if (hidden) {
+      all.push(loopError.hiddenGlobal(hidden.name, hidden.declaration));
+      refused.push(place);
+      continue;
+    }
+    if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
     translated.push({ ...lowered.result, ...place, sequential, container: one.container });
   }
   const shared = sharedVariables(translated);
@@ -76,6 +84,24 @@ export function translate(source: string, filename: string): Translation {
     shared: used.flatMap((binding) => (shared.includes(binding) ? [shared.indexOf(binding)] : [])),
   }));
   return { loops, refused, diagnostics: all.sort((one, other) => one.span.start - other.span.start) };
+}
+
+const hostTexts = ({ guards, first, step, count, inputs }: HostCode): readonly string[] => [
+  ...guards,
+  first,
+  step,
+  count,
+  ...Object.values(inputs),
+];
+
+/** What the program declares where generated code stands that means what JavaScript has under this name. */
+function hiddenGlobal(texts: readonly string[], scope: Scope): Binding | undefined {
+  const globals = texts.flatMap((text) =>
+    [...text.matchAll(/(?<![\w$.])(?:Math|Number|Object|NaN|Infinity|\w+Array)(?![\w$])/gu)].map(
+      ([name]) => name,
+    ),
+  );
+  return globals.map((name) => lookUp(scope, name)).find((binding) => binding && binding.kind !== "type");
 }
 
 /** The names that a loop uses and changes, and the function around it. */

@@ -38,5 +38,5 @@ export function accesses(_most: number): void {}
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */
 export function schedule(_iterationsPerRound: number): void {}
 
-/** In a branch: makes iterations wrong, such as `"+1"` or `"+0:+4"`, or the one with this index. Has no effect by itself. */
-export function misspeculate(_which: string | number): void {}
+/** In a branch: makes iterations wrong, such as `"+1"` or `"+0:+4,20:30"`, or those with these indices. Has no effect by itself. */
+export function misspeculate(..._which: readonly (string | number)[]): void {}

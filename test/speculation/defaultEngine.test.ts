@@ -217,21 +217,24 @@ describe("every feature", () => {
     expect(result.ended).toBe(true);
   });
 
-  it.each(["+1", "-1,+2", "+0:+4", "+1:", "i + 2"])("takes %s as misspeculated", async (which) => {
-    const loop = loopFrom(
-      "a: Int32Array, p: Int32Array",
-      `for (let i = 0; i < p.length; i++) {
+  it.each(["+1", "-1,+2", "+0:+4", "+1:", "i + 2", "90,150", "80:120", "+0:200", "-1,+1:+3", "100:"])(
+    "takes %s as misspeculated",
+    async (which) => {
+      const loop = loopFrom(
+        "a: Int32Array, p: Int32Array",
+        `for (let i = 0; i < p.length; i++) {
         if (a[p[i]!]! > 950) {
           //#pragma omp branch misspeculate(${which})
           a[p[i]!] = 1;
         }
         a[i] = (a[i]! + 1) | 0;
       }`,
-      "speculate(a)",
-    );
-    const device = await devices.newDevice();
-    await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
-  });
+        "speculate(a)",
+      );
+      const device = await devices.newDevice();
+      await expectSequential(loop, { arrays: { a: values(), p: order }, count: n }, { device });
+    },
+  );
 
   it.each([
     ["Int8Array", Int8Array],

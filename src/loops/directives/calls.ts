@@ -2,7 +2,6 @@
 import type { CallExpression, Expression } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import type { Reduction } from "../ir.ts";
-import { Cursor } from "./cursor.ts";
 import {
   type BranchDirective,
   type LoopDirective,
@@ -11,7 +10,7 @@ import {
   oneOf,
   operators,
 } from "./directive.ts";
-import { parseOffsets } from "./offsets.ts";
+import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
 /** The functions of the call form. */
@@ -68,18 +67,17 @@ function named(node: Expression, expected: string): Named {
   throw malformed(expected, "something else", spanOf(node));
 }
 
-/** `misspeculate("+1")`, or `misspeculate(i + 3)` for an index. */
+/** `misspeculate("+1")`, `misspeculate(i + 3)`, or several: a text holds a list as a comment does, and anything else is an index. */
 export function parseBranchCall(call: CallExpression, source: string): BranchDirective | Diagnostic {
   return orDiagnostic(() => {
-    const [argument, ...others] = call.arguments as Expression[];
+    const args = call.arguments as Expression[];
     const span = spanOf(call);
-    if (!argument || others.length > 0) throw malformed("one argument", `${call.arguments.length}`, span);
-    if (argument.type !== "Literal" || typeof argument.value !== "string") {
-      return { span, which: { kind: "absolute", index: argument } };
-    }
-    const cursor = new Cursor(source, argument.start + 1, argument.end - 1);
-    const which = parseOffsets(cursor);
-    if (!cursor.isAtEnd) throw cursor.malformed("the end of the directive");
+    if (args.length === 0) throw malformed("an argument", "none", span);
+    const which = args.flatMap((argument): BranchDirective["which"] =>
+      argument.type === "Literal" && typeof argument.value === "string"
+        ? parseIterations(source, { start: argument.start + 1, end: argument.end - 1 })
+        : [{ kind: "absolute", index: argument }],
+    );
     return { span, which };
   });
 }

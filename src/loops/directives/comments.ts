@@ -1,5 +1,5 @@
 /** Directives that are comments. */
-import { type Comment, type Expression, parseSync } from "oxc-parser";
+import type { Comment } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import type { Reduction } from "../ir.ts";
 import { Cursor } from "./cursor.ts";
@@ -12,7 +12,7 @@ import {
   oneOf,
   operators,
 } from "./directive.ts";
-import { parseOffsets } from "./offsets.ts";
+import { parseIterations } from "./offsets.ts";
 import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
 const clauses = ["target", "speculate", "reduction", "accesses", "schedule"];
@@ -96,37 +96,12 @@ function parseBranch(cursor: Cursor, source: string): BranchDirective["which"] {
   cursor.take(/misspeculate\b/y, "`misspeculate`");
   cursor.take(/\(/y, "`(`");
   const start = cursor.at;
-  if (cursor.takeIf(/[-+]\s*\d/y) !== undefined) {
-    cursor.at = start;
-    const which = parseOffsets(cursor);
-    cursor.take(/\)/y, "`)`");
-    if (!cursor.isAtEnd) throw cursor.malformed("the end of the directive");
-    return which;
+  const text = cursor.takeIf(/.*(?=\)\s*$)/sy);
+  if (text === undefined) {
+    cursor.takeIf(/[^)]*/y);
+    throw cursor.malformed("`)`");
   }
-  const text = cursor.takeIf(/.*(?=\)\s*$)/sy) ?? "";
-  const index = parseExpression(source, start, start + text.length);
-  if (!index) throw cursor.malformed("an index such as `i + 3`, or offsets such as `+1`, `+0:+4`, `-1,+1`");
+  const which = parseIterations(source, { start, end: cursor.at });
   cursor.take(/\)/y, "`)`");
-  return { kind: "absolute", index };
-}
-
-/** Parses a part of the source as an expression, at its place. */
-function parseExpression(source: string, start: number, end: number): Expression | undefined {
-  const text = source.slice(start, end);
-  if (text.trim() === "" || text.length > 1000) return undefined;
-  const { program, errors } = parseSync("index.ts", text, { preserveParens: false });
-  const [statement] = program.body;
-  const isOne = errors.length === 0 && program.body.length === 1 && statement?.type === "ExpressionStatement";
-  if (!isOne) return undefined;
-  move(statement.expression, start);
-  return statement.expression;
-}
-
-/** Puts a tree that was parsed alone where its text stands in the source. */
-function move(part: unknown, by: number): void {
-  if (typeof part !== "object" || part === null) return;
-  const node: { start?: number; end?: number } = part;
-  if (typeof node.start === "number") node.start += by;
-  if (typeof node.end === "number") node.end += by;
-  for (const child of Object.values(part)) move(child, by);
+  return which;
 }

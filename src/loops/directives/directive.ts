@@ -30,13 +30,20 @@ export interface LoopDirective {
   readonly schedule: number | null;
 }
 
+/** An iteration: at a distance from the one that takes the branch, or with an index. */
+export type Bound =
+  | { readonly kind: "relative"; readonly offset: number }
+  | { readonly kind: "absolute"; readonly index: Expression };
+
 /** Iterations that are wrong once a branch is taken. */
 export interface BranchDirective {
   readonly span: Span;
-  readonly which:
+  readonly which: readonly (
     | { readonly kind: "relative"; readonly offsets: readonly number[] }
     | { readonly kind: "range"; readonly from: number; readonly to: number | null }
-    | { readonly kind: "absolute"; readonly index: Expression };
+    | { readonly kind: "absolute"; readonly index: Expression }
+    | { readonly kind: "between"; readonly from: Bound; readonly to: Bound | null }
+  )[];
 }
 
 export type Directive =

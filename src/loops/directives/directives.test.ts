@@ -154,6 +154,42 @@ describe("directives of branches", () => {
     }
   });
 
+  it.each([
+    ["10,20", [{ kind: "absolute" }, { kind: "absolute", index: { value: 20 } }]],
+    ["5:10", [{ kind: "between", from: { index: { value: 5 } }, to: { index: { value: 10 } } }]],
+    ["+0:20", [{ kind: "between", from: { kind: "relative", offset: 0 }, to: { kind: "absolute" } }]],
+    ["n:", [{ kind: "between", from: { kind: "absolute" }, to: null }]],
+    [
+      "-1,+1:+3",
+      [
+        { kind: "relative", offsets: [-1] },
+        { kind: "range", from: 1, to: 3 },
+      ],
+    ],
+    ["i > 3 ? i : n, Math.min(i, 4):+2", [{ kind: "absolute" }, { kind: "between", to: { offset: 2 } }]],
+  ])("(%s) is a list", (which, expected) => {
+    for (const directive of [`//#pragma omp branch misspeculate(${which})`, `misspeculate("${which}");`]) {
+      const result = translate(inBranch(directive), "f.ts");
+      expect(errorsOf(result)).toEqual([]);
+      expect(result.loops[0]!.loop.body[0]).toMatchObject({
+        yes: [...expected.map((which) => ({ kind: "misspeculate", which })), { kind: "store" }],
+      });
+    }
+  });
+
+  it("take several arguments", () => {
+    const result = translate(inBranch('misspeculate(10, "+1:+2", n);'), "f.ts");
+    expect(errorsOf(result)).toEqual([]);
+    expect(result.loops[0]!.loop.body[0]).toMatchObject({
+      yes: [
+        { which: { kind: "absolute" } },
+        { which: { kind: "range" } },
+        { which: { kind: "absolute" } },
+        { kind: "store" },
+      ],
+    });
+  });
+
   it("belongs to the branch it stands in, also without a block", () => {
     const source = file(
       "//#pragma omp for target(webgpu) speculate(a)",
@@ -166,7 +202,9 @@ describe("directives of branches", () => {
 
   it.each([
     ["misspeculate(+4:+1)", "expected an end that is not before the start of the range"],
-    ["misspeculate(+1,)", "expected an offset such as `+1`"],
+    ["misspeculate(+1,)", "offsets such as `+1`, `+0:+4`, `-1,+1` in this directive, found nothing"],
+    ["misspeculate(1:2:3)", "expected `,` in this directive, found `:`"],
+    ["misspeculate(:3)", "expected an index such as `i + 3`"],
     ["misspeculate()", "expected an index such as `i + 3`"],
     ["misspeculate(+1", "expected `)`"],
     ["misspeculate(+9999999999)", "expected an offset of at most 31 bits"],

@@ -63,6 +63,10 @@ fn divide_i32(a: i32, b: i32) -> i32 {
   if (b == 0i) { return 0i; }
   return a / b;
 }`,
+  floor_quotient_i32: `
+fn floor_quotient_i32(a: i32, b: i32) -> i32 {
+  return a / b - select(0i, 1i, a % b != 0i && (a < 0i) != (b < 0i));
+}`,
   divide_u32: `
 fn divide_u32(a: u32, b: u32) -> u32 {
   if (b == 0u) { return 0u; }

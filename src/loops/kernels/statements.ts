@@ -1,4 +1,4 @@
-import type { NumberType, Statement, ValueType } from "../ir.ts";
+import type { Expression, IterationBound, NumberType, Statement, ValueType } from "../ir.ts";
 import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
 import { toBits, wgslName } from "./names.ts";
 import { endsSoon } from "./walk.ts";
@@ -167,16 +167,48 @@ export class StatementWriter implements Target {
         );
         break;
       case "absolute": {
-        const { indexType } = this.#surroundings;
-        const index = convert(which.index.type, indexType, emitExpression(which.index, this));
-        const distance = this.temporary();
-        this.line(`let ${distance} = bitcast<i32>(${index} - index);`);
+        const distance = this.#distanceTo(which.index);
         this.line(`if (params.step != 0i && ${distance} % params.step == 0i) {`);
         this.line(`misspeculate(${distance} / params.step, ${distance} / params.step);`);
         this.line("}");
         break;
       }
+      case "between":
+        this.#misspeculateBetween(which.from, which.to);
     }
+  }
+
+  /** Between indices lie the iterations whose own are between them, in whichever direction the loop counts. */
+  #misspeculateBetween(from: IterationBound, to: IterationBound | null): void {
+    const [first, last] = [from, to].map((bound) =>
+      bound === null
+        ? null
+        : bound.kind === "relative"
+          ? `${bound.offset | 0}i`
+          : this.#distanceTo(bound.index),
+    );
+    const isCounted = (bound: IterationBound | null) => bound?.kind === "absolute";
+    const up = (text: string) => `-floor_quotient_i32(-${text}, params.step)`;
+    const down = (text: string) => `floor_quotient_i32(${text}, params.step)`;
+    this.line("if (params.step != 0i) {");
+    if (isCounted(from) && isCounted(to)) {
+      const isDown = "params.step < 0i";
+      const [low, high] = [`select(${first}, ${last}, ${isDown})`, `select(${last}, ${first}, ${isDown})`];
+      this.line(`misspeculate(${up(low)}, ${down(high)});`);
+    } else {
+      const nearest = isCounted(from) ? up(first!) : first!;
+      const farthest = last === null ? "0x7fffffffi" : isCounted(to) ? down(last!) : last!;
+      this.line(`misspeculate(${nearest}, ${farthest});`);
+    }
+    this.line("}");
+  }
+
+  /** How much larger an index is than that of this iteration. */
+  #distanceTo(index: Expression): string {
+    const value = convert(index.type, this.#surroundings.indexType, emitExpression(index, this));
+    const distance = this.temporary();
+    this.line(`let ${distance} = bitcast<i32>(${value} - index);`);
+    return distance;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Expression, Loop, Statement } from "../ir.ts";
+import type { Expression, Loop, Misspeculated, Statement } from "../ir.ts";
 import { oncePerLoop } from "../oncePerLoop.ts";
 
 /** The expressions that an expression is made of. */
@@ -63,7 +63,18 @@ export function expressionsOf(statement: Statement): readonly Expression[] {
     case "if":
       return [statement.test];
     case "misspeculate":
-      return statement.which.kind === "absolute" ? [statement.which.index] : [];
+      return indicesOf(statement.which);
+    default:
+      return [];
+  }
+}
+
+function indicesOf(which: Misspeculated): readonly Expression[] {
+  switch (which.kind) {
+    case "absolute":
+      return [which.index];
+    case "between":
+      return [which.from, which.to].flatMap((bound) => (bound?.kind === "absolute" ? [bound.index] : []));
     default:
       return [];
   }

@@ -3,8 +3,8 @@ import type { Expression as Source } from "oxc-parser";
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
 import { parseBranchCall } from "../directives/calls.ts";
-import type { BranchDirective } from "../directives/directive.ts";
-import type { Misspeculated } from "../ir.ts";
+import type { Bound, BranchDirective } from "../directives/directive.ts";
+import type { Expression, IterationBound, Misspeculated } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
 import { asInteger } from "./conversions.ts";
 import { expression } from "./expressions.ts";
@@ -35,14 +35,29 @@ export function branchCall(lowering: Lowering, node: Source): boolean {
 
 function misspeculate(lowering: Lowering, { span, which }: BranchDirective): void {
   if (lowering.branches === 0) refuse(loopError.misplacedBranchDirective(span));
-  lowering.emit({ kind: "misspeculate", which: misspeculated(lowering, which), span });
+  for (const one of which) {
+    lowering.emit({ kind: "misspeculate", which: misspeculated(lowering, one), span });
+  }
 }
 
-function misspeculated(lowering: Lowering, which: BranchDirective["which"]): Misspeculated {
-  if (which.kind !== "absolute") return which;
-  const value = expression(lowering, which.index);
-  const index = asInteger(lowering, value, which.index);
-  if (!index) return refuse(loopError.unsupported("an index that is no integer", which.index));
-  // An index that wraps names an iteration that there is not, or one too many: both do no harm.
-  return { kind: "absolute", index: as("i32", index.ir) };
+function misspeculated(lowering: Lowering, which: BranchDirective["which"][number]): Misspeculated {
+  switch (which.kind) {
+    case "absolute":
+      return { kind: "absolute", index: indexOf(lowering, which.index) };
+    case "between": {
+      const bound = (one: Bound): IterationBound =>
+        one.kind === "relative" ? one : { kind: "absolute", index: indexOf(lowering, one.index) };
+      return { kind: "between", from: bound(which.from), to: which.to && bound(which.to) };
+    }
+    default:
+      return which;
+  }
+}
+
+/** An index that wraps names an iteration that there is not, or one too many: both do no harm. */
+function indexOf(lowering: Lowering, node: Source): Expression {
+  const value = expression(lowering, node);
+  const index = asInteger(lowering, value, node);
+  if (!index) return refuse(loopError.unsupported("an index that is no integer", node));
+  return as("i32", index.ir);
 }

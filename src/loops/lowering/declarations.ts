@@ -48,8 +48,7 @@ export function refuseAssignment({ name, assignments }: Binding): never {
 /** The array that an expression names, if it is no more than a name of one. */
 export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefined {
   const name = withoutTypes(node);
-  if (name.type !== "Identifier" || name.name === "undefined" || !lookUp(lowering.scope, name.name))
-    return undefined;
+  if (name.type !== "Identifier" || !lookUp(lowering.scope, name.name)) return undefined;
   const meaning = meaningOf(lowering, name.name, name);
   return meaning.kind === "array" ? meaning : undefined;
 }

@@ -1,5 +1,6 @@
 import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
+import { lookUp } from "../source/scopes.ts";
 import { binary, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
@@ -66,8 +67,9 @@ function translate(lowering: Lowering, node: Source): Value {
 
 /** The value of a name. */
 function named(lowering: Lowering, name: string, node: Node): Value {
-  if (name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
-  if (name === "NaN" || name === "Infinity")
+  const isGlobal = !lookUp(lowering.scope, name);
+  if (isGlobal && name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
+  if (isGlobal && (name === "NaN" || name === "Infinity"))
     return hostConstant(Number[name === "NaN" ? "NaN" : "POSITIVE_INFINITY"]);
   const meaning = meaningOf(lowering, name, node);
   switch (meaning.kind) {
@@ -98,7 +100,8 @@ function named(lowering: Lowering, name: string, node: Node): Value {
 function member(lowering: Lowering, node: MemberExpression): Value {
   if (!node.computed && node.property.type === "Identifier" && node.object.type === "Identifier") {
     const { name } = node.property;
-    if (node.object.name === "Math" || node.object.name === "Number") {
+    const isGlobal = !lookUp(lowering.scope, node.object.name);
+    if (isGlobal && (node.object.name === "Math" || node.object.name === "Number")) {
       const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
       if (typeof value === "number") return hostConstant(value);
     }

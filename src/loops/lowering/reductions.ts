@@ -1,6 +1,7 @@
 import type { AssignmentExpression, Expression as Source, UpdateExpression } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Reduction } from "../ir.ts";
+import { lookUp } from "../source/scopes.ts";
 import { withoutTypes } from "./assignments.ts";
 import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
@@ -25,7 +26,7 @@ export function reduce(
   name: string,
   node: AssignmentExpression | UpdateExpression,
 ): Value {
-  const found = reducedBy(node, name, operator);
+  const found = reducedBy(node, name, operator, lookUp(lowering.scope, "Math") === undefined);
   if (!found) return refuse(loopError.notReduced(name, operator, node));
   const value = found.value ? expression(lowering, found.value) : hostConstant(1);
   const result = operand(value);
@@ -102,6 +103,7 @@ function reducedBy(
   node: AssignmentExpression | UpdateExpression,
   name: string,
   operator: Reduction["operator"],
+  hasMath: boolean,
 ): Reduced | undefined {
   const plain = { negate: false, wraps: false, unsigned: false };
   if (node.type === "UpdateExpression") {
@@ -116,14 +118,19 @@ function reducedBy(
   if (right.type === "BinaryExpression") {
     const isZero = right.right.type === "Literal" && right.right.value === 0;
     if (isZero && (right.operator === "|" || right.operator === ">>>") && operator !== "|") {
-      const inner = combined(withoutTypes(right.left as Source), name, operator);
+      const inner = combined(withoutTypes(right.left as Source), name, operator, hasMath);
       return inner && { ...inner, wraps: true, unsigned: right.operator === ">>>" };
     }
   }
-  return combined(right, name, operator);
+  return combined(right, name, operator, hasMath);
 }
 
-function combined(node: Source, name: string, operator: Reduction["operator"]): Reduced | undefined {
+function combined(
+  node: Source,
+  name: string,
+  operator: Reduction["operator"],
+  hasMath: boolean,
+): Reduced | undefined {
   const isName = (one: Source) => one.type === "Identifier" && one.name === name;
   const result = (value: Source, more: Partial<Reduced> = {}): Reduced => ({
     value,
@@ -143,7 +150,7 @@ function combined(node: Source, name: string, operator: Reduction["operator"]): 
     const [left, right] = node.arguments as [Source, Source];
     if (callee.type !== "MemberExpression" || callee.computed || callee.object.type !== "Identifier")
       return undefined;
-    if (callee.object.name !== "Math" || callee.property.type !== "Identifier") return undefined;
+    if (!hasMath || callee.object.name !== "Math" || callee.property.type !== "Identifier") return undefined;
     const called = callee.property.name;
     if (called !== operator && !(called === "imul" && operator === "*")) return undefined;
     const value = isName(left) ? right : isName(right) ? left : undefined;

@@ -4,7 +4,7 @@ import type { Expression, ValueType } from "../ir.ts";
 import { difference, isUnknown, known } from "./linear.ts";
 import { refuse } from "./refusal.ts";
 import type { ScalarUse } from "./scalarUses.ts";
-import { between, hull, type Interval, numbers, open, sum } from "./values.ts";
+import { between, hull, type Interval, numbers, open, sum, uint32 } from "./values.ts";
 
 export type Kind = "integer" | "float" | "boolean";
 
@@ -14,6 +14,8 @@ export interface Variable {
   /** How many inner loops are around its declaration. */
   readonly depth: number;
   kind: Kind | undefined;
+  /** What it has before the loop, of one from outside. The host checks that its type holds that. */
+  readonly outside: Interval | undefined;
   /** What it is set to; what is added to it is kept apart, by place, and added up. */
   base: Interval | undefined;
   readonly added: Map<string, Interval>;
@@ -70,22 +72,27 @@ export class Variables {
   }
 
   /** The variable of a declaration; `name` is what it is called if it is new and that is not taken. */
-  get(key: string, name: string, depth: number): Variable {
+  get(key: string, name: string, depth: number, outside?: Interval): Variable {
     const existing = this.#byKey.get(key);
     if (existing) return existing;
     let unique = name;
     for (let count = 2; this.#names.has(unique); count++) unique = `${name}$${count}`;
     this.#names.add(unique);
-    const variable: Variable = { name: unique, depth, kind: undefined, base: undefined, added: new Map() };
+    const variable: Variable = {
+      name: unique,
+      depth,
+      kind: undefined,
+      outside,
+      base: undefined,
+      added: new Map(),
+    };
     this.#byKey.set(key, variable);
     return variable;
   }
 
   /** A variable from outside, with the value it has before the loop; its kind follows from what the loop does with it. */
   getOutside(name: string, before: Interval): Variable {
-    const variable = this.get(`outside ${name}`, name, 0);
-    variable.base ??= before;
-    return variable;
+    return this.get(`outside ${name}`, name, 0, before);
   }
 
   /** Takes into account that the variable is set to a value of a kind, in an interval. */
@@ -130,8 +137,10 @@ export class Variables {
 }
 
 /** All values that the variable may have. */
-export function rangeOf({ base, added }: Variable): Interval {
-  return [...added.values()].reduce(sum, base ?? between(0, 0));
+export function rangeOf({ base, added, outside }: Variable): Interval {
+  const before = base && outside && isUnsigned(base) ? uint32 : outside;
+  const set = base && before ? hull(before, base) : (base ?? before);
+  return [...added.values()].reduce(sum, set ?? between(0, 0));
 }
 
 export const typeOfVariable = (variable: Variable): ValueType => {

@@ -105,7 +105,7 @@ function typeOfInitializer(
       if (["slice", "subarray", "map", "fill"].includes(callee.property.name)) {
         return typeOfInitializer(callee.object, scope, file, distance);
       }
-      if (callee.object.name === "Math") return { kind: "number" };
+      if (callee.object.name === "Math" && !lookUp(scope, "Math")) return { kind: "number" };
       break;
     }
     case "Identifier": {
