@@ -13,7 +13,20 @@ describe("belay bench speculation", () => {
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   it("verifies and measures loops, and writes a report", async () => {
-    const options = ["--only", "trfd", "--growth", "8", "--runs", "1", "--threads", "2", "--out", directory];
+    const options = [
+      "--only",
+      "trfd",
+      "--growth",
+      "8",
+      "--runs",
+      "1",
+      "--threads",
+      "2",
+      "--seconds",
+      "600",
+      "--out",
+      directory,
+    ];
     const { status, stdout } = await belay(["bench", "speculation", ...options]);
     expect(stdout).toContain("1 loop measured, every result right");
     expect(stdout).toMatch(/Geometric mean over C|Without a C compiler/);

@@ -31,7 +31,7 @@ describe("a measurement", () => {
       });
       return new Promise(() => {});
     });
-    expect(measured).toEqual({ failed: "it took more than 0.05 s" });
+    expect(measured).toEqual({ failed: "it took more than 0.05 s", late: true });
     expect(String(told)).toContain("0.05 s");
   });
 

@@ -4,6 +4,8 @@ import { summarize, type Times } from "./timing.ts";
 /** A measurement that came to nothing, and why. */
 export interface Failed {
   readonly failed: string;
+  /** Nothing is wrong, but the time was over: the machine is slow, or busy. */
+  readonly late?: true;
 }
 
 /** Medians, and over how many runs. */
@@ -66,7 +68,7 @@ export async function attempt<Result>(
     return await Promise.race([measure(attempt), isOver]);
   } catch (error) {
     if (signal.aborted && attempt.kept !== undefined) return attempt.kept as Result;
-    return { failed: messageOf(error) };
+    return signal.aborted ? { failed: messageOf(signal.reason), late: true } : { failed: messageOf(error) };
   } finally {
     clearTimeout(timer);
   }

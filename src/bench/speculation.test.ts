@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { measureSpeculation } from "./speculation.ts";
 import type { MeasuredProgram, SpeculationProgram } from "./speculationProgram.ts";
 import type { Measured } from "./speculationVariant.ts";
@@ -11,13 +11,15 @@ const program = (name: string, run: () => Promise<void>): MeasuredProgram => ({
   load: async () => run,
 });
 
+afterEach(() => void vi.useRealTimers());
+
 describe("measurements of loops", () => {
   it("leave out what is not asked for", async () => {
     const { programs, ok } = await measureSpeculation({
       newDevice: () => new Promise(() => {}),
       programs: [program("short", async () => {})],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 5, variants: ["threads"] },
+      ...{ runs: 1, threads: 1, seconds: 600, variants: ["threads"] },
       progress: () => {},
     });
     expect(programs[0]).toMatchObject({ threads: { right: true }, variants: {} });
@@ -35,7 +37,13 @@ describe("measurements of loops", () => {
       newDevice: () => new Promise<never>(() => {}),
       programs: [{ ...loop, create }],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 5, variants: ["default", "no reuse"] as const, progress: () => {} },
+      ...{
+        runs: 1,
+        threads: 1,
+        seconds: 600,
+        variants: ["default", "no reuse"] as const,
+        progress: () => {},
+      },
     };
     const times = { median: 1, lower: 1, upper: 1, runs: 1 };
     const known = {
@@ -56,7 +64,7 @@ describe("measurements of loops", () => {
       newDevice: () => new Promise<never>(() => {}),
       programs: [program("short", async () => void calls++)],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 5, variants: ["threads"] as const, progress: () => {} },
+      ...{ runs: 1, threads: 1, seconds: 600, variants: ["threads"] as const, progress: () => {} },
     };
     const saved: SpeculationProgram[][] = [];
     const none = await measureSpeculation({ ...options, timeLimit: 0 });
@@ -73,12 +81,17 @@ describe("measurements of loops", () => {
   });
 
   it("go on after a loop that never ends, and tell of each as it is done", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const told: SpeculationProgram[] = [];
+    const hang = () => {
+      vi.advanceTimersByTime(60_000);
+      return new Promise<never>(() => {});
+    };
     const { ok, programs } = await measureSpeculation({
-      newDevice: () => new Promise(() => {}),
-      programs: [program("endless", () => new Promise(() => {})), program("short", async () => {})],
+      newDevice: hang,
+      programs: [program("endless", hang), program("short", async () => {})],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 0.05 },
+      ...{ runs: 1, threads: 1, seconds: 60 },
       progress: () => {},
       measured: (program) => {
         told.push(program);
@@ -86,7 +99,7 @@ describe("measurements of loops", () => {
     });
     expect(programs).toEqual(told);
     const [endless, short] = programs;
-    const failed = { failed: "it took more than 0.05 s" };
+    const failed = { failed: "it took more than 60 s", late: true };
     expect(endless).toMatchObject({ javascript: failed, threads: failed, variants: { default: failed } });
     expect(short).toMatchObject({ javascript: { runs: 1 }, threads: { right: true } });
     expect(ok).toBe(false);

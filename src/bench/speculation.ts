@@ -72,6 +72,18 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
   return result();
 }
 
+/** The measurements of a loop without those that took too long. Where this is right, nothing is wrong. */
+export function inTime(program: SpeculationProgram): SpeculationProgram {
+  const { javascript, threads, variants, ...rest } = program;
+  const isInTime = (measured: object) => !("late" in measured);
+  return {
+    ...rest,
+    ...(javascript && isInTime(javascript) && { javascript }),
+    ...(threads && isInTime(threads) && { threads }),
+    variants: Object.fromEntries(Object.entries(variants).filter(([, measured]) => isInTime(measured))),
+  };
+}
+
 /** Whether all results were right; that of a loop without checks, which nothing promises, does not count. */
 export function isRight({ javascript, threads, variants }: SpeculationProgram): boolean {
   const promised = Object.entries(variants).filter(([variant]) => variant !== "unchecked");

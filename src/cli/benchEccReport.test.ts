@@ -74,7 +74,7 @@ it("shows every figure of the paper, what it lacks, and every problem", () => {
   ]) {
     expect(text).toContain(shown);
   }
-  expect(report.verdict).toMatchObject({ ok: false, headline: "1 of 1 programs failed" });
+  expect(report.verdict).toMatchObject({ ok: false, headline: "1 program of 1 went wrong: nBody2048" });
   expect(renderPage(report)).toContain("<svg");
 });
 

@@ -5,6 +5,7 @@ import { plural } from "../diagnostics/plural.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
 import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
+import { judge } from "./headline.ts";
 import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
 import { milliseconds, ratio } from "./quantities.ts";
 import { columnsOf, tableSection } from "./sections.ts";
@@ -12,15 +13,17 @@ import { columnsOf, tableSection } from "./sections.ts";
 /** Puts the measurements into a report's terms. */
 export function describeEcc(run: EccRun): Report {
   const { programs, adapter, size, runs } = run;
-  const bad = programs.filter((program) => !isSound(program));
   const together = run.redundancy === "none" ? "" : `, with kernels under ${run.redundancy}`;
   return {
     title: "belay bench ecc",
     verdict: {
-      ok: run.ok,
-      headline: run.ok
-        ? `${plural(programs.length, "program")} measured, every result right, no false report`
-        : `${bad.length} of ${programs.length} programs failed`,
+      ...judge({
+        count: programs.length,
+        kind: "program",
+        wrong: programs.filter((program) => !isSound(program)).map(({ name }) => name),
+        incomplete: [],
+        right: "every result right, no false report",
+      }),
       detail: `Size ${size}, ${plural(runs, "run")} each${together}, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [

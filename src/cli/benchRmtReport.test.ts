@@ -100,23 +100,38 @@ it("shows every figure of the paper, and every problem", () => {
   }
   expect(report.verdict).toMatchObject({
     ok: false,
-    headline: "1 of 1 programs failed, or were not measured in full",
+    headline: "1 program of 1 went wrong: sum",
   });
   expect(renderPage(report)).toContain("<svg");
 });
 
 it("tells a terminal what is wrong, and calls a wait that ran out no failure", () => {
   expect(problemsOf(run)).toEqual([
-    "sum: overhead, inter store: the device is lost",
-    "sum: intra+lds store subgroup: other bits than unprotected",
+    { text: "sum: overhead, inter store: the device is lost", ok: false },
+    { text: "sum: intra+lds store subgroup: other bits than unprotected", ok: false },
   ]);
   const [program] = run.programs;
   const waited = { ...program!, overheads: [{ ...overhead, unverified: 1 }], faultFree: [], failures: [] };
   expect(problemsOf({ ...run, programs: [waited] })).toEqual([
-    "sum: intra+lds store subgroup: 1 waits for a twin that ran out",
+    { text: "sum: intra+lds store subgroup: 1 waits for a twin that ran out", ok: null },
   ]);
   const [row] = summaryTable({ ...run, programs: [waited] }).rows;
-  expect(row![1]).toEqual({ text: "right, but unverified", ok: false });
+  expect(row![1]).toEqual({ text: "right, but unverified", ok: null });
+  const inFaultFree = {
+    ...waited,
+    overheads: [],
+    faultFree: [{ ...program!.faultFree[0]!, different: 0, unverified: 2 }],
+  };
+  for (const program of [waited, inFaultFree, { ...waited, overheads: [], left: ["auto"] }]) {
+    const { verdict } = describeRmt({ ...run, ok: false, programs: [program] });
+    expect(verdict).toMatchObject({
+      ok: null,
+      headline: expect.stringMatching(/^1 program measured, every/),
+    });
+    expect(verdict.headline).toMatch(
+      /; not measured in full, as that took too long or the time was up: sum$/,
+    );
+  }
 });
 
 it("says where no power can be read", () => {

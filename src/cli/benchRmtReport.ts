@@ -1,23 +1,27 @@
-import { isSound } from "../bench/rmt.ts";
+import { isSound, withoutMissing } from "../bench/rmt.ts";
+import type { ProgramResult } from "../bench/rmtProgram.ts";
 import { plural } from "../diagnostics/plural.ts";
 import type { Report } from "../report/report.ts";
 import type { RmtRun } from "./benchRmt.ts";
 import { figures } from "./benchRmtFigures.ts";
 import { problemsTable } from "./benchRmtProblems.ts";
 import { automaticTable, configurationsTable, faultFreeTable, summaryTable } from "./benchRmtTables.ts";
+import { judge } from "./headline.ts";
 import { caveatOf, ceilingFacts, machineFacts } from "./machine.ts";
 
 /** Puts the measurements into a report's terms, in the order of the paper's figures. */
 export function describeRmt(run: RmtRun): Report {
   const { programs, adapter, size, runs } = run;
-  const bad = programs.filter((program) => !isSound(program));
   return {
     title: "belay bench rmt",
     verdict: {
-      ok: run.ok,
-      headline: run.ok
-        ? `${plural(programs.length, "program")} measured, every result right, no false alarm`
-        : `${bad.length} of ${programs.length} programs failed, or were not measured in full`,
+      ...judge({
+        count: programs.length,
+        kind: "program",
+        wrong: programs.filter((program) => !isSound(withoutMissing(program))).map(({ name }) => name),
+        incomplete: programs.filter(isIncomplete).map(({ name }) => name),
+        right: "every result right, no false alarm",
+      }),
       detail: `Size ${size}, medians of ${plural(runs, "run")}, on ${adapter.description}.${caveatOf(adapter)}`,
     },
     sections: [
@@ -43,6 +47,8 @@ export function describeRmt(run: RmtRun): Report {
     ],
   };
 }
+
+const isIncomplete = (program: ProgramResult) => !isSound(program) && isSound(withoutMissing(program));
 
 const powerFact = ({ powerSource }: RmtRun) =>
   ["Power", powerSource ?? "no readings: nvidia-smi is missing, or knows no power"] as const;

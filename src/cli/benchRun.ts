@@ -9,7 +9,7 @@ import { CommandFailure, exitStatus } from "./failure.ts";
 import { unreadable } from "./input.ts";
 import { colorsFor, type Io, jsonOf, tell } from "./io.ts";
 import { prepareDirectory, writeAtomically } from "./output.ts";
-import { renderReport } from "./table.ts";
+import { painterOf, renderReport } from "./table.ts";
 
 export interface OutputFlags {
   readonly out: string;
@@ -27,14 +27,20 @@ export function addOutputOptions(command: Command): Command {
     });
 }
 
+/** A line about what is wrong, or missing. */
+export interface Problem {
+  readonly text: string;
+  readonly ok: false | null;
+}
+
 /** A benchmark's files, `<name>.json` and `<name>.html`, and what stands in them. */
 export interface Benchmark<Run> {
   readonly name: string;
   readonly describe: (run: Run) => Report;
   /** The table that stands for the whole in a terminal. */
   readonly summary: (run: Run) => TableSection;
-  /** What is wrong, a line each. */
-  readonly problems?: (run: Run) => readonly string[];
+  /** What is wrong or missing, a line each. */
+  readonly problems?: (run: Run) => readonly Problem[];
 }
 
 /** Writes the result, or what there is of it so far. */
@@ -73,7 +79,7 @@ export async function publishRun<Run extends { readonly ok: boolean }>(
   const color = colorsFor(io.stdout);
   const text = () => [
     renderReport(report.verdict, summary(run), io),
-    ...(problems?.(run) ?? []).map((problem) => color.red(`- ${problem}`)),
+    ...(problems?.(run) ?? []).map(({ text, ok }) => painterOf(ok, color)(`- ${text}`)),
     `\nReport: ${resolve(page)}\n`,
   ];
   if (flags.json === true) io.stdout.write(toJson(run));

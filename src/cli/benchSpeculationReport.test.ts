@@ -69,3 +69,24 @@ it("puts what is documented of dependences beside the rates", () => {
     ...["trfd, scaled", "100 % (4)", "25.0 % (3)", "", "", "", "0.00 %", "one pair of 192 iterations"],
   ]);
 });
+
+it("keeps what took too long apart from what went wrong", () => {
+  const slow = { failed: "it took more than 60 s", late: true } as const;
+  const withPublished = (published: object) =>
+    describeSpeculation({
+      ...run,
+      ok: false,
+      programs: [{ ...program, variants: { ...program.variants, published } } as SpeculationProgram],
+    });
+  const late = withPublished(slow);
+  expect(late.verdict).toMatchObject({
+    ok: null,
+    headline:
+      "1 loop measured, every result right; not measured in full, as that took too long or the time was up: trfd, scaled",
+  });
+  expect(JSON.stringify(late)).not.toMatch(/"ok":false|went wrong/);
+  for (const bad of [{ failed: "the device was lost" }, { ...measured(times(1), times(1)), right: false }]) {
+    const { verdict } = withPublished(bad);
+    expect(verdict).toMatchObject({ ok: false, headline: "1 loop of 1 went wrong: trfd, scaled" });
+  }
+});

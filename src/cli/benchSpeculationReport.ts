@@ -1,11 +1,12 @@
 import { geometricMean } from "simple-statistics";
-import { isRight } from "../bench/speculation.ts";
+import { inTime, isRight } from "../bench/speculation.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import { plural } from "../diagnostics/plural.ts";
 import type { Cell, Report, TableSection } from "../report/report.ts";
 import type { SpeculationRun } from "./benchSpeculation.ts";
 import { figures } from "./benchSpeculationFigures.ts";
 import { bySize, digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
+import { judge } from "./headline.ts";
 import { caveatOf, machineFacts } from "./machine.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
@@ -13,14 +14,18 @@ import { columnsOf, tableSection } from "./sections.ts";
 export function describeSpeculation(run: SpeculationRun): Report {
   const { programs, growth, adapter, runs, threads, compiler } = run;
   const sizes = [...new Set(programs.map(({ size }) => size))];
-  const wrong = [...programs, ...growth].filter((program) => !isRight(program));
+  const all = [...programs, ...growth];
+  const isLate = (program: SpeculationProgram) => !isRight(program) && isRight(inTime(program));
   return {
     title: "belay bench speculation",
     verdict: {
-      ok: run.ok,
-      headline: run.ok
-        ? `${plural(programs.length, "loop")} measured, every result right`
-        : `${plural(wrong.length, "loop")} went wrong, or took too long: ${wrong.map(titleOf).join(", ")}`,
+      ...judge({
+        count: programs.length,
+        kind: "loop",
+        wrong: all.filter((program) => !isRight(inTime(program))).map(titleOf),
+        incomplete: all.filter(isLate).map(titleOf),
+        right: "every result right",
+      }),
       detail: `Milliseconds, medians of ${plural(runs, "run")} at most, on ${adapter.description}.${caveatOf(adapter)}${sizes.map((size) => meansOverC(programs, size)).join("")}${compiler === null ? " Without a C compiler the columns for C are empty." : ""}`,
     },
     sections: [
@@ -103,7 +108,7 @@ export function summaryTable(
       const { javascript, variants } = program;
       return [
         { text: title(program) },
-        { text: verdictOn(program), ok: isRight(program) },
+        verdictOn(program),
         { text: program.iterations.toLocaleString("en") },
         ...[program.c, javascript, program.threads].map((measured) => time(measured)),
         ...(["moved", "resident"] as const).map((kind) => {
@@ -128,10 +133,14 @@ function problemsSection(programs: readonly SpeculationProgram[]): TableSection[
   );
 }
 
-function verdictOn(program: SpeculationProgram): string {
-  if (isRight(program)) return "right";
-  return problemsOf(program).some((row) => row.some(({ ok }) => ok === false)) ? "WRONG" : "failed";
+function verdictOn(program: SpeculationProgram): Cell {
+  if (isRight(program)) return { text: "right", ok: true };
+  if (isRight(inTime(program))) return { text: "right, but incomplete", ok: null };
+  const isWrong = problemsOf(program).some((row) => row.some(({ text }) => text === wrongResult));
+  return { text: isWrong ? "WRONG" : "FAILED", ok: false };
 }
+
+const wrongResult = "the result is wrong";
 
 /** Rows of a loop, a variant of it, and what happened. */
 function problemsOf(program: SpeculationProgram): Cell[][] {
@@ -143,8 +152,14 @@ function problemsOf(program: SpeculationProgram): Cell[][] {
   ];
   return all.flatMap(([name, measured]): Cell[][] => {
     if ("failed" in measured)
-      return [[{ text: titleOf(program) }, { text: name }, { text: String(measured.failed) }]];
+      return [
+        [
+          { text: titleOf(program) },
+          { text: name },
+          { text: String(measured.failed), ok: "late" in measured ? null : false },
+        ],
+      ];
     if (name === "unchecked" || !("right" in measured) || measured.right) return [];
-    return [[{ text: titleOf(program) }, { text: name }, { text: "the result is wrong", ok: false }]];
+    return [[{ text: titleOf(program) }, { text: name }, { text: wrongResult, ok: false }]];
   });
 }

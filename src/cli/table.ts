@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import type { TableSection, Verdict } from "../report/report.ts";
+import type { Judgement, TableSection, Verdict } from "../report/report.ts";
 import { colorsFor, type Io } from "./io.ts";
 
 /** Aligns columns with spaces alone, indented by two. */
@@ -15,19 +15,25 @@ export function alignColumns(rows: readonly (readonly string[])[]): string {
 /** A report's verdict, and the table that tells most, for a terminal. */
 export function renderReport({ ok, headline, detail }: Verdict, table: TableSection, io: Io): string {
   const color = colorsFor(io.stdout);
-  const paint = (good: boolean) => (good ? color.green : color.red);
-  return [paint(ok)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
+  return [painterOf(ok, color)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
+}
+
+/** Paints what is right green, what is wrong red, and what is missing yellow. */
+export function painterOf(ok: Judgement, color: ReturnType<typeof colorsFor>): (text: string) => string {
+  if (ok === null) return color.yellow;
+  return ok ? color.green : color.red;
 }
 
 function renderTable({ columns, rows }: TableSection, io: Io): string {
   const color = colorsFor(io.stdout);
-  const paint = (ok: boolean | undefined) => (ok === undefined ? String : ok ? color.green : color.red);
   const table = new Table({
     head: columns.map(({ label }) => label),
     colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
     style: { head: [], border: [], compact: true },
   });
-  table.push(...rows.map((row) => row.map(({ text, ok }) => paint(ok)(text))));
+  table.push(
+    ...rows.map((row) => row.map(({ text, ok }) => (ok === undefined ? text : painterOf(ok, color)(text)))),
+  );
   return table.toString();
 }
 

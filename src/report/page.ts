@@ -3,15 +3,16 @@ import { drawExcerpt } from "./excerpt.ts";
 import { type Html, html, trusted } from "./html.ts";
 import { drawListing } from "./listing.ts";
 import { drawRanges } from "./ranges.ts";
-import type {
-  BarsSection,
-  Cell,
-  Column,
-  Facts,
-  RangesSection,
-  Report,
-  ReportedFault,
-  Section,
+import {
+  type BarsSection,
+  type Cell,
+  type Column,
+  classOf,
+  type Facts,
+  type RangesSection,
+  type Report,
+  type ReportedFault,
+  type Section,
 } from "./report.ts";
 import { stylesheet } from "./stylesheet.ts";
 
@@ -23,13 +24,13 @@ export function renderPage({ title, verdict, sections }: Report): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${verdict.ok ? "✓" : "✗"} ${title}</title>
+<title>${verdict.ok === null ? "…" : verdict.ok ? "✓" : "✗"} ${title}</title>
 <style>${trusted(stylesheet)}</style>
 </head>
 <body>
 <header>
 <p class="title">${title}</p>
-<h1 class="${verdict.ok ? "ok" : "bad"}">${verdict.headline}</h1>
+<h1 class="${classOf(verdict.ok)}">${verdict.headline}</h1>
 <p>${verdict.detail}</p>
 </header>
 <main>
@@ -74,8 +75,7 @@ function renderBody(section: Section): Html {
 function renderTable(caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html {
   const align = (index: number) => columns[index]?.align ?? "start";
   const cell = ({ text, ok }: Cell, index: number) => {
-    const content =
-      ok === undefined ? html`${text}` : html`<span class="${ok ? "ok" : "bad"}">${text}</span>`;
+    const content = ok === undefined ? html`${text}` : html`<span class="${classOf(ok)}">${text}</span>`;
     return index === 0
       ? html`<th scope="row">${content}</th>`
       : html`<td class="${align(index)}">${content}</td>`;

@@ -1,6 +1,6 @@
 import { drawBars } from "./bars.ts";
 import { type Html, html, trusted } from "./html.ts";
-import type { BarsSection, Report, TableSection } from "./report.ts";
+import { type BarsSection, classOf, type Report, type TableSection } from "./report.ts";
 import { palette } from "./stylesheet.ts";
 
 /** Layout in pixels; widths of text are estimates, because nothing here can measure a font. */
@@ -25,13 +25,13 @@ export function renderPicture({ title, verdict, sections }: Report): string {
   const picture = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${verdict.headline}">
 <style>${trusted(palette)}
 text { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; fill: var(--text); }
-.muted { fill: var(--muted); } .ok { fill: var(--ok); } .bad { fill: var(--bad); }
+.muted { fill: var(--muted); } .ok { fill: var(--ok); } .bad { fill: var(--bad); } .open { fill: var(--open); }
 .bars { color: var(--text); }
 </style>
 <rect width="${width}" height="${height}" rx="10" style="fill: var(--surface); stroke: var(--line)"/>
 <g transform="translate(${margin} 0)">
 <text class="muted" y="36" font-size="13">${title}</text>
-<text class="${verdict.ok ? "ok" : "bad"}" y="66" font-size="22" font-weight="700">${verdict.headline}</text>
+<text class="${classOf(verdict.ok)}" y="66" font-size="22" font-weight="700">${verdict.headline}</text>
 <text class="muted" y="88" font-size="13">${verdict.detail}</text>
 ${table ? drawTable(table, tableTop, tableWidth) : undefined}
 ${bars && drawing ? drawFigure(bars, drawing.markup, barsTop) : undefined}
@@ -68,7 +68,7 @@ function drawTable(table: TableSection, top: number, width: number): Html {
     const y = (number + 1) * rowHeight;
     const cells = row.map(({ text, ok }, index) => {
       const mark = ok === undefined ? "" : ok ? "✓ " : "✗ ";
-      const style = ok === undefined ? "" : ok ? "ok" : "bad";
+      const style = ok === undefined ? "" : classOf(ok);
       return html`<text class="${style}" ${place(index)} y="${y + 20}" font-size="14">${mark}${text}</text>`;
     });
     return html`<line x2="${width}" y1="${y}" y2="${y}" style="stroke: var(--line)"/>${cells}\n`;

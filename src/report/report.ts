@@ -8,8 +8,14 @@ export interface Report {
   readonly sections: readonly Section[];
 }
 
+/** Whether something is right. Null: nothing is wrong, but something is missing, such as what a slow machine did not finish. */
+export type Judgement = boolean | null;
+
+/** The class of a judgement in pages and pictures. */
+export const classOf = (ok: Judgement): string => (ok === null ? "open" : ok ? "ok" : "bad");
+
 export interface Verdict {
-  readonly ok: boolean;
+  readonly ok: Judgement;
   readonly headline: string;
   readonly detail: string;
 }
@@ -43,7 +49,7 @@ export interface Column {
 export interface Cell {
   readonly text: string;
   /** Shown as a mark before the text; the text says the same in words. */
-  readonly ok?: boolean;
+  readonly ok?: Judgement;
 }
 
 /** Horizontal bars, grouped: one group per name, one bar per series. */

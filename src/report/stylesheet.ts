@@ -3,13 +3,13 @@ export const palette = `
 :root {
   color-scheme: light dark;
   --surface: #ffffff; --raised: #f6f7f9; --line: #dfe3e8; --text: #1b2330; --muted: #5a6575;
-  --ok: #12703c; --bad: #b3261e; --mark: #ffe1a6; --struck: #fff6e3;
+  --ok: #12703c; --bad: #b3261e; --open: #8a5300; --mark: #ffe1a6; --struck: #fff6e3;
   --series-1: #8a97a8; --series-2: #2563c9; --series-3: #b4690e; --series-4: #5f8a1f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --surface: #12161d; --raised: #1b212b; --line: #303947; --text: #e6eaf0; --muted: #a0abbb;
-    --ok: #5fd38d; --bad: #ff8a80; --mark: #7a5200; --struck: #2a2415;
+    --ok: #5fd38d; --bad: #ff8a80; --open: #ffc266; --mark: #7a5200; --struck: #2a2415;
     --series-1: #77859a; --series-2: #6ea8ff; --series-3: #f0a857; --series-4: #a5d062;
   }
 }
@@ -33,8 +33,10 @@ h3 { margin: 0 0 0.75rem; font-size: 1rem; }
 section > p { margin: 0 0 1rem; color: var(--muted); max-width: 45rem; }
 .ok { color: var(--ok); }
 .bad { color: var(--bad); }
+.open { color: var(--open); }
 td .ok::before, th .ok::before { content: "✓\\a0" / ""; }
 td .bad::before, th .bad::before { content: "✗\\a0" / ""; }
+td .open::before, th .open::before { content: "…\\a0" / ""; }
 .scroll { overflow-x: auto; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
