@@ -102,18 +102,24 @@ export class RenderPasses {
   #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
     const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
     if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
-    const draw = (view: View, isCleared: boolean) => {
+    const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
       const texture = this.#textures.behind(view);
-      if (!texture) record.obstacle = "it draws to a texture from elsewhere";
-      else if (isCleared) record.transfer(undefined, texture, this.#textures.isWhole(view));
+      if (!texture) {
+        record.obstacle = "it draws to a texture from elsewhere";
+        return;
+      }
+      const treatments = treatmentsOf(texture.format);
+      const allAre = (treatment: Treatment) => treatments.every((each) => each === treatment);
+      if (allAre("replaces")) record.transfer(undefined, texture, this.#textures.isWhole(view));
+      else if (allAre("reads")) record.read.add(texture);
       else record.transfer(texture, texture, false);
     };
     for (const attachment of colorAttachments) {
       if (!attachment) continue;
-      draw(attachment.view, attachment.loadOp === "clear");
-      if (attachment.resolveTarget) draw(attachment.resolveTarget, true);
+      attach(attachment.view, () => [treatment(attachment.loadOp)]);
+      if (attachment.resolveTarget) attach(attachment.resolveTarget, () => ["replaces"]);
     }
-    if (depth) draw(depth.view, depth.depthLoadOp === "clear" && depth.stencilLoadOp !== "load");
+    if (depth) attach(depth.view, (format) => depthStencilTreatments(format, depth));
   }
 
   /** The descriptor of a pass that runs again. */
@@ -139,6 +145,27 @@ export class RenderPasses {
       }),
     };
   }
+}
+
+/** What a pass does to the contents of one aspect of an attachment: depth, stencil or color. */
+type Treatment = "replaces" | "changes" | "reads";
+
+/** What it discards is zero afterwards, so that all store operations are alike. */
+function treatment(loadOp: GPULoadOp | undefined, isReadOnly: boolean | undefined = false): Treatment {
+  if (isReadOnly) return "reads";
+  return loadOp === "clear" ? "replaces" : "changes";
+}
+
+/** What a pass does to each aspect that a texture of a format has. */
+function depthStencilTreatments(
+  format: GPUTextureFormat,
+  attachment: GPURenderPassDepthStencilAttachment,
+): readonly Treatment[] {
+  const { depthLoadOp, depthReadOnly, stencilLoadOp, stencilReadOnly } = attachment;
+  return [
+    ...(format.startsWith("depth") ? [treatment(depthLoadOp, depthReadOnly)] : []),
+    ...(format.endsWith("stencil8") ? [treatment(stencilLoadOp, stencilReadOnly)] : []),
+  ];
 }
 
 /** Methods that call the native ones and then tell of it. */

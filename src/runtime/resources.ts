@@ -1,5 +1,6 @@
 import { Layer } from "./layer.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
+import { copyDescriptor } from "./steps.ts";
 
 /** What GPU work reads and writes. */
 export type Resource = GPUBuffer | GPUTexture;
@@ -43,7 +44,7 @@ export class Textures {
     return {
       createView(descriptor) {
         const view = native.createView.call(this, descriptor);
-        views.set(view, { texture: this, descriptor });
+        views.set(view, { texture: this, descriptor: copyDescriptor(descriptor) });
         return view;
       },
     };
@@ -73,10 +74,12 @@ export class Textures {
     return isTexture(view) ? view : this.#views.get(view)?.texture;
   }
 
-  /** Whether a view is all of its texture. */
+  /** Whether a view is all of its texture, with all aspects. */
   isWhole(view: GPUTextureView | GPUTexture): boolean {
     const texture = this.behind(view);
-    return texture !== undefined && texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1;
+    if (texture === undefined) return false;
+    const { aspect = "all" } = this.#views.get(view as GPUTextureView)?.descriptor ?? {};
+    return texture.mipLevelCount === 1 && texture.depthOrArrayLayers === 1 && aspect === "all";
   }
 
   /** A copy's place when it runs again: a canvas has its texture back by then. */
