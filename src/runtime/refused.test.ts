@@ -35,6 +35,21 @@ describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) 
     device.destroy();
   });
 
+  it("changes nothing by a write to a destroyed buffer", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const gone = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    gone.destroy();
+    const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(5));
+    device.pushErrorScope("validation");
+    device.queue.writeBuffer(gone, 0, new Uint32Array(WORDS).fill(7));
+    expect(await device.popErrorScope()).not.toBeNull();
+    expect(await read(device, buffer, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(5)]);
+    const report = await device.belay.report();
+    expect([report.memoryFaults, report.memory?.corrected ?? 0]).toEqual([[], 0]);
+    device.destroy();
+  });
+
   it("leaves it to the device to refuse a binding that begins behind the end of its buffer", async () => {
     const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
     const buffer = device.createBuffer({ size: 20, usage: usage() });

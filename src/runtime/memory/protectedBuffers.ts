@@ -59,6 +59,8 @@ export class ProtectedBuffers {
   readonly #alive = new Map<number, WeakRef<ProtectedBuffer>>();
   readonly #belongings = new WeakMap<GPUBuffer, Belongings>();
   readonly #layer: Layer<GPUBuffer, ProtectedBuffer>;
+  /** Destroyed buffers, whose place in the arena may be another buffer's. */
+  readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
   readonly #collected = new FinalizationRegistry<Belongings>((belongings) => this.#discard(belongings));
   #mirrorBytes = 0;
@@ -72,7 +74,10 @@ export class ProtectedBuffers {
     this.#granuleBytes = granuleBytes;
     this.checkWords = checkWords;
     this.arena = new CheckArena(device);
-    const discard = (buffer: GPUBuffer) => this.#discard(this.#belongings.get(buffer)!);
+    const discard = (buffer: GPUBuffer) => {
+      this.#destroyed.add(buffer);
+      this.#discard(this.#belongings.get(buffer)!);
+    };
     this.#layer = new Layer((native) => ({
       destroy() {
         native.destroy.call(this);
@@ -92,7 +97,7 @@ export class ProtectedBuffers {
   }
 
   of(buffer: GPUBuffer): ProtectedBuffer | undefined {
-    return this.#layer.stateOf(buffer);
+    return this.#destroyed.has(buffer) ? undefined : this.#layer.stateOf(buffer);
   }
 
   /** The granules that have a byte in a part of a buffer; undefined when it has no check words. */
