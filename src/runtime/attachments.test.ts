@@ -154,6 +154,8 @@ async function same<Made>(
   const expected = await work(reference, before(reference));
   const painter = new Painter(device);
   const made = before(painter);
+  // A fault can be armed in a kernel that there is.
+  painter.compute();
   await device.belay.verify();
   const { recoveries } = await device.belay.report();
   device.belay.arm({ ...fault, kernel: "fill" });

@@ -162,14 +162,28 @@ export class BindGroups {
   }
 
   /** An entry as the device would have to judge it if Belay used no resource in ways of its own. */
+  #viewAsDeclared(
+    resource: GPUBindingResource,
+    layout: GPUBindGroupLayoutEntry | undefined,
+  ): GPUBindingResource {
+    const { textureBinding, textureStorage } = flags;
+    const usages = layout?.texture
+      ? textureBinding
+      : layout?.storageTexture
+        ? textureStorage
+        : textureBinding | textureStorage;
+    return this.#usages.usedView(resource as GPUTextureView, this.#textures, usages);
+  }
+
   #asDeclared(
     entry: GPUBindGroupEntry,
     layout: readonly GPUBindGroupLayoutEntry[] | undefined,
   ): GPUBindGroupEntry {
     const { binding, resource } = entry;
     const range = boundRange(resource);
-    if (!range) return entry;
-    const declared = layout?.find((each) => each.binding === binding)?.buffer;
+    const inLayout = layout?.find((each) => each.binding === binding);
+    if (!range) return { binding, resource: this.#viewAsDeclared(resource, inLayout) };
+    const declared = inLayout?.buffer;
     const end = range.offset + range.size;
     const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"), end);
     // By default, a binding goes as far as the buffer, which may be further than the program knows.

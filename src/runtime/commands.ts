@@ -51,7 +51,7 @@ export class Commands {
           return pass;
         },
         beginRenderPass(descriptor) {
-          const pass = native.beginRenderPass.call(this, descriptor);
+          const pass = native.beginRenderPass.call(this, commands.#renderPasses.asDeclared(descriptor));
           const record = recordOf(this);
           commands.#renderPasses.follow(pass, descriptor, record);
           record.isInPass = true;

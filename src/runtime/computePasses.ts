@@ -1,10 +1,12 @@
 import type { BindGroups } from "./bindGroups.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { ComputePass, type PassParts } from "./computePass.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { IndirectDispatch } from "./indirectDispatch.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
+import { flags } from "./nativeObjects.ts";
 import { PassCommands } from "./passCommands.ts";
 import type { Pipelines } from "./pipelines.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
@@ -23,6 +25,7 @@ export class ComputePasses {
     shadows: ShadowBuffers,
     counter: DispatchCounter | undefined,
     memory: Memory | undefined,
+    usages: DeclaredUsages,
   ) {
     const limit = device.limits.maxComputeWorkgroupsPerDimension;
     const indirect = new IndirectDispatch(device);
@@ -38,7 +41,7 @@ export class ComputePasses {
         passOf(this).dispatch(grid);
       },
       dispatchWorkgroupsIndirect(buffer, offset) {
-        passOf(this).dispatchIndirect(buffer, offset);
+        passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect), offset);
       },
       pushDebugGroup(label) {
         passOf(this).pushDebugGroup(label);

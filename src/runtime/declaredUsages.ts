@@ -1,5 +1,8 @@
-import { flags, makeSilently, membersOf, overlay } from "./nativeObjects.ts";
-import { isTexture, type Resource, textureLike } from "./resources.ts";
+import { Layer } from "./layer.ts";
+import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
+import { isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
+
+const MAP = flags.bufferMapRead | flags.bufferMapWrite;
 
 /** What Belay does with the program's resources, and the program need not have asked for. */
 export interface HiddenUses {
@@ -11,14 +14,6 @@ export interface HiddenUses {
   readonly verifies?: (descriptor: GPUBufferDescriptor) => number | undefined;
 }
 
-interface Declared {
-  readonly usage: number;
-  /** Set for a buffer that was allocated larger than that, to be verified. */
-  readonly size?: number;
-  /** A resource of that usage only, made when the program needs to be told of its mistake. */
-  twin?: Resource;
-}
-
 /**
  * Makes the program's resources with the usages that Belay needs besides, and remembers the ones the program declared.
  * Where the program uses a resource as it must not, a twin of just the declared usage goes to the device instead, whose
@@ -27,11 +22,40 @@ interface Declared {
 export class DeclaredUsages {
   readonly #device: GPUDevice;
   readonly #uses: HiddenUses;
-  readonly #declared = new WeakMap<Resource, Declared>();
+  /** Tells the program the usage that it declared. */
+  readonly #usages = new Layer<Resource, number>((_, usageOf) => ({
+    get usage() {
+      return usageOf(this as never);
+    },
+  }));
+  /** Have the device refuse what the program asks of resources themselves, where it did not declare the usage. */
+  readonly #mappings: Layer<GPUBuffer>;
+  readonly #views: Layer<GPUTexture>;
+  /** Tells the program the size that it declared of a buffer that was allocated larger, to be verified. */
+  readonly #sizes = new Layer<GPUBuffer, number>((_, sizeOf) => ({
+    get size() {
+      return sizeOf(this as never);
+    },
+  }));
+  /** Resources of the declared usage only, made when the program needs to be told of its mistake. */
+  readonly #twins = new WeakMap<Resource, Resource>();
 
   constructor(device: GPUDevice, uses: HiddenUses) {
     this.#device = device;
     this.#uses = uses;
+    const used: typeof this.used = (resource, usages) => this.used(resource, usages);
+    const twinOf = (texture: GPUTexture) => this.#twinOf(texture, texture.usage);
+    this.#mappings = new Layer((native) => ({
+      mapAsync(...args) {
+        return native.mapAsync.apply(used(this, MAP), args);
+      },
+    }));
+    this.#views = new Layer((native) => ({
+      createView(descriptor) {
+        const isMistake = ((descriptor?.usage ?? 0) & ~this.usage) !== 0;
+        return native.createView.call(isMistake ? twinOf(this) : this, descriptor);
+      },
+    }));
   }
 
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
@@ -46,15 +70,15 @@ export class DeclaredUsages {
     const made = this.#device.createBuffer({
       ...{ ...membersOf(descriptor), usage: usage | hidden, size: allocated ?? size },
     });
-    const declared = isVerified ? { usage, size } : { usage };
-    this.#declared.set(made, { ...declared });
-    overlay(made, declared);
+    this.#usages.cover(made, usage);
+    this.#mappings.cover(made, undefined);
+    if (isVerified) this.#sizes.cover(made, size);
     return made;
   }
 
   /** Whether a buffer was made to be verified. */
   isVerified(buffer: GPUBuffer): boolean {
-    return this.#declared.get(buffer)?.size !== undefined;
+    return this.#sizes.stateOf(buffer) !== undefined;
   }
 
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
@@ -63,8 +87,8 @@ export class DeclaredUsages {
     if (!this.#uses.copies || !isCopyable) return this.#device.createTexture(descriptor);
     const hidden = flags.textureCopySrc | flags.textureCopyDst;
     const made = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden });
-    this.#declared.set(made, { usage });
-    overlay(made, { usage });
+    this.#usages.cover(made, usage);
+    this.#views.cover(made, undefined);
     return made;
   }
 
@@ -84,12 +108,34 @@ export class DeclaredUsages {
     return this.#checked(buffer, isUniform ? flags.bufferUniform : flags.bufferStorage, end);
   }
 
+  /** What to hand to a native method that uses `resource` in one of these ways. */
+  used<T extends Resource>(resource: T, usages: number): T {
+    return this.#checked(resource, usages, 0);
+  }
+
+  /** As `used`, for a view. */
+  usedView<T extends GPUTextureView | GPUTexture>(
+    view: T,
+    textures: Textures,
+    usages: number,
+  ): T | GPUTextureView {
+    const texture = textures.behind(view);
+    const used = texture && this.used(texture, usages);
+    return used === texture ? view : textures.sameView(view, used!);
+  }
+
   #checked<T extends Resource>(resource: T, usage: number, end: number): T {
-    const declared = this.#declared.get(resource);
-    const isInside = declared?.size === undefined || end <= declared.size;
-    if (!declared || ((declared.usage & usage) !== 0 && isInside)) return resource;
-    declared.twin ??= makeSilently(this.#device, () => this.#twin(resource, declared.usage)).made;
-    return declared.twin as T;
+    const declared = this.#usages.stateOf(resource);
+    const isInside = isTexture(resource) || end <= (this.#sizes.stateOf(resource) ?? end);
+    if (declared === undefined || ((declared & usage) !== 0 && isInside)) return resource;
+    return this.#twinOf(resource, declared);
+  }
+
+  #twinOf<T extends Resource>(resource: T, declared: number): T {
+    const known = this.#twins.get(resource);
+    const twin = known ?? makeSilently(this.#device, () => this.#twin(resource, declared)).made;
+    this.#twins.set(resource, twin);
+    return twin as T;
   }
 
   #twin(resource: Resource, usage: number): Resource {

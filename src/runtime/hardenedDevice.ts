@@ -20,7 +20,7 @@ import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
 import { doublesGrids, type Policy, refuseConflicts, resolvePolicy } from "./policy.ts";
 import { hardenedQueue } from "./queue.ts";
-import { holdBack } from "./readBack.ts";
+import { ReadBack } from "./readBack.ts";
 import { RenderPasses } from "./renderPasses.ts";
 import { ReportArena } from "./reportArena.ts";
 import { Textures } from "./resources.ts";
@@ -87,13 +87,14 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const shadows = new ShadowBuffers(device);
   const pipelines = new Pipelines(device, kernels, bindGroups, shadows, memory);
   const counter = resolved.injectFaults ? new DispatchCounter(device) : undefined;
-  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter, memory);
-  const renderPasses = new RenderPasses(bindGroups, textures, memory);
+  const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter, memory, usages);
+  const renderPasses = new RenderPasses(bindGroups, textures, memory, usages);
   const commands = new Commands({ computePasses, renderPasses, textures, usages, memory });
   const { queue, framesShown } = hardenedQueue(device.queue, {
     ...{ commands, journal, verifier, textures, usages, memory, refuses },
   });
   const arrived = async (buffer: GPUBuffer) => memory?.arrived(buffer);
+  const readBack = new ReadBack(verifier, journal, { refuse: refuses, arrived });
   const scrub = () => {
     memory?.scrub();
     return verifier.verifyAnyway();
@@ -113,7 +114,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const buffer = journal.createBuffer(descriptor);
       const mappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
-      if (mappable) holdBack(buffer, verifier, journal, { refuse: refuses, arrived });
+      if (mappable) readBack.cover(buffer);
       return buffer;
     },
     createTexture: (descriptor: GPUTextureDescriptor): GPUTexture => {

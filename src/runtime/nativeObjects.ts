@@ -1,7 +1,9 @@
+import { standIn } from "./faces.ts";
+
 /**
  * How Belay stands between a program and WebGPU. The device and its queue are shown through a front, so that the
- * program's own device stays plain. Everything made through them is the native object itself, some of whose methods
- * are overlaid: the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
+ * program's own device stays plain. Everything made through them is the native object itself, which answers by a face:
+ * the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
  */
 
 /** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
@@ -10,28 +12,21 @@ export const flags = {
   bufferMapWrite: 0x2,
   bufferCopySrc: 0x4,
   bufferCopyDst: 0x8,
+  bufferIndex: 0x10,
+  bufferVertex: 0x20,
   bufferUniform: 0x40,
   bufferStorage: 0x80,
   bufferIndirect: 0x100,
+  bufferQueryResolve: 0x200,
   mapRead: 0x1,
   shaderStageCompute: 0x4,
   textureCopySrc: 0x1,
   textureCopyDst: 0x2,
+  textureBinding: 0x4,
   textureStorage: 0x8,
   renderAttachment: 0x10,
   transientAttachment: 0x20,
 } as const;
-
-/** Gives one native object own members that hide its prototype's, and are enumerated as those are. */
-export function overlay<T extends object>(native: T, members: Partial<T>): void {
-  Object.defineProperties(native, Object.getOwnPropertyDescriptors(members));
-}
-
-/** The original of a method that is about to be overlaid, bound to its object. */
-export function original<T extends object, K extends keyof T>(native: T, name: K): T[K] {
-  const method = native[name];
-  return typeof method === "function" ? method.bind(native) : method;
-}
 
 /**
  * An object that answers from `members` first and is `native` otherwise, `instanceof` included. What the program puts on
@@ -40,18 +35,18 @@ export function original<T extends object, K extends keyof T>(native: T, name: K
 export function front<T extends object, M extends object>(native: T, members: M): T & M {
   const bound = new Map<PropertyKey, unknown>();
   const own: object = {};
-  return new Proxy(native, {
-    get(_, name) {
-      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
-      if (Object.hasOwn(members, name)) return Reflect.get(members, name);
-      if (bound.has(name)) return bound.get(name);
-      const value: unknown = Reflect.get(native, name, native);
-      // Native methods and accessors accept no other `this` than the native object.
-      if (typeof value !== "function" || name === "constructor" || isAccessor(native, name)) return value;
-      const method = value.bind(native);
-      bound.set(name, method);
-      return method;
-    },
+  const get = (_: T, name: PropertyKey): unknown => {
+    if (Object.hasOwn(members, name)) return Reflect.get(members, name);
+    if (bound.has(name)) return bound.get(name);
+    const value: unknown = Reflect.get(native, name, native);
+    // Native methods and accessors accept no other `this` than the native object.
+    if (typeof value !== "function" || name === "constructor" || isAccessor(native, name)) return value;
+    const method = value.bind(native);
+    bound.set(name, method);
+    return method;
+  };
+  const shown = new Proxy(native, {
+    get: (_, name) => (Object.hasOwn(own, name) ? Reflect.get(own, name) : get(native, name)),
     set: (_, name, value) =>
       isAccessor(native, name) ? Reflect.set(native, name, value, native) : Reflect.set(own, name, value),
     has: (_, name) => [own, members].some((each) => Object.hasOwn(each, name)) || Reflect.has(native, name),
@@ -60,6 +55,10 @@ export function front<T extends object, M extends object>(native: T, members: M)
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
     ownKeys: () => Reflect.ownKeys(own),
   }) as T & M;
+  // The class's own methods, called with the front, do not find what the program has put on it.
+  const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
+  standIn(shown, Object.getPrototypeOf(native), new Proxy(native, { get, set }));
+  return shown;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { SetGroup, SetGroups } from "./bindGroups.ts";
+import { faceOf } from "./faces.ts";
 import { type Anything, noOffsets, type Step } from "./steps.ts";
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
@@ -13,7 +14,7 @@ export class PassCommands {
 
   constructor(pass: GPUComputePassEncoder) {
     this.#pass = pass;
-    this.#native = Object.getPrototypeOf(pass);
+    this.#native = faceOf(pass);
   }
 
   setPipeline(pipeline: GPUComputePipeline): void {

@@ -1,5 +1,6 @@
 import type { Journal } from "./journal.ts";
-import { flags, original, overlay } from "./nativeObjects.ts";
+import { Layer, rank } from "./layer.ts";
+import { flags } from "./nativeObjects.ts";
 import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
 
@@ -10,7 +11,7 @@ interface Hold extends PendingMapping {
   cancelled: boolean;
 }
 
-interface HoldBackOptions {
+interface ReadBackOptions {
   /** Whether tainted contents are refused; otherwise they are released, the fault having been reported. */
   readonly refuse: boolean;
   /** Verifies what arrived on the host. */
@@ -18,24 +19,74 @@ interface HoldBackOptions {
 }
 
 /**
- * Holds a mappable buffer back from `mapAsync` until all work that may use it is verified. Until then the buffer looks as
+ * Holds mappable buffers back from `mapAsync` until all work that may use them is verified. Until then a buffer looks as
  * if its mapping were still pending. Rejects, unmapped again, when a fault may have reached the contents.
  */
-export function holdBack(
-  buffer: GPUBuffer,
-  verifier: Verifier,
-  journal: Journal,
-  { refuse, arrived }: HoldBackOptions,
-): void {
-  const mapAsync = original(buffer, "mapAsync");
-  const getMappedRange = original(buffer, "getMappedRange");
-  const unmap = original(buffer, "unmap");
-  const destroy = original(buffer, "destroy");
-  const nativePrototype: GPUBuffer = Object.getPrototypeOf(buffer);
-  const nativeState = (): GPUBufferMapState => Reflect.get(nativePrototype, "mapState", buffer);
-  let held: Hold | undefined;
+export class ReadBack {
+  readonly #verifier: Verifier;
+  readonly #options: ReadBackOptions;
+  readonly #holds = new WeakMap<GPUBuffer, Hold>();
+  readonly #layer: Layer<GPUBuffer>;
 
-  const release = async (hold: Hold): Promise<undefined> => {
+  constructor(verifier: Verifier, journal: Journal, options: ReadBackOptions) {
+    this.#verifier = verifier;
+    this.#options = options;
+    const holds = this.#holds;
+    const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
+    const release = (buffer: GPUBuffer, hold: Hold) => this.#release(buffer, hold);
+    this.#layer = new Layer((native) => {
+      const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
+      return {
+        // The native mapping is begun at once, so that its own errors come as they would without Belay.
+        mapAsync(mode, offset, size) {
+          journal.using(this);
+          const mapping = native.mapAsync.call(this, mode, offset, size);
+          const isHeld = (mode & flags.mapRead) !== 0 || journal.recoverable;
+          if (holds.has(this) || stateOf(this) !== "pending") return mapping;
+          if (!isHeld) return mapping.then(() => options.arrived(this)).then(() => undefined);
+          const hold: Hold = {
+            mapping,
+            cancelled: false,
+            suspend: () => native.unmap.call(this),
+            resume: () => {
+              hold.mapping = native.mapAsync.call(this, mode, offset, size);
+              hold.mapping.catch(() => {});
+            },
+          };
+          mapping.catch(() => {});
+          holds.set(this, hold);
+          verifier.mappings.add(hold);
+          return release(this, hold);
+        },
+        getMappedRange(offset, size) {
+          if (holds.has(this))
+            throw new DOMException("the buffer's mapping is still pending", "OperationError");
+          return native.getMappedRange.call(this, offset, size);
+        },
+        unmap() {
+          cancel(this);
+          native.unmap.call(this);
+        },
+        destroy() {
+          cancel(this);
+          native.unmap.call(this);
+          native.destroy.call(this);
+        },
+        get mapState() {
+          return holds.has(this as never) ? "pending" : stateOf(this as never);
+        },
+      };
+    }, rank.mapping);
+  }
+
+  /** Holds a buffer back from now on. */
+  cover(buffer: GPUBuffer): void {
+    this.#layer.cover(buffer, undefined);
+  }
+
+  async #release(buffer: GPUBuffer, hold: Hold): Promise<undefined> {
+    const verifier = this.#verifier;
+    const { refuse, arrived } = this.#options;
     const checking = verifier.verify();
     try {
       const { lost } = await checking;
@@ -48,58 +99,20 @@ export function holdBack(
       await arrived(buffer);
       throwIfCancelled(hold);
     } catch (error) {
-      if (!hold.cancelled) unmap();
+      if (!hold.cancelled) this.#layer.below(buffer).unmap.call(buffer);
       throw error;
     } finally {
-      if (held === hold) held = undefined;
+      if (this.#holds.get(buffer) === hold) this.#holds.delete(buffer);
     }
-  };
-  const cancel = () => {
-    if (!held) return;
-    held.cancelled = true;
-    verifier.mappings.delete(held);
-    held = undefined;
-  };
+  }
 
-  overlay(buffer, {
-    // The native mapping is begun at once, so that its own errors come as they would without Belay.
-    mapAsync: (mode, offset, size) => {
-      journal.using(buffer);
-      const mapping = mapAsync(mode, offset, size);
-      const holds = (mode & flags.mapRead) !== 0 || journal.recoverable;
-      if (held || nativeState() !== "pending") return mapping;
-      if (!holds) return mapping.then(() => arrived(buffer)).then(() => undefined);
-      const hold: Hold = {
-        mapping,
-        cancelled: false,
-        suspend: unmap,
-        resume: () => {
-          hold.mapping = mapAsync(mode, offset, size);
-          hold.mapping.catch(() => {});
-        },
-      };
-      mapping.catch(() => {});
-      held = hold;
-      verifier.mappings.add(hold);
-      return release(hold);
-    },
-    getMappedRange: (offset, size) => {
-      if (held) throw new DOMException("the buffer's mapping is still pending", "OperationError");
-      return getMappedRange(offset, size);
-    },
-    unmap: () => {
-      cancel();
-      unmap();
-    },
-    destroy: () => {
-      cancel();
-      unmap();
-      destroy();
-    },
-    get mapState() {
-      return held ? "pending" : nativeState();
-    },
-  });
+  #cancel(buffer: GPUBuffer): void {
+    const hold = this.#holds.get(buffer);
+    if (!hold) return;
+    hold.cancelled = true;
+    this.#verifier.mappings.delete(hold);
+    this.#holds.delete(buffer);
+  }
 }
 
 function throwIfCancelled({ cancelled }: Hold): void {

@@ -1,7 +1,9 @@
 import type { BindGroups } from "./bindGroups.ts";
 import { CommandRecord } from "./commandRecord.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
+import { flags, membersOf } from "./nativeObjects.ts";
 import { isTexture, type Resource, type Textures } from "./resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "./steps.ts";
 
@@ -28,23 +30,41 @@ const settings = [
   "popDebugGroup",
 ] as const;
 
-/** Commands whose first or second argument is a buffer that they read. */
-const readers = ["setVertexBuffer", "setIndexBuffer", "drawIndirect", "drawIndexedIndirect"] as const;
+/** Commands whose first or second argument is a buffer that they read, and the usage that they need. */
+const usageFor = {
+  setVertexBuffer: flags.bufferVertex,
+  setIndexBuffer: flags.bufferIndex,
+  drawIndirect: flags.bufferIndirect,
+  drawIndexedIndirect: flags.bufferIndirect,
+} as const;
+type Reader = keyof typeof usageFor;
+const readers = Object.keys(usageFor) as Reader[];
 
 /** Follows render passes and bundles, which run as they are: what they read and draw to, and how to run them again. */
 export class RenderPasses {
   readonly #textures: Textures;
+  readonly #usages: DeclaredUsages;
   readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
   readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
   readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
 
-  constructor(bindGroups: BindGroups, textures: Textures, memory: Memory | undefined) {
+  constructor(
+    bindGroups: BindGroups,
+    textures: Textures,
+    memory: Memory | undefined,
+    usages: DeclaredUsages,
+  ) {
     this.#textures = textures;
+    this.#usages = usages;
+    const asDeclared = (name: string, args: unknown[]) => {
+      const usage = usageFor[name as Reader];
+      return usage ? args.map((each) => (isBuffer(each) ? usages.used(each, usage) : each)) : args;
+    };
     const bundles = this.#bundles;
     const noteUse = (record: CommandRecord, args: readonly unknown[]) =>
       noteArguments(record, args, bindGroups, memory);
     const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
-      ...followed(native, [...settings, ...readers, "setBindGroup"], (pass, name, args) => {
+      ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
         const { record, steps } = passOf(pass);
         const copies = copyOffsets(args);
         steps.push((again) => (again[name] as Anything)(...copies));
@@ -72,7 +92,7 @@ export class RenderPasses {
     }));
     this.#passes = passes;
     this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
-      ...followed(native, [...readers, "setBindGroup"], (encoder, _, args) =>
+      ...followed(native, [...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
         noteUse(recordOf(encoder), args),
       ),
       finish(descriptor) {
@@ -122,29 +142,35 @@ export class RenderPasses {
     if (depth) attach(depth.view, (format) => depthStencilTreatments(format, depth));
   }
 
+  /** The descriptor to hand to the device, which is to find textures with the usage that the program declared. */
+  asDeclared(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
+    return mapViews(descriptor, (view) =>
+      this.#usages.usedView(view, this.#textures, flags.renderAttachment),
+    );
+  }
+
   /** The descriptor of a pass that runs again. */
   #again(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
-    const { colorAttachments, depthStencilAttachment } = descriptor;
-    const colors = [...colorAttachments].map((attachment) => {
-      if (!attachment) return attachment;
-      const { view, resolveTarget, ...rest } = attachment;
-      return {
-        ...rest,
-        view: this.#textures.viewAgain(view),
-        ...(resolveTarget && { resolveTarget: this.#textures.viewAgain(resolveTarget) }),
-      };
-    });
-    return {
-      ...descriptor,
-      colorAttachments: colors,
-      ...(depthStencilAttachment && {
-        depthStencilAttachment: {
-          ...depthStencilAttachment,
-          view: this.#textures.viewAgain(depthStencilAttachment.view),
-        },
-      }),
-    };
+    return mapViews(this.asDeclared(descriptor), (view) => this.#textures.viewAgain(view));
   }
+}
+
+/** The same pass with other views. */
+function mapViews(descriptor: GPURenderPassDescriptor, map: (view: View) => View): GPURenderPassDescriptor {
+  const { depthStencilAttachment: depth } = descriptor;
+  const colorAttachments = [...descriptor.colorAttachments].map(
+    (attachment) =>
+      attachment && {
+        ...membersOf(attachment),
+        view: map(attachment.view),
+        ...(attachment.resolveTarget && { resolveTarget: map(attachment.resolveTarget) }),
+      },
+  );
+  return {
+    ...membersOf(descriptor),
+    colorAttachments,
+    ...(depth && { depthStencilAttachment: { ...membersOf(depth), view: map(depth.view) } }),
+  };
 }
 
 /** What a pass does to the contents of one aspect of an attachment: depth, stencil or color. */
@@ -168,21 +194,27 @@ function depthStencilTreatments(
   ];
 }
 
-/** Methods that call the native ones and then tell of it. */
-function followed<T extends object, K extends keyof T>(
+/** Methods that call the native ones, with other arguments if need be, and then tell of it. */
+function followed<T extends object, K extends keyof T & string>(
   native: T,
   names: readonly K[],
+  argumentsOf: (name: K, args: unknown[]) => unknown[],
   note: (object: T, name: K, args: readonly unknown[]) => void,
 ): { [Name in K]: T[Name] } {
   const methods = names.map((name) => {
     const method = native[name] as Anything;
-    const follow = function (this: T, ...args: unknown[]) {
+    const follow = function (this: T, ...given: unknown[]) {
+      const args = argumentsOf(name, given);
       method.apply(this, args);
       note(this, name, args);
     };
     return [name, follow];
   });
   return Object.fromEntries(methods);
+}
+
+function isBuffer(value: unknown): value is GPUBuffer {
+  return typeof value === "object" && value !== null && "mapState" in value;
 }
 
 /** Notes the buffers and bind groups among a command's arguments. */
@@ -198,9 +230,9 @@ function noteArguments(
     if (access) {
       record.add(access);
       noteMemory(record, access.read, access.written, memory);
-    } else if ("mapState" in each && !isTexture(each)) {
-      record.read.add(each as GPUBuffer);
-      noteMemory(record, [each as GPUBuffer], [], memory);
+    } else if (isBuffer(each)) {
+      record.read.add(each);
+      noteMemory(record, [each], [], memory);
     }
   }
 }

@@ -91,7 +91,12 @@ export class Textures {
   viewAgain(view: GPUTextureView | GPUTexture): GPUTextureView | GPUTexture {
     const texture = this.behind(view);
     if (!texture || !this.isShown(texture)) return view;
-    return this.#standIn(texture).createView(this.#views.get(view as GPUTextureView)?.descriptor);
+    return this.sameView(view, this.#standIn(texture));
+  }
+
+  /** A view of another texture that is like a view of its own; a texture stands for its default view. */
+  sameView(view: GPUTextureView | GPUTexture, other: GPUTexture): GPUTextureView {
+    return other.createView(this.#views.get(view as GPUTextureView)?.descriptor);
   }
 
   #standIn(texture: GPUTexture): GPUTexture {

@@ -2,6 +2,7 @@ import type { CommandRecord } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { StandIns, Transfer } from "./memory/guardedTransfers.ts";
 import type { Memory } from "./memory/memory.ts";
+import { flags } from "./nativeObjects.ts";
 import type { BufferRange, Textures } from "./resources.ts";
 import { type Anything, copyDescriptor } from "./steps.ts";
 
@@ -57,8 +58,9 @@ export function transferMethods(
     resolveQuerySet(querySet, first, count, buffer, offset) {
       const record = recordOf(this);
       guarded(this, { target: rangeIn(buffer, offset, 8 * count) }, () => {
-        native.resolveQuerySet.call(this, querySet, first, count, buffer, offset);
-        record.steps.push((again) => again.resolveQuerySet(querySet, first, count, buffer, offset));
+        const used = usages.used(buffer, flags.bufferQueryResolve);
+        native.resolveQuerySet.call(this, querySet, first, count, used, offset);
+        record.steps.push((again) => again.resolveQuerySet(querySet, first, count, used, offset));
       });
       record.transfer(undefined, buffer, false);
     },

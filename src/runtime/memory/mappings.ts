@@ -1,5 +1,6 @@
 import type { HostCode } from "../../codes/scheme.ts";
-import { flags, original, overlay } from "../nativeObjects.ts";
+import { Layer } from "../layer.ts";
+import { flags } from "../nativeObjects.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { MappedFlips } from "./mappedFlips.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
@@ -22,6 +23,18 @@ export interface MappingParts {
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
 }
 
+/** What is known of a buffer's mapping. */
+interface HostSide {
+  readonly owner: ProtectedBuffer;
+  /** What the program asked to be mapped. */
+  asked: { readonly mode: number; readonly offset: number; readonly size: number };
+  mapping: Mapping | undefined;
+  /** Whether it is mapped as it was made. */
+  isFirst: boolean;
+}
+
+const nothingAsked = { mode: 0, offset: 0, size: 0 };
+
 /** A size that no buffer has. */
 const BEYOND = 2 ** 52;
 
@@ -34,86 +47,96 @@ export class Mappings {
   readonly flips = new MappedFlips();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
+  readonly #layer: Layer<GPUBuffer, HostSide>;
 
   constructor(parts: MappingParts) {
     this.#parts = parts;
+    const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
+    this.#layer = new Layer((native, sideOf) => ({
+      mapAsync(mode, offset = 0, asked) {
+        const size = asked ?? Math.max(0, this.size - offset);
+        const fits = offset + size <= this.size;
+        // A mistake of the program's is for the device to name.
+        if (!fits) return native.mapAsync.call(this, mode, offset, BEYOND);
+        if (offset % 8 !== 0 || size % 4 !== 0) return native.mapAsync.call(this, mode, offset, size);
+        // A mapping asked for too early is refused, and the one before goes on.
+        if (this.mapState === "unmapped") sideOf(this).asked = { mode, offset, size };
+        return native.mapAsync.call(this, mode);
+      },
+      getMappedRange(offset, size) {
+        const { mapping } = sideOf(this);
+        return mapping ? give(mapping, this, offset, size) : native.getMappedRange.call(this, offset, size);
+      },
+      unmap() {
+        end(sideOf(this), native);
+        native.unmap.call(this);
+      },
+    }));
+  }
+
+  /** Covers the mapping methods of a buffer that can be mapped, or is mapped as it is made. */
+  cover(owner: ProtectedBuffer, isMappedNow: boolean): void {
+    const { buffer } = owner;
+    const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
+    this.#layer.cover(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
   }
 
   /**
-   * Covers a buffer's mapping methods; for one that can be mapped, or is mapped as it is made. Returns what is to be called
-   * when a mapping is there, before the program gets at it: it corrects the contents, has them sent again where they are
-   * damaged, and rejects when that does not help.
+   * Verifies a mapping before the program gets at it: corrects the contents, has them sent again where they are damaged, and
+   * rejects when that does not help.
    */
-  cover(owner: ProtectedBuffer, isMappedNow: boolean): () => Promise<void> {
-    const { buffer } = owner;
-    const native = {
-      mapAsync: original(buffer, "mapAsync"),
-      getMappedRange: original(buffer, "getMappedRange"),
-      unmap: original(buffer, "unmap"),
-    };
-    let asked = { mode: 0, offset: 0, size: 0 };
-    let mapping = isMappedNow ? this.#begin(owner, native.getMappedRange, 0, buffer.size, true) : undefined;
-    let isFirst = isMappedNow;
-    overlay(buffer, {
-      mapAsync: (mode, offset = 0, size = Math.max(0, buffer.size - offset)) => {
-        const fits = offset + size <= buffer.size;
-        // A mistake of the program's is for the device to name.
-        if (!fits) return native.mapAsync(mode, offset, BEYOND);
-        if (offset % 8 !== 0 || size % 4 !== 0) return native.mapAsync(mode, offset, size);
-        // A mapping asked for too early is refused, and the one before goes on.
-        if (buffer.mapState === "unmapped") asked = { mode, offset, size };
-        return native.mapAsync(mode);
-      },
-      getMappedRange: (offset, size) =>
-        mapping ? give(mapping, buffer, offset, size) : native.getMappedRange(offset, size),
-      unmap: () => {
-        // A lost device maps nothing.
-        if (mapping?.isWritten && buffer.mapState === "mapped")
-          this.#finish(owner, mapping, native.getMappedRange, isFirst);
-        for (const { buffer: part } of mapping?.given ?? []) {
-          const isAll = part === mapping?.bytes.buffer;
-          // The device takes its own memory away; to move that would copy it.
-          if (isAll && !mapping?.isWritten) continue;
-          const taken = detach(part);
-          // Mapped again, a buffer shows what was written before.
-          if (isAll) this.#written.set(owner, new Uint8Array(taken));
-        }
-        if (owner.mapped !== "write") this.#written.delete(owner);
-        mapping = undefined;
-        isFirst = false;
-        native.unmap();
-      },
-    });
-    return async () => {
-      const { mode, offset, size } = asked;
-      const isWritten = mode !== flags.mapRead;
-      const { retries, refuses, damaged, send } = this.#parts;
-      let earlier: readonly number[] = [];
-      for (let attempt = 0; ; attempt++) {
-        const mapped = this.#begin(owner, native.getMappedRange, offset, size, isWritten);
-        const uncorrectable = isWritten ? [] : this.#verify(owner, mapped, native.getMappedRange);
-        const isOver = attempt === retries;
-        if (uncorrectable.length === 0 || (isOver && !refuses)) mapping = mapped;
-        if (uncorrectable.length === 0) {
-          if (earlier.length > 0) damaged(owner, earlier, "recovered");
-          return;
-        }
-        if (isOver) {
-          const error = damaged(owner, uncorrectable, refuses ? "refused" : "reported");
-          if (refuses) throw error;
-          return;
-        }
-        earlier = uncorrectable;
-        native.unmap();
-        send(owner);
-        await native.mapAsync(mode);
+  async arrived(buffer: GPUBuffer): Promise<void> {
+    const side = this.#layer.stateOf(buffer);
+    if (!side) return;
+    const { owner, asked } = side;
+    const { mode, offset, size } = asked;
+    const native = this.#layer.below(buffer);
+    const isWritten = mode !== flags.mapRead;
+    const { retries, refuses, damaged, send } = this.#parts;
+    let earlier: readonly number[] = [];
+    for (let attempt = 0; ; attempt++) {
+      const mapped = this.#begin(owner, native, offset, size, isWritten);
+      const uncorrectable = isWritten ? [] : this.#verify(owner, mapped, native);
+      const isOver = attempt === retries;
+      if (uncorrectable.length === 0 || (isOver && !refuses)) side.mapping = mapped;
+      if (uncorrectable.length === 0) {
+        if (earlier.length > 0) damaged(owner, earlier, "recovered");
+        return;
       }
-    };
+      if (isOver) {
+        const error = damaged(owner, uncorrectable, refuses ? "refused" : "reported");
+        if (refuses) throw error;
+        return;
+      }
+      earlier = uncorrectable;
+      native.unmap.call(buffer);
+      send(owner);
+      await native.mapAsync.call(buffer, mode);
+    }
+  }
+
+  /** Ends the mapping of a buffer that is about to be unmapped. */
+  #end(side: HostSide, native: GPUBuffer): void {
+    const { owner, mapping, isFirst } = side;
+    // A lost device maps nothing.
+    if (mapping?.isWritten && owner.buffer.mapState === "mapped")
+      this.#finish(owner, mapping, native, isFirst);
+    for (const { buffer: part } of mapping?.given ?? []) {
+      const isAll = part === mapping?.bytes.buffer;
+      // The device takes its own memory away; to move that would copy it.
+      if (isAll && !mapping?.isWritten) continue;
+      const taken = detach(part);
+      // Mapped again, a buffer shows what was written before.
+      if (isAll) this.#written.set(owner, new Uint8Array(taken));
+    }
+    if (owner.mapped !== "write") this.#written.delete(owner);
+    side.mapping = undefined;
+    side.isFirst = false;
   }
 
   #begin(
     owner: ProtectedBuffer,
-    getMappedRange: GPUBuffer["getMappedRange"],
+    native: GPUBuffer,
     offset: number,
     size: number,
     isWritten: boolean,
@@ -125,7 +148,7 @@ export class Mappings {
     const end = Math.min(Math.ceil(owner.buffer.size / 4) * 4, Math.ceil((offset + size) / unit) * unit);
     const bytes = isWritten
       ? this.#writtenTo(owner).subarray(start, end)
-      : new Uint8Array(getMappedRange(start, end - start));
+      : new Uint8Array(native.getMappedRange.call(owner.buffer, start, end - start));
     return { offset, size, start, bytes, isWritten, given: [] };
   }
 
@@ -137,30 +160,25 @@ export class Mappings {
   }
 
   /** The check words of what is mapped, as the device has them; undefined where they are kept elsewhere. */
-  #checksOf(
-    owner: ProtectedBuffer,
-    { start, bytes }: Mapping,
-    getMappedRange: GPUBuffer["getMappedRange"],
-  ): Uint32Array | undefined {
+  #checksOf(owner: ProtectedBuffer, { start, bytes }: Mapping, native: GPUBuffer): Uint32Array | undefined {
     const { buffers } = this.#parts;
     if (!owner.mapped) return undefined;
     const { offset, size } = buffers.checksOf(owner);
     const first = start / owner.granuleBytes;
     const end = Math.ceil((start + bytes.length) / owner.granuleBytes);
     const { checkWords } = buffers;
-    return new Uint32Array(getMappedRange(offset, size)).subarray(first * checkWords, end * checkWords);
+    return new Uint32Array(native.getMappedRange.call(owner.buffer, offset, size)).subarray(
+      first * checkWords,
+      end * checkWords,
+    );
   }
 
   /** Corrects what arrived; returns the granules that are damaged. */
-  #verify(
-    owner: ProtectedBuffer,
-    mapping: Mapping,
-    getMappedRange: GPUBuffer["getMappedRange"],
-  ): readonly number[] {
+  #verify(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer): readonly number[] {
     const { start, bytes } = mapping;
     if (bytes.length === 0) return [];
     this.flips.strike(owner, start, bytes);
-    const checks = this.#checksOf(owner, mapping, getMappedRange);
+    const checks = this.#checksOf(owner, mapping, native);
     if (!checks) return [];
     const { scheme } = this.#parts;
     const { corrected, uncorrectable } = verifyBytes(scheme, bytes, checks);
@@ -170,24 +188,19 @@ export class Mappings {
   }
 
   /** Hands the device what the program has written, and its check words. */
-  #finish(
-    owner: ProtectedBuffer,
-    mapping: Mapping,
-    getMappedRange: GPUBuffer["getMappedRange"],
-    isFirst: boolean,
-  ): void {
+  #finish(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer, isFirst: boolean): void {
     const { start, bytes, given } = mapping;
     if (bytes.length === 0) return;
     for (const { offset, buffer } of given) {
       if (buffer !== bytes.buffer) bytes.set(new Uint8Array(buffer), offset - start);
     }
     const { scheme } = this.#parts;
-    const checks = this.#checksOf(owner, mapping, getMappedRange);
+    const checks = this.#checksOf(owner, mapping, native);
     // What is to be read again is made in the host's own memory.
     const made = !isFirst && checks ? checks : new Uint32Array(checkWordsOf(scheme, bytes));
     encodeBytes(scheme, bytes, made);
     if (made !== checks) checks?.set(made);
-    const target = new Uint8Array(getMappedRange(start, bytes.length));
+    const target = new Uint8Array(native.getMappedRange.call(owner.buffer, start, bytes.length));
     target.set(bytes);
     this.flips.strike(owner, start, target);
     if (isFirst) this.#parts.initialize(owner, bytes, made as Uint32Array<ArrayBuffer>);

@@ -49,7 +49,6 @@ export class Memory {
   readonly #constants: Constants;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
-  readonly #arrivals = new WeakMap<GPUBuffer, () => Promise<void>>();
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
     const scheme = hostCodeOf(options.scheme);
@@ -100,13 +99,13 @@ export class Memory {
       if (this.#options.strict) throw new UnprotectedBufferError(unprotected);
       this.log.unprotected.push(unprotected);
     } else if (owner && (owner.mapped || mappedAtCreation)) {
-      this.#arrivals.set(buffer, this.#mappings.cover(owner, mappedAtCreation));
+      this.#mappings.cover(owner, mappedAtCreation);
     }
   }
 
   /** Verifies what is mapped now of a buffer, before the program gets at it; rejects when it is not to be released. */
   async arrived(buffer: GPUBuffer): Promise<void> {
-    await this.#arrivals.get(buffer)?.();
+    await this.#mappings.arrived(buffer);
   }
 
   /** Whether a part of a buffer has check words of its own from its first byte on. */
