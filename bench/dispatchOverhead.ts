@@ -101,7 +101,7 @@ const opened = await openGpu();
 const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
 const plain = prepare(await newDevice());
 const memory = flags.memory as NonNullable<Policy["memory"]>;
-const hardened = prepare(await harden(await newDevice(), { memory }));
+const hardened = prepare(await harden(await newDevice(), { redundancy: "intra+lds", memory }));
 const table = new Table({ head: ["loop", "plain us", "hardened us", "added us", "ratio"] });
 const results = [];
 for (const [name, loop] of Object.entries(loops)) {

@@ -23,7 +23,9 @@ const STEP = /* wgsl */ `
 @compute @workgroup_size(64) fn advance(@builtin(global_invocation_id) id: vec3u) { data[id.x] += id.x; }`;
 
 const opened = await openGpu();
-const device = await harden(await (await opened.gpu.requestAdapter())!.requestDevice());
+const device = await harden(await (await opened.gpu.requestAdapter())!.requestDevice(), {
+  redundancy: "intra+lds",
+});
 const module = device.createShaderModule({ code: STEP });
 const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
 const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;

@@ -42,7 +42,10 @@ const table = new Table({
 const results: (Trials & { program: string; replays: number })[] = [];
 for (const name of names) {
   const adapter = await opened.gpu.requestAdapter();
-  const device = await harden(await requestFullDevice(adapter!), { injectFaults: true });
+  const device = await harden(await requestFullDevice(adapter!), {
+    redundancy: "intra+lds",
+    injectFaults: true,
+  });
   const trials = await runTrials(trialWorkloads[name]!, device, { count, seed: Number(flags.seed) });
   const { snapshots, replays } = await device.belay.report();
   results.push({ program: name, ...trials, replays });

@@ -43,8 +43,8 @@ describe("belay", () => {
     [["protect", "k.wgsl", "--output", ""], "Expected a path."],
     [["protect", "k.wgsl", "--redundancy", "inter", "--pairing", "passes"], "--pairing has no meaning with"],
     [
-      ["run", "w.ts", "--redundancy", "auto", "--check", "store"],
-      "--check has no meaning with --redundancy auto",
+      ["run", "w.ts", "--redundancy", "none", "--check", "store"],
+      "--check has no meaning with --redundancy none",
     ],
     [["tune", "w.ts", "--runs", "1e99"], "Expected a whole number."],
     [["tune", "w.ts", "--memory", "--cover", "LDS"], "--cover has no meaning with --memory"],
@@ -126,6 +126,7 @@ describe("belay protect", () => {
     const { stdout } = await belay(["protect", file("double.wgsl", kernel), "--json", "--inject-faults"]);
     const result = JSON.parse(stdout);
     expect(result.entryPoints).toMatchObject([{ name: "double", redundancy: "intra+lds" }]);
+    expect(result.chosen).toMatchObject({ redundancy: "intra+lds", check: "signature" });
     expect(result.faultSites.length).toBeGreaterThan(0);
   });
 

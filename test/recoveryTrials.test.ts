@@ -12,7 +12,7 @@ it.each([
   "bitonicSort, three in flight",
   "indirect dispatch, in place",
 ])("%s: every detected fault is recovered", async (name) => {
-  const device = await harden(await newDevice(), { injectFaults: true });
+  const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true });
   const count = 10;
   const trials = await runTrials(trialWorkloads[name]!, device, { count, seed: 7 });
   expect(trials).toMatchObject({ detected: count, recovered: count, wrong: 0, silent: [] });
@@ -25,7 +25,12 @@ it.each([
 });
 
 it("a fault that strikes every time ends in the right error, and the device goes on", async () => {
-  const device = await harden(await newDevice(), { injectFaults: true, retries: 2, check: "store" });
+  const device = await harden(await newDevice(), {
+    redundancy: "intra+lds",
+    injectFaults: true,
+    retries: 2,
+    check: "store",
+  });
   const workload = trialWorkloads["indirect dispatch, in place"]!;
   const expected = await workload(device);
   const { kernel, sites } = device.belay.faultSites().find(({ entryPoint }) => entryPoint === "step")!;

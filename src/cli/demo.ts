@@ -36,7 +36,7 @@ export function demoCommand(io: Io, finish: (status: number) => void): Command {
       "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
     );
   // Compared before every store, a fault shows the two values that the program would have seen.
-  return addPolicyOptions(command, "store")
+  return addPolicyOptions(command, { redundancy: "intra+lds", check: "store" })
     .addOption(
       new Option("--size <size>", "small runs anywhere, full keeps a GPU busy")
         .choices(["small", "full"])

@@ -6,12 +6,12 @@ import { count, namesFrom } from "./benchOptions.ts";
 
 /** Flags that several commands share, each defined once. Commander checks their values. */
 
-const redundancyOption = () =>
+const redundancyOption = (standard: PolicyFlags["redundancy"]) =>
   new Option("--redundancy <flavor>", "how kernels are doubled")
     .choices(["none", "intra+lds", "intra-lds", "inter", "auto"])
-    .default("intra+lds");
+    .default(standard);
 
-const checkOption = (standard: Check = "signature") =>
+const checkOption = (standard: Check) =>
   new Option("--check <when>", "compare before every store, or a signature once before the end")
     .choices(["store", "signature"])
     .default(standard);
@@ -21,10 +21,12 @@ const channelOption = () =>
     .choices(["auto", "subgroup", "workgroup"])
     .default("auto");
 
-export const pairingOption = () =>
-  new Option("--pairing <place>", "where, or when, the replicas of an invocation run")
-    .choices(["adjacent", "half-subgroup", "subgroups", "passes"])
-    .default("adjacent");
+const pairings = ["adjacent", "half-subgroup", "subgroups", "passes"] as const;
+const pairingFlag = ["--pairing <place>", "where, or when, the replicas of an invocation run"] as const;
+
+export const pairingOption = () => new Option(...pairingFlag).choices(pairings).default("adjacent");
+
+const anyPairingOption = () => new Option(...pairingFlag).choices(["auto", ...pairings]).default("auto");
 
 export const memoryOption = () =>
   new Option("--memory <code>", "the code that protects the memory of buffers")
@@ -39,14 +41,20 @@ export const timeoutOption = () =>
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 
 /** Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves without a meaning. */
-export function addPolicyOptions(command: Command, check?: Check): Command {
+export function addPolicyOptions(
+  command: Command,
+  standard: Pick<PolicyFlags, "redundancy" | "check"> = { redundancy: "auto", check: "signature" },
+): Command {
   return command
-    .addOption(redundancyOption())
-    .addOption(checkOption(check))
+    .addOption(redundancyOption(standard.redundancy))
+    .addOption(checkOption(standard.check))
     .addOption(channelOption())
-    .addOption(pairingOption())
+    .addOption(anyPairingOption())
     .hook("preAction", (_, action) => {
       const { redundancy } = action.opts<PolicyFlags>();
+      // What is given restricts the choice; a command's own default does not.
+      if (redundancy === "auto" && action.getOptionValueSource("check") === "default")
+        action.setOptionValueWithSource("check", "signature", "default");
       const { flags, why } = meaningless[redundancy] ?? { flags: [], why: "" };
       refuseBeside(action, `--redundancy ${redundancy}`, flags, why);
     });
@@ -79,13 +87,12 @@ const inWords: Record<string, string> = {
 function meaningful(policy: PolicyFlags) {
   const left = meaningless[policy.redundancy]?.flags ?? [];
   return (["redundancy", "check", "channel", "pairing"] as const)
-    .filter((flag) => !left.includes(flag))
+    .filter((flag) => !left.includes(flag) && (flag === "redundancy" || policy.redundancy !== "auto"))
     .map((flag) => [flag, policy[flag]] as const);
 }
 
 const meaningless: Partial<Record<PolicyFlags["redundancy"], { flags: readonly string[]; why: string }>> = {
   none: { flags: ["check", "channel", "pairing"], why: "there are no replicas" },
-  auto: { flags: ["check", "channel", "pairing"], why: "it is chosen too" },
   inter: { flags: ["pairing"], why: "replicas are in workgroups of their own" },
 };
 

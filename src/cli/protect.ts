@@ -27,7 +27,7 @@ interface Flags {
   readonly redundancy: Redundancy | "auto";
   readonly check: Check;
   readonly channel: Channel | "auto";
-  readonly pairing: Pairing;
+  readonly pairing: Pairing | "auto";
   readonly memory: MemoryCode | "none" | keyof typeof automaticMemory;
   readonly feature: string[];
   readonly constant: Record<string, number>;

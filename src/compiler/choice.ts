@@ -8,7 +8,7 @@ import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { type Configuration, configurationsFor, coveredBy, type Structure } from "./configurations.ts";
+import { type Configuration, configurationsFor, type Structure, uncoveredBy } from "./configurations.ts";
 
 /** A configuration, with what it promises to cost. */
 export interface RankedConfiguration extends Configuration {
@@ -50,9 +50,20 @@ export function rankConfigurations(wgsl: string, options: ChoiceOptions): Ranked
   const kernels = functionsOf(program).filter(
     (fn) => stageOf(fn) === "compute" && (!options.entryPoint || fn.name === options.entryPoint),
   );
+  const covering = configurationsFor(options.features ?? []).filter(
+    (each) => uncoveredBy(each, options.cover).length === 0,
+  );
+  return rank(program, kernels, covering);
+}
+
+/** Returns configurations for these kernels together, the one with the lowest predicted cost first. */
+export function rank(
+  program: Program,
+  kernels: readonly FunctionDeclaration[],
+  configurations: readonly Configuration[],
+): RankedConfiguration[] {
   const features = kernels.map((kernel) => featuresOf(program, kernel));
-  return configurationsFor(options.features ?? [])
-    .filter((each) => options.cover.every((structure) => coveredBy(each).has(structure)))
+  return configurations
     .map((each) => ({ ...each, ...predict(each, features) }))
     .sort((a, b) => a.predicted - b.predicted);
 }

@@ -6,12 +6,20 @@ export const choices = {
   redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
   check: ["store", "signature", "none"],
   channel: ["auto", "subgroup", "workgroup"],
-  pairing: ["adjacent", "half-subgroup", "subgroups", "passes"],
+  pairing: ["auto", "adjacent", "half-subgroup", "subgroups", "passes"],
   memory: ["none", ...memoryCodes],
 } as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
 
 const names: Readonly<Record<keyof ProtectOptions, true>> = {
-  ...{ redundancy: true, cover: true, entryPoint: true, check: true, pairing: true, channel: true },
+  ...{
+    redundancy: true,
+    cover: true,
+    entryPoint: true,
+    room: true,
+    check: true,
+    pairing: true,
+    channel: true,
+  },
   ...{ memory: true, memoryBindings: true, reportBinding: true, injectFaults: true, strict: true },
   ...{ features: true, subgroupSize: true, limits: true, constants: true },
 };

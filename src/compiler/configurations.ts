@@ -35,6 +35,15 @@ export function coveredBy({
   return new Set([...lanes, ...(hasCopies ? (["LDS"] as const) : []), ...(isApart ? shared : [])]);
 }
 
+/** Returns those of the structures in which a configuration does not detect a transient fault. */
+export function uncoveredBy(
+  configuration: Pick<Configuration, "redundancy" | "pairing">,
+  cover: readonly Structure[],
+): Structure[] {
+  const covered = coveredBy(configuration);
+  return cover.filter((structure) => !covered.has(structure));
+}
+
 const intraGroup: readonly Pick<Configuration, "pairing" | "channel" | "check">[] = [
   { pairing: "adjacent", channel: "subgroup", check: "store" },
   { pairing: "adjacent", channel: "subgroup", check: "signature" },

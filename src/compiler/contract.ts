@@ -103,18 +103,24 @@ export interface ProtectOptions {
   /** Where the check words are bound, as `reportBinding`. Default: behind the report. */
   readonly memoryBindings?: MemoryBindings;
   /**
-   * Default `"intra+lds"`. `"auto"` chooses flavor, check, channel and pairing: of those that detect faults in the
-   * structures to `cover`, the one that promises to cost least for this kernel.
+   * Default `"intra+lds"`. `"auto"` (the default of `harden`): of the flavors, channels and pairings that the kernel fits on
+   * a device with these `features` and `limits`, the one that covers the structures to `cover` and promises to cost least.
+   * Where none of them covers all, the one that covers most, with a warning. Options that are given restrict the choice.
    */
   readonly redundancy?: Redundancy | "auto";
   /** What `"auto"` must cover. Default: vector arithmetic, vector registers and workgroup memory. */
   readonly cover?: readonly Structure[];
-  /** The entry point that `"auto"` chooses for. Default: all of the module's compute entry points together. */
+  /**
+   * The entry point that `"auto"` chooses for, and the only one that is protected then. Default: all of the module's compute
+   * entry points together.
+   */
   readonly entryPoint?: string;
+  /** How many storage buffers a pipeline layout has room for, where `"auto"` is to choose for it. Default: as `limits` allow. */
+  readonly room?: number;
   /** Default `"signature"`. `"none"` protects nothing: replicas compute without a comparison, to measure what it costs. */
   readonly check?: Check | "none";
-  /** Default `"adjacent"`; Intra-Group only. */
-  readonly pairing?: Pairing;
+  /** Default `"auto"`: `"adjacent"`, unless `redundancy` is chosen too; Intra-Group only. */
+  readonly pairing?: Pairing | "auto";
   /** Default `"auto"`: `"subgroup"` when `features` has `"subgroups"`, else `"workgroup"`. */
   readonly channel?: Channel | "auto";
   /** Features of the device the code is for. Default: none. */

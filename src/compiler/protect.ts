@@ -2,7 +2,7 @@
 import { bindingAccesses } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
+import { coversLess, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
 import { Names } from "../transforms/names.ts";
 import { SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
@@ -10,16 +10,23 @@ import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve, versionsOf } from "../wgsl/resolve/index.ts";
-import { rankConfigurations } from "./choice.ts";
+import { type RankedConfiguration, rank } from "./choice.ts";
 import { refuseUnknown } from "./choices.ts";
-import type { EntryPointSummary, ProtectOptions, ProtectResult, Redundancy, Structure } from "./contract.ts";
+import {
+  type Configuration,
+  configurationsFor,
+  nameOf,
+  type Structure,
+  uncoveredBy,
+} from "./configurations.ts";
+import type { EntryPointSummary, ProtectOptions, ProtectResult } from "./contract.ts";
 import { coverageGaps, loneInvocation, type Sphere } from "./coverage.ts";
 import { obstacles } from "./eligibility.ts";
 import { bracketed } from "./memoryPlan.ts";
 import { withConstants } from "./overrides.ts";
 import { transform } from "./pipeline.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { conflictIn, type Settings, settingsOf } from "./settings.ts";
+import { conflictIn, type FixedOptions, placesOf, type Settings, settingsOf } from "./settings.ts";
 
 /**
  * Protects the compute entry points of a WGSL module.
@@ -33,62 +40,170 @@ import { conflictIn, type Settings, settingsOf } from "./settings.ts";
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
   if (typeof wgsl !== "string") throw new TypeError("the source of a module is text");
   refuseUnknown(options);
+  const source = read(wgsl);
+  if ("diagnostics" in source) return unchanged(wgsl, source.diagnostics);
   const { redundancy, ...others } = options;
   return redundancy === "auto"
-    ? protectAtLeastCost(wgsl, others)
-    : protectAs(wgsl, { ...others, ...(redundancy && { redundancy }) });
+    ? protectAtLeastCost(source, others)
+    : protectAs(source, { ...others, ...(redundancy && { redundancy }) });
 }
+
+/** A valid module with compute entry points. */
+interface Source {
+  readonly wgsl: string;
+  readonly program: Program;
+  readonly kernels: readonly FunctionDeclaration[];
+}
+
+function read(wgsl: string): Source | { readonly diagnostics: readonly Diagnostic[] } {
+  const parsed = parse(wgsl);
+  if (hasError(parsed.diagnostics)) return { diagnostics: parsed.diagnostics };
+  const program = resolve(parsed.module);
+  if (hasError(program.diagnostics)) return { diagnostics: program.diagnostics };
+  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+  return kernels.length === 0 ? { diagnostics: [noComputeEntryPoint()] } : { wgsl, program, kernels };
+}
+
+const unchanged = (wgsl: string, diagnostics: readonly Diagnostic[]): ProtectResult => ({
+  code: wgsl,
+  diagnostics,
+  layout: null,
+  entryPoints: [],
+  checks: [],
+  faultSites: [],
+});
 
 const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
 
-/** In the first of the ranked ways that protects all that is asked for; otherwise in the one that protects most. */
-function protectAtLeastCost(wgsl: string, options: Omit<ProtectOptions, "redundancy">): ProtectResult {
-  const { cover = usuallyCovered, features = [], entryPoint } = options;
-  const choice = { cover, features, ...(entryPoint && { entryPoint }) };
-  let best: { result: ProtectResult; count: number } | undefined;
-  for (const chosen of rankConfigurations(wgsl, choice)) {
-    const { redundancy, check, channel, pairing } = chosen;
-    const result = { ...protectAs(wgsl, { ...options, redundancy, check, channel, pairing }), chosen };
-    const wanted = result.entryPoints.filter(({ name }) => !entryPoint || name === entryPoint);
-    const count = wanted.filter((each) => each.redundancy !== "none").length;
-    if (count > (best?.count ?? 0)) best = { result, count };
-    if (wanted.length > 0 && count === wanted.length) break;
+/**
+ * Protects in the way with the lowest predicted cost of those that protect all entry points that are wanted and cover all that
+ * is asked for; without such a way, in the one that comes nearest, which is said.
+ */
+function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redundancy">): ProtectResult {
+  const { cover = usuallyCovered, entryPoint, strict } = options;
+  const conflict = conflictIn(placesOf(options));
+  if (conflict) return unchanged(source.wgsl, [conflict]);
+  const named = source.kernels.filter(({ name }) => name === entryPoint);
+  const wanted = named.length > 0 ? named : source.kernels;
+  const isAbout = ({ entryPoints }: Diagnostic, names: ReadonlyMap<string, unknown>) =>
+    entryPoints?.some((name) => names.has(name)) ?? true;
+  let best: Attempt | undefined;
+  const reasons = new Map<string, Diagnostic>();
+  const places = new Set<string>();
+  for (const chosen of candidatesFor(source.program, wanted, cover, options)) {
+    const place = `${chosen.redundancy} ${chosen.pairing}`;
+    // Where all are protected, another channel covers no more.
+    if (places.has(place)) continue;
+    const { redundancy, channel, pairing } = chosen;
+    const result = protectAs(source, { ...options, redundancy, channel, pairing }, wanted);
+    const attempt = attemptOf(source, wanted, cover, options.room, { ...result, chosen });
+    if (attempt.uncovered.size === wanted.length) places.add(place);
+    for (const each of result.diagnostics)
+      if (!isAbout(each, attempt.uncovered))
+        reasons.set(`${each.code} ${each.span.start} ${each.message}`, each);
+    if (attempt.score > (best?.score ?? -1)) best = attempt;
+    if (best?.score === wanted.length * (cover.length + 1)) break;
   }
-  return best?.result ?? protectAs(wgsl, options);
+  const { result, uncovered } = best!;
+  const { chosen, ...plain } = result;
+  const alone = new Map(wanted.flatMap(({ name }) => (uncovered.has(name) ? [] : [[name, true] as const])));
+  const diagnostics = [
+    ...result.diagnostics.filter((each) => !each.entryPoints || !isAbout(each, alone)),
+    // What one way cannot do, another one might have: the help for one way is none for all.
+    ...[...reasons.values()].filter((each) => isAbout(each, alone)).map(({ help: _, ...each }) => each),
+    ...wanted.flatMap(({ name, nameSpan }) => {
+      const structures = uncovered.get(name) ?? [];
+      return structures.length > 0 ? [coversLess(nameSpan, name, nameOf(chosen!), structures)] : [];
+    }),
+  ];
+  if (strict && diagnostics.length > 0)
+    return unchanged(
+      source.wgsl,
+      diagnostics.map((d) => ({ ...d, severity: "error" })),
+    );
+  return { ...(uncovered.size > 0 ? result : plain), diagnostics };
 }
 
-interface FixedOptions extends ProtectOptions {
-  readonly redundancy?: Redundancy;
-}
-
-function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
-  const unchanged = (diagnostics: readonly Diagnostic[]): ProtectResult => ({
-    code: wgsl,
-    diagnostics,
-    layout: null,
-    entryPoints: [],
-    checks: [],
-    faultSites: [],
+/** The configurations to try: those that cover most first, and of these the one with the lowest predicted cost. */
+function candidatesFor(
+  program: Program,
+  kernels: readonly FunctionDeclaration[],
+  cover: readonly Structure[],
+  { features = [], check, channel = "auto", pairing = "auto" }: ProtectOptions,
+): RankedConfiguration[] {
+  const isGiven = (value: string, given: string) => given === "auto" || value === given;
+  const allowed = configurationsFor(features).filter((each) => {
+    if (each.check !== (check === "store" ? "store" : "signature")) return false;
+    if (each.redundancy === "inter") return true;
+    return isGiven(each.pairing, pairing) && (each.channel === "auto" || isGiven(each.channel, channel));
   });
-  const parsed = parse(wgsl);
-  if (hasError(parsed.diagnostics)) return unchanged(parsed.diagnostics);
-  const source = resolve(parsed.module);
-  if (hasError(source.diagnostics)) return unchanged(source.diagnostics);
-  const kernels = functionsOf(source).filter((fn) => stageOf(fn) === "compute");
-  if (kernels.length === 0) return unchanged([noComputeEntryPoint()]);
+  // Inter-Group kernels have no pairing and no channel: where one is given, they are what remains.
+  const remains = ({ redundancy }: Configuration) =>
+    Number(redundancy === "inter" && (pairing !== "auto" || channel !== "auto"));
+  return rank(program, kernels, allowed).sort(
+    (a, b) => uncoveredBy(a, cover).length - uncoveredBy(b, cover).length || remains(a) - remains(b),
+  );
+}
 
+/** What came of one of the ways that are tried. */
+interface Attempt {
+  readonly result: ProtectResult & { readonly chosen: RankedConfiguration };
+  /** The protected entry points, and the structures that stay uncovered in each, wholly or in part. */
+  readonly uncovered: ReadonlyMap<string, readonly Structure[]>;
+  /** Higher with each protected entry point, and with each structure that is covered in it. */
+  readonly score: number;
+}
+
+function attemptOf(
+  { program }: Source,
+  wanted: readonly FunctionDeclaration[],
+  cover: readonly Structure[],
+  room: number | undefined,
+  result: Attempt["result"],
+): Attempt {
+  const { chosen, diagnostics, entryPoints } = result;
+  const variables = new Set(
+    program.module.declarations.flatMap((each) =>
+      each.kind === "globalVariable" ? [each.nameSpan.start] : [],
+    ),
+  );
+  const uncovered = new Map<string, readonly Structure[]>();
+  for (const { name } of wanted) {
+    const summary = entryPoints.find((each) => each.name === name);
+    if (!summary || summary.redundancy === "none") continue;
+    if (1 + (summary.interGroup?.shadows.length ?? 0) > (room ?? Number.POSITIVE_INFINITY)) continue;
+    const keepsOneCopy = diagnostics.some(
+      ({ code, span, entryPoints = [] }) =>
+        code === "BELAY210" && entryPoints.includes(name) && variables.has(span.start),
+    );
+    const less = uncoveredBy(chosen, cover);
+    uncovered.set(
+      name,
+      keepsOneCopy && cover.includes("LDS") && !less.includes("LDS") ? [...less, "LDS"] : less,
+    );
+  }
+  const score = [...uncovered.values()].reduce((sum, less) => sum + cover.length + 1 - less.length, 0);
+  return { result, uncovered, score };
+}
+
+/** Protects the entry points that are wanted as the options say. */
+function protectAs(
+  { wgsl, program: source, kernels }: Source,
+  options: FixedOptions,
+  wanted: readonly FunctionDeclaration[] = kernels,
+): ProtectResult {
   const settings = settingsOf(source, options);
   const hasCodes = settings.memory.coded.length > 0;
   if (settings.redundancy === "none" && !options.injectFaults && !hasCodes)
-    return { ...unchanged([]), entryPoints: unprotected(source, kernels, settings) };
+    return { ...unchanged(wgsl, []), entryPoints: unprotected(source, kernels, settings) };
   const conflict = conflictIn(settings);
-  if (conflict) return unchanged([conflict]);
+  if (conflict) return unchanged(wgsl, [conflict]);
   const names = new Names(source);
   const unique = uniqueNames(source, names, { hasCodes });
   const diagnostics = [...unique.diagnostics];
   const sized = withConstants(source, options.constants ?? {});
   const eligible: FunctionDeclaration[] = [];
-  for (const kernel of kernels) {
+  for (const kernel of wanted) {
     const found = obstacles(source, sized, kernel, settings);
     if (found.length === 0 && unique.diagnostics.length === 0) eligible.push(kernel);
     diagnostics.push(...found);
@@ -99,7 +214,7 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
     prepared = prepare(named, names, settings, new Set(eligible.map(({ name }) => name)));
   } catch (error) {
     if (!(error instanceof SpecializationLimit)) throw error;
-    return unchanged([tooManyShapes(error.span, error.message)]);
+    return unchanged(wgsl, [tooManyShapes(error.span, error.message)]);
   }
   diagnostics.push(...prepared.diagnostics);
   const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
@@ -110,9 +225,12 @@ function protectAs(wgsl: string, options: FixedOptions): ProtectResult {
       .flatMap((kernel) => loneInvocation(sized, kernel, settings)),
   );
   if (options.strict && diagnostics.length > 0)
-    return unchanged(diagnostics.map((d) => ({ ...d, severity: "error" })));
+    return unchanged(
+      wgsl,
+      diagnostics.map((d) => ({ ...d, severity: "error" })),
+    );
   if (fit.length === 0)
-    return { ...unchanged(diagnostics), entryPoints: unprotected(source, kernels, settings) };
+    return { ...unchanged(wgsl, diagnostics), entryPoints: unprotected(source, kernels, settings) };
   const result = transform(prepared, names, settings);
   const summaries = unprotected(source, kernels, settings).map((summary) => ({
     ...summary,

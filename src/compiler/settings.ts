@@ -49,12 +49,14 @@ export interface MemorySettings extends MemoryBindings {
 /** When, where and through what replicas are compared. */
 type Places = Pick<Settings, "redundancy" | "check" | "pairing" | "channel" | "subgroups">;
 
-type FixedOptions = ProtectOptions & { redundancy?: Redundancy };
+/** Options with a redundancy; without any, that of Intra-Group kernels, which have all options. */
+export type FixedOptions = ProtectOptions & { redundancy?: Redundancy };
 
 export function placesOf(options: FixedOptions): Places {
   const { redundancy = "intra+lds", check = "signature", channel = "auto" } = options;
   // Only Intra-Group replicas have a place in a workgroup.
-  const pairing = (redundancy.startsWith("intra") && options.pairing) || "adjacent";
+  const given = redundancy.startsWith("intra") ? options.pairing : undefined;
+  const pairing = given === undefined || given === "auto" ? "adjacent" : given;
   const subgroups = new Set(options.features).has("subgroups");
   // Replicas in different subgroups have no registers in common.
   const exchanges = subgroups && pairing !== "subgroups";

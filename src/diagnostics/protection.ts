@@ -48,6 +48,19 @@ export const outsideSphere = (
     entryPoints,
   });
 
+export const coversLess = (
+  span: Span,
+  entryPoint: string,
+  way: string,
+  structures: readonly string[],
+): Diagnostic =>
+  warning(
+    "BELAY218",
+    `"${entryPoint}" is protected by ${way}, which does not cover ${structures.join(", ")} in full: the kernel fits nothing that does`,
+    span,
+    { entryPoints: [entryPoint] },
+  );
+
 export const memoryBracketed = (span: Span, variable: string, entryPoint: string, why: string): Diagnostic =>
   warning(
     "BELAY216",

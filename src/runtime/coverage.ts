@@ -26,13 +26,31 @@ export class ProtectionError extends Error {
   readonly coverage: KernelCoverage;
 
   constructor(coverage: KernelCoverage) {
-    const lines = coverage.diagnostics.map(
-      ({ code, message, line, column, help }) =>
-        `  ${line}:${column} ${code} ${message}${help ? ` (${help})` : ""}`,
-    );
+    const lines = coverage.diagnostics.map(describeGap);
     super([`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n"));
     this.coverage = coverage;
   }
+}
+
+/**
+ * Returns what says that a kernel, or memory that it uses, is protected less than the policy asks for. Parts that no flavor
+ * doubles, such as atomic operations, and kernels that the policy excepts are no shortfalls.
+ */
+export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
+  const expected = ["BELAY210", leftAlone.notRequested().code];
+  return diagnostics.filter(({ code }) => !expected.includes(code));
+}
+
+/** Returns a kernel that is not protected as the policy asks, and why, in lines for a console. */
+export function describeShortfall({ kernel, diagnostics }: KernelCoverage): string {
+  return [
+    `belay: kernel "${kernel}" is not protected as the policy asks`,
+    ...diagnostics.map(describeGap),
+  ].join("\n");
+}
+
+function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {
+  return `  ${line}:${column} ${code} ${message}${help ? ` (${help})` : ""}`;
 }
 
 export function locate(source: string, diagnostics: readonly Diagnostic[]): LocatedDiagnostic[] {

@@ -7,7 +7,7 @@ import type { HardenedDevice } from "./hardenedDevice.ts";
 const { newDevice } = testDevices();
 let device: HardenedDevice;
 beforeAll(async () => {
-  device = await harden(await newDevice());
+  device = await harden(await newDevice(), { redundancy: "intra+lds" });
 });
 
 it("takes a buffer as the descriptor of another", () => {

@@ -1,3 +1,4 @@
+import type { KernelCoverage } from "./coverage.ts";
 import type { Detection, Fault } from "./fault.ts";
 import type { Correction, MemoryFault } from "./memory/memoryFault.ts";
 import type { Unverified } from "./unverified.ts";
@@ -5,6 +6,11 @@ import type { GiveUp, Recovery } from "./verifier.ts";
 
 /** What a hardened device tells its listeners, by the name of the event. */
 export interface BelayEvents {
+  /**
+   * A pipeline was made whose kernel runs unprotected, or is covered less than the policy asks for: `diagnostics` say why. Comes
+   * once for each kernel; while nobody listens, the console is warned.
+   */
+  readonly unprotected: KernelCoverage;
   /** Replicas disagreed; what becomes of it is not known yet. */
   readonly detection: Detection;
   /** A detected fault whose outcome is known. Comes once for each. */
@@ -23,7 +29,7 @@ export interface BelayEvents {
 
 const names: Readonly<Record<keyof BelayEvents, true>> = {
   ...{ detection: true, fault: true, unverified: true, corrected: true, memoryFault: true },
-  ...{ recovery: true, giveUp: true },
+  ...{ recovery: true, giveUp: true, unprotected: true },
 };
 
 type Listener = (happened: never) => void;
@@ -43,6 +49,11 @@ export class Events {
 
   off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
     this.#listeners.get(event)?.delete(listener);
+  }
+
+  /** Whether anybody listens to an event. */
+  isHeard(event: keyof BelayEvents): boolean {
+    return (this.#listeners.get(event)?.size ?? 0) > 0;
   }
 
   /** Calls every listener, whatever another one throws. */

@@ -43,7 +43,7 @@ const expected = Array.from({ length: 16 }, (_, i) => i * 2.5 + 1);
 
 /** A hardened device with a bit flip armed in the product that invocation (1, 0, 0) of workgroup 2 computes. */
 async function struck(policy: Policy, replica: 0 | 1 = 1) {
-  const device = await harden(await newDevice(), { injectFaults: true, ...policy });
+  const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true, ...policy });
   expect(await run(device)).toEqual(expected);
   const { kernel, sites } = device.belay.faultSites()[0]!;
   const site = sites.find(({ span }) => SCALE.slice(span.start, span.end) === "input[id.x] * 2.5")!;

@@ -5,6 +5,7 @@ import { BitFlips } from "./bitFlips.ts";
 import { showOnCanvases } from "./canvases.ts";
 import { Commands } from "./commands.ts";
 import { ComputePasses } from "./computePasses.ts";
+import { describeShortfall } from "./coverage.ts";
 import { DeclaredUsages } from "./declaredUsages.ts";
 import { DispatchCounter } from "./dispatchCounter.ts";
 import { ErrorScopes } from "./errorScopes.ts";
@@ -24,6 +25,7 @@ import { ReadBack } from "./readBack.ts";
 import { RenderPasses } from "./renderPasses.ts";
 import { ReportArena } from "./reportArena.ts";
 import { Textures } from "./resources.ts";
+import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 import { Verifier } from "./verifier.ts";
 
@@ -46,7 +48,10 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const faults: Fault[] = [];
   const arena = new ReportArena(device);
   const injector = new Injector(arena);
-  const kernels = new Kernels(device, resolved, protect, arena);
+  const kernels = new Kernels(device, resolved, protect, arena, (coverage) => {
+    if (events.isHeard("unprotected")) events.emit("unprotected", coverage);
+    else console.warn(describeShortfall(coverage));
+  });
   const textures = new Textures(device);
   const recovers = resolved.onFault === "recover";
   const refuses = resolved.onFault !== "report";
@@ -86,6 +91,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const bindGroups = new BindGroups(device, textures, usages);
   const shadows = new ShadowBuffers(device);
   const pipelines = new Pipelines(device, kernels, bindGroups, shadows, memory);
+  const modules = shaderModules(kernels);
   const counter = resolved.injectFaults ? new DispatchCounter(device) : undefined;
   const computePasses = new ComputePasses(device, pipelines, bindGroups, shadows, counter, memory, usages);
   const renderPasses = new RenderPasses(bindGroups, textures, memory, usages);
@@ -133,6 +139,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     createShaderModule: (descriptor: GPUShaderModuleDescriptor): GPUShaderModule => {
       // The program's own source is compiled as it is too: its messages and errors are the ones the program sees.
       const module = device.createShaderModule(descriptor);
+      modules.cover(module, descriptor.code);
       pipelines.plans.trackModule(module, descriptor.code);
       return module;
     },

@@ -1,6 +1,6 @@
 import type { BindingAccess, Protect } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { type KernelCoverage, leftAlone, locate } from "./coverage.ts";
+import { type KernelCoverage, type LocatedDiagnostic, leftAlone, locate, shortfalls } from "./coverage.ts";
 import { noStrike } from "./injector.ts";
 import type { Kernel, KernelRequest } from "./kernel.ts";
 import { makeSilently } from "./nativeObjects.ts";
@@ -10,6 +10,7 @@ import type { ReportArena } from "./reportArena.ts";
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
 export interface KernelChoice {
+  readonly source: string;
   readonly coverage: KernelCoverage;
   readonly kernel?: Kernel;
   /** What the entry point does with its resources, as far as the compiler knows. */
@@ -38,7 +39,18 @@ export class Kernels {
   /** Settles when the device has said of every pipeline so far whether it is made. */
   #told: Promise<unknown> = Promise.resolve();
 
-  constructor(device: GPUDevice, policy: ResolvedPolicy, protect: Protect, arena: ReportArena) {
+  /** The kernels of which listeners were told. */
+  readonly #toldOf = new Set<string>();
+  readonly #onUnprotected: (coverage: KernelCoverage) => void;
+
+  constructor(
+    device: GPUDevice,
+    policy: ResolvedPolicy,
+    protect: Protect,
+    arena: ReportArena,
+    onUnprotected: (coverage: KernelCoverage) => void,
+  ) {
+    this.#onUnprotected = onUnprotected;
     this.#device = device;
     this.#policy = policy;
     this.#protections = new Protections(device, policy, protect);
@@ -84,6 +96,7 @@ export class Kernels {
     const known = this.#choices.get(key);
     const name = known?.coverage.kernel ?? this.#name(request);
     const choice: KernelChoice = {
+      source: request.source,
       coverage: {
         kernel: name,
         entryPoint: request.entryPoint ?? "",
@@ -101,8 +114,39 @@ export class Kernels {
     this.#pipelines.set(key, (this.#pipelines.get(key) ?? 0) + more);
   }
 
-  #make(request: KernelRequest): KernelChoice {
-    const { source } = request;
+  /**
+   * Tells whoever listens of a kernel that runs unprotected although the policy asks for protection, or that is covered less than
+   * asked for: once for each kernel. Call when its pipeline is made.
+   */
+  tell({ coverage }: KernelChoice): void {
+    const diagnostics = shortfalls(coverage.diagnostics);
+    // A kernel that the device refuses is worth a second word.
+    const key = `${coverage.kernel} ${coverage.redundancy}`;
+    if (diagnostics.length === 0 || this.#toldOf.has(key)) return;
+    this.#toldOf.add(key);
+    this.#onUnprotected({ ...coverage, diagnostics });
+  }
+
+  /**
+   * Returns what stays unprotected in a module: in the pipelines that were made of it, and in pipelines of its other entry points
+   * without constants or a layout.
+   */
+  shortfallsIn(source: string): LocatedDiagnostic[] {
+    const made = [...this.choices].filter((choice) => choice.source === source);
+    const others = this.#protections
+      .entryPointsOf(source)
+      .filter((name) => !made.some(({ coverage }) => coverage.entryPoint === name))
+      .map((entryPoint) => ({ source, entryPoint, label: "", constants: {}, room: undefined }));
+    const all = [
+      ...made.flatMap(({ coverage }) => coverage.diagnostics),
+      ...others.flatMap((request) => locate(source, this.#assess(request).reasons)),
+    ];
+    const distinct = new Map(shortfalls(all).map((each) => [`${each.span.start} ${each.message}`, each]));
+    return [...distinct.values()];
+  }
+
+  /** Decides whether a kernel is protected, and says what of it is not. */
+  #assess(request: KernelRequest) {
     const policy = policyFor(this.#policy, this.#named(request));
     const [protection, ...gaps] = this.#protections.within(request, policy);
     const { result } = protection;
@@ -114,7 +158,6 @@ export class Kernels {
     const free = request.room?.storageBuffers ?? added;
     const isPlanned = !failed && result.layout && isWanted && summary.usesReport;
     const usable = isPlanned && added <= free;
-    const name = this.#name(request, summary?.name);
     const concerns = ({ entryPoints }: Diagnostic) =>
       !entryPoints || !summary || entryPoints.includes(summary.name);
     const reasons = [...result.diagnostics.filter(concerns), ...gaps];
@@ -122,20 +165,29 @@ export class Kernels {
     if (!failed && policy.redundancy === "none") reasons.push(leftAlone.notRequested());
     else if (isPlanned && !usable) reasons.push(leftAlone.layoutIsFull(added, free));
     else if (!usable && summary && summary.redundancy !== "none") reasons.push(leftAlone.nothingToCompare());
+    return { policy, protection, summary, usable, reasons };
+  }
+
+  #make(request: KernelRequest): KernelChoice {
+    const { source } = request;
+    const { policy, protection, summary, usable, reasons } = this.#assess(request);
+    const { result } = protection;
+    const name = this.#name(request, summary?.name);
     const coverage: KernelCoverage = {
       kernel: name,
       entryPoint: summary?.name ?? request.entryPoint ?? "",
-      redundancy: usable ? summary.redundancy : "none",
+      redundancy: usable && summary ? summary.redundancy : "none",
       ...(usable && result.chosen && { chosen: result.chosen }),
       diagnostics: locate(source, reasons),
     };
     const choice = {
+      source,
       coverage,
       strict: policy.strict,
       runs: { dispatches: 0 },
       ...(summary && { bindings: summary.bindings }),
     };
-    if (!usable || !result.layout) return choice;
+    if (!usable || !summary || !result.layout) return choice;
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
     );
@@ -159,7 +211,8 @@ export class Kernels {
   /** The request with the entry point named, if exceptions from the policy depend on that. */
   #named(request: KernelRequest): KernelRequest {
     if (request.entryPoint !== undefined || Object.keys(this.#policy.kernels).length === 0) return request;
-    return { ...request, entryPoint: this.#protections.onlyEntryPoint(request.source) };
+    const [only, ...others] = this.#protections.entryPointsOf(request.source);
+    return { ...request, entryPoint: others.length === 0 ? only : undefined };
   }
 
   #name({ label, entryPoint }: KernelRequest, found?: string): string {

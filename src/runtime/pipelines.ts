@@ -55,6 +55,7 @@ export class Pipelines {
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
     this.#kernels.notMadeIf(plan.request, notMade);
     const { guarded } = plan;
+    void notMade.then((error) => error ?? this.#kernels.tell(plan.choice));
     if (!guarded) return this.#adopt(own, plan);
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
@@ -66,7 +67,7 @@ export class Pipelines {
       // The mistake may be the program's.
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
-      this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message));
+      this.#kernels.tell(this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
       guarded.kernel.refused = message;
     });
     prove(guarded.kernel, proven);
@@ -77,7 +78,9 @@ export class Pipelines {
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
     const plan = this.plans.plan(descriptor);
     try {
-      return await this.#makeAsync(plan);
+      const made = await this.#makeAsync(plan);
+      this.#kernels.tell(plan.choice);
+      return made;
     } catch (error) {
       this.#kernels.notMade(plan.request);
       throw error;
@@ -98,7 +101,7 @@ export class Pipelines {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
-      this.plans.leaveAlone(descriptor, plan.request, reason);
+      this.#kernels.tell(this.plans.leaveAlone(descriptor, plan.request, reason).choice);
       return this.#adopt(own, plan);
     }
   }
@@ -143,6 +146,7 @@ export class Pipelines {
     known: PipelineRecord,
   ): PipelineRecord {
     const plan = this.plans.plan(descriptor, memory);
+    this.#kernels.tell(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // What was made in the background with an explicit layout may be protected itself.

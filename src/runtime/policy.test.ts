@@ -108,6 +108,7 @@ describe("a policy of which parts exclude each other", () => {
     const never = "TypeError: the policy protects no kernel: the pairing passes excludes this check";
     expect(refusal({ pairing: "passes", check: "store" })).toContain(never);
     expect(refusal({ pairing: "passes", kernels: { main: { check: "store" } } })).toContain(never);
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "auto" })).toContain(never);
     expect(refusal({ pairing: "half-subgroup" })).toContain("needs the feature subgroups");
     expect(refusal({ pairing: "subgroups", channel: "subgroup" }, ["subgroups"])).toContain(
       "excludes this channel",
@@ -117,7 +118,6 @@ describe("a policy of which parts exclude each other", () => {
   it("is followed where the parts do not meet", () => {
     expect(refusal({ pairing: "half-subgroup" }, ["subgroups"])).toBeUndefined();
     expect(refusal({ pairing: "passes", check: "store", redundancy: "inter" })).toBeUndefined();
-    expect(refusal({ pairing: "passes", check: "store", redundancy: "auto" })).toBeUndefined();
     expect(refusal({ pairing: "passes", check: "store", redundancy: "none" })).toBeUndefined();
   });
 });

@@ -10,7 +10,10 @@ export type OnFault = "recover" | "throw" | "report";
 
 /** How a kernel is protected. */
 export interface KernelPolicy {
-  /** How kernels are made redundant. Default `"intra+lds"`; `"auto"` also chooses check, channel and pairing. */
+  /**
+   * How kernels are made redundant. Default `"auto"`: in the way that a kernel fits, that covers `cover`, and that promises
+   * to cost least; check, channel and pairing that are given restrict the choice.
+   */
   readonly redundancy?: Redundancy | "auto";
   /** The structures that `"auto"` must cover. Default vector arithmetic, vector registers and workgroup memory. */
   readonly cover?: readonly Structure[];
@@ -18,8 +21,8 @@ export interface KernelPolicy {
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
-  /** Where and when the replicas of an invocation run. Default `"adjacent"`. */
-  readonly pairing?: Pairing;
+  /** Where and when the replicas of an invocation run. Default `"auto"`: adjacent, unless the redundancy is chosen too. */
+  readonly pairing?: Pairing | "auto";
   /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
   readonly strict?: boolean;
 }
@@ -77,11 +80,11 @@ const choices = {
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
 const defaults: ResolvedPolicy = {
-  redundancy: "intra+lds",
+  redundancy: "auto",
   cover: ["ALU", "VRF", "LDS"],
   check: "signature",
   channel: "auto",
-  pairing: "adjacent",
+  pairing: "auto",
   onFault: "recover",
   memory: "none",
   memoryFor: [],
@@ -132,8 +135,9 @@ export function policyFor(
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
   for (const exception of [{}, ...Object.values(policy.kernels)]) {
     const { redundancy, check, channel, pairing } = { ...policy, ...exception };
-    if (redundancy === "auto" || redundancy === "none") continue;
-    const conflict = conflictIn(placesOf({ redundancy, check, channel, pairing, features }));
+    if (redundancy === "none") continue;
+    const flavor = redundancy === "auto" ? {} : { redundancy };
+    const conflict = conflictIn(placesOf({ ...flavor, check, channel, pairing, features }));
     if (conflict) throw new TypeError(`the policy protects no kernel: ${conflict.message}; ${conflict.help}`);
   }
 }

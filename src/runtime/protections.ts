@@ -33,10 +33,10 @@ export class Protections {
     this.#limits = kernelLimits(device.limits);
   }
 
-  /** The name of the only entry point of a source, if it has one. */
-  onlyEntryPoint(source: string): string | undefined {
+  /** Returns the names of a source's entry points. */
+  entryPointsOf(source: string): string[] {
     const { entryPoints } = protectOrLeave(this.#protect, source, { redundancy: "none" });
-    return entryPoints.length === 1 ? entryPoints[0]!.name : undefined;
+    return entryPoints.map(({ name }) => name);
   }
 
   /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
@@ -59,7 +59,10 @@ export class Protections {
   ): Protection {
     const reportBinding = room?.reportBinding;
     // Which way is the cheapest depends on the kernel, and any other way on the module only.
-    const chosenFor = redundancy === "auto" && entryPoint ? { entryPoint } : {};
+    const chosenFor =
+      redundancy === "auto"
+        ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
+        : {};
     const policy = [redundancy, cover, check, channel, pairing, memory, chosenFor];
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#made.get(key);

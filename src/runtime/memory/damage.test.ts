@@ -67,7 +67,9 @@ class Program {
 }
 
 async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> {
-  const device = await harden(native ?? (await newDevice()), { injectFaults: true, ...policy });
+  const device = await harden(native ?? (await newDevice()), {
+    ...{ redundancy: "intra+lds", injectFaults: true, ...policy },
+  });
   return new Program(device);
 }
 
@@ -192,7 +194,11 @@ describe("memory that cannot be protected", () => {
 
   it("is refused by strict policies", async () => {
     full();
-    const strict = await harden(await newDevice(), { memory: "secded128", strict: true });
+    const strict = await harden(await newDevice(), {
+      redundancy: "intra+lds",
+      memory: "secded128",
+      strict: true,
+    });
     const make = () => strict.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE });
     expect(make).toThrow(UnprotectedBufferError);
     strict.destroy();
