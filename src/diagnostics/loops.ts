@@ -137,6 +137,24 @@ export const loopWarning = {
       { help: `if it only sums up, declare it: \`reduction(+:${name})\`` },
     ),
 
+  floatDecides: (span: Span) =>
+    warning(
+      "BELAY533",
+      "this decides by an f32, and the program as it is written by a double: near a limit the two may decide differently",
+      span,
+      {
+        help: "say where the program means an f32, as in `Math.fround(x * 10)`: then both decide the same way",
+      },
+    ),
+
+  floatSum: (name: string, span: Span) =>
+    warning(
+      "BELAY534",
+      `${quoted(name)} adds up in f32, and in the program as it is written in a double: it has 24 bits in place of 53`,
+      span,
+      { help: `add integers up, or say that an f32 is meant: \`${name} = Math.fround(${name} + value)\`` },
+    ),
+
   ambiguousScalar: (code: string, span: Span) =>
     warning(
       "BELAY532",

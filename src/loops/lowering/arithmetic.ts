@@ -1,6 +1,7 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression } from "../ir.ts";
+import { accuracyOf, computed as rounded, stepped } from "./accuracy.ts";
 import { bitwise } from "./bitwise.ts";
 import { compare } from "./comparisons.ts";
 import { asInteger, refusePending, toBits, toBoolean, toFloat } from "./conversions.ts";
@@ -80,8 +81,10 @@ function floating(
   node: Node,
 ): FloatValue {
   const [a, b] = [toFloat(lowering, left, node), toFloat(lowering, right, node)];
+  const accuracies = [left, right].map((value) => accuracyOf(lowering, value));
   return {
     kind: "float",
+    accuracy: operator === "%" ? stepped(accuracies) : rounded(accuracies),
     ir:
       operator === "pow"
         ? { kind: "call", type: "f32", callee: "pow", args: [a, b] }
@@ -182,7 +185,7 @@ export function unary(
         operator,
         operand: toFloat(lowering, operand, node),
       };
-      return { kind: "float", ir };
+      return { kind: "float", ir, accuracy: accuracyOf(lowering, operand) };
     }
   }
 }

@@ -50,7 +50,7 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
     return storeElement(lowering, { ...place, ir: index }, isUsed ? held(lowering, value) : value, node);
   }
   const once = { ...place, ir: lowering.hold(place.ir) };
-  let before = loadOf(once);
+  let before = loadOf(lowering, once);
   const change = afterwards(
     lowering,
     () => expression(lowering, right),
@@ -81,7 +81,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   if (target.type !== "MemberExpression") return refuse(loopError.unsupported("this target", node));
   const place = element(lowering, target);
   const once = { ...place, ir: lowering.hold(place.ir) };
-  const before = isUsed ? held(lowering, loadOf(once)) : loadOf(once);
+  const before = isUsed ? held(lowering, loadOf(lowering, once)) : loadOf(lowering, once);
   const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
   return node.prefix ? after : before;
 }

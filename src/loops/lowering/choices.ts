@@ -2,6 +2,7 @@
 import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Statement } from "../ir.ts";
+import { accuracyOf, chosen } from "./accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "./conversions.ts";
 import { rangeOfInteger } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
@@ -156,5 +157,9 @@ function choose(lowering: Lowering, test: Expression, yes: Value, no: Value, nod
     const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
     return integer(either(as(type, a.ir), as(type, b.ir)), range);
   }
-  return { kind: "float", ir: either(toFloat(lowering, yes, node), toFloat(lowering, no, node)) };
+  return {
+    kind: "float",
+    ir: either(toFloat(lowering, yes, node), toFloat(lowering, no, node)),
+    accuracy: chosen([yes, no].map((value) => accuracyOf(lowering, value))),
+  };
 }

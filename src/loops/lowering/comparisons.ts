@@ -1,6 +1,7 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression } from "../ir.ts";
+import { noteDecision } from "./accuracy.ts";
 import { asInteger, refusePending, toBoolean, toFloat } from "./conversions.ts";
 import { exact, fitsFloat, rangeOfInteger, typeForBoth } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
@@ -76,7 +77,7 @@ function wholeBound(
   return asInteger(lowering, { ...value, constant: whole }, node)!;
 }
 
-/** Integers are compared with floats where an f32 holds them; constants are rounded so that the comparison stays the same. */
+/** Integers are compared with floats where an f32 holds them. */
 function compareFloats(
   lowering: Lowering,
   operator: BinaryOperator,
@@ -89,6 +90,13 @@ function compareFloats(
   );
   if (differs && (operator === "==" || operator === "!="))
     return { kind: "boolean", ir: boolean(operator === "!=") };
+  // Constants are rounded so that the comparison stays the same.
+  const isKnown = (value: Value) => value.kind === "host" && value.constant !== undefined;
+  noteDecision(
+    lowering,
+    [left, right].filter((value) => !isKnown(value)),
+    node,
+  );
   const [a, b] = [left, right].map((value, side): Expression => {
     if (value.kind === "integer" && !fitsFloat(lowering, value)) {
       return refuse(

@@ -2,6 +2,7 @@
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
+import { noteDecision } from "./accuracy.ts";
 import { exact } from "./exactIntegers.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
@@ -107,6 +108,7 @@ export function toBoolean(lowering: Lowering, value: Value, node: Node): Express
     case "boolean":
       return value.ir;
     case "float":
+      noteDecision(lowering, [value], node);
       return { kind: "convert", type: "bool", operand: value.ir };
     case "integer":
       return { kind: "convert", type: "bool", operand: exact(lowering, value, node) };
@@ -134,6 +136,7 @@ export function toBits(lowering: Lowering, value: Value, node: Node): Expression
     case "pending":
       return value.ir;
     case "float":
+      noteDecision(lowering, [value], node);
       return { kind: "convert", type: "i32", operand: value.ir };
     case "boolean":
       return { kind: "convert", type: "i32", operand: value.ir };

@@ -25,12 +25,16 @@ export interface Place {
   readonly span: Span;
 }
 
-export function loadOf({ array, ir, index, span }: Place): Value {
+export function loadOf(lowering: Lowering, { array, ir, index, span }: Place): Value {
   array.accesses.push({ kind: "load", span, index });
   const type = array.element === "f32" || array.element === "u32" ? array.element : "i32";
   const load: Expression = { kind: "load", type, array: array.name, index: ir, span };
   return array.element === "f32"
-    ? { kind: "float", ir: load }
+    ? {
+        kind: "float",
+        ir: load,
+        accuracy: lowering.variables.holdsOther(array.name) ? "other" : "exact",
+      }
     : integer(load, rangeOfElement[array.element] ?? open);
 }
 

@@ -10,7 +10,7 @@ import { as, between, hull, type IntegerValue, type Interval, int32, sum, uint32
 /** Integers that a double tells apart. */
 export const safe = between(-(2 ** 53), 2 ** 53);
 /** Integers that an f32 tells apart. */
-const exactFloats = between(-(2 ** 24), 2 ** 24);
+export const exactFloats = between(-(2 ** 24), 2 ** 24);
 
 /** All values that the integer has over the iterations. */
 export function rangeOfInteger(lowering: Lowering, { slope, low, high }: IntegerValue): Interval {

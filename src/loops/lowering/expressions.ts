@@ -111,5 +111,5 @@ function member(lowering: Lowering, node: MemberExpression): Value {
       return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
     }
   }
-  return loadOf(element(lowering, node));
+  return loadOf(lowering, element(lowering, node));
 }

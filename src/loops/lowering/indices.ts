@@ -1,6 +1,7 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
+import { noteDecision } from "./accuracy.ts";
 import { binary } from "./arithmetic.ts";
 import { asInteger, refusePending } from "./conversions.ts";
 import { rangeOfInteger, refuseWide } from "./exactIntegers.ts";
@@ -46,6 +47,7 @@ const fitting = (lowering: Lowering, index: IntegerValue) =>
 function toIndex(lowering: Lowering, array: AccessedArray, value: Value, node: Node): Index {
   if (value.kind === "float") {
     noteUse(lowering, value.ir, "integer");
+    noteDecision(lowering, [value], node);
     return { ir: value.ir, known: null };
   }
   const index = asInteger(lowering, value, node);

@@ -191,6 +191,7 @@ function warnings(lowering: Lowering, loop: Loop, carried: readonly string[]): D
   const { directive, scope } = lowering.loop;
   const named = new Set(directive.speculated.map(({ name }) => name));
   return [
+    ...lowering.warnings.values(),
     ...loop.arrays
       .filter(({ name, role }) => role === "tracked" && !named.has(name))
       .map(({ name }) => loopWarning.unnamedArray(name, directive.span)),

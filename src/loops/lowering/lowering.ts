@@ -74,6 +74,7 @@ export class Lowering {
   readonly variables: Variables;
   readonly guards = new Guards();
   readonly diagnostics: Diagnostic[] = [];
+  readonly warnings = new Map<string, Diagnostic>();
   readonly arrays = new Map<string, AccessedArray>();
   readonly inputs = new Inputs();
   /** Variables from outside that the loop changes, by their names there. */
@@ -129,6 +130,11 @@ export class Lowering {
       if (thrown.diagnostic) this.diagnostics.push(thrown.diagnostic);
       return false;
     }
+  }
+
+  /** Tells of something that is translated all the same, once for each place. */
+  warn(warning: Diagnostic): void {
+    this.warnings.set(`${warning.code} ${warning.span.start} ${warning.span.end}`, warning);
   }
 
   emit(statement: Statement): void {

@@ -1,6 +1,7 @@
 import type { Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BinaryOperator, Expression, MathFunction } from "../ir.ts";
+import { accuracyOf, chosen, computed, stepped } from "./accuracy.ts";
 import { binary } from "./arithmetic.ts";
 import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { isNeverZero } from "./divisionRanges.ts";
@@ -12,6 +13,7 @@ import { held, inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
 import {
+  type Accuracy,
   as,
   between,
   type FloatValue,
@@ -73,13 +75,14 @@ export function mathCall(lowering: Lowering, name: string, nodes: readonly Sourc
     );
   }
   const args = inOrder(lowering, nodes);
+  const accuracies = args.map((arg) => accuracyOf(lowering, arg));
   if (args.every((arg): arg is HostValue => arg.kind === "host" && arg.type === "number")) {
     return hostCall(name, args);
   }
   const [first, second] = args as [Value, Value];
   switch (name) {
     case "fround":
-      return { kind: "float", ir: toFloat(lowering, first, node) };
+      return { kind: "float", ir: toFloat(lowering, first, node), accuracy: frounded(accuracies[0]!) };
     case "imul":
       return integer(
         {
@@ -114,7 +117,16 @@ export function mathCall(lowering: Lowering, name: string, nodes: readonly Sourc
       callee: name as MathFunction,
       args: args.map((arg) => toFloat(lowering, arg, node)),
     },
+    accuracy: accuracyOfCall(name, accuracies),
   };
+}
+
+/** `Math.fround` of a number that was rounded once already is the same as of the number itself. */
+const frounded = (accuracy: Accuracy): Accuracy => (accuracy === "other" ? "other" : "exact");
+
+function accuracyOfCall(name: string, args: readonly Accuracy[]): Accuracy {
+  if (name === "abs") return args[0]!;
+  return isRounding(name) || name === "sign" ? stepped(args) : computed(args);
 }
 
 function extreme(
@@ -130,7 +142,8 @@ function extreme(
   );
   if (!whole) {
     const floats = args.map((arg) => toFloat(lowering, arg, node));
-    return { kind: "float", ir: { kind: "call", type: "f32", callee: name, args: floats } };
+    const accuracy = chosen(args.map((arg) => accuracyOf(lowering, arg)));
+    return { kind: "float", ir: { kind: "call", type: "f32", callee: name, args: floats }, accuracy };
   }
   const integers = args.map((arg) => asInteger(lowering, arg, node)!);
   const ranges = integers.map((one) => rangeOfInteger(lowering, one));

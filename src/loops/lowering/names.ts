@@ -96,6 +96,7 @@ export function read(variable: Variable, carried = false): Value {
   const { name, kind } = variable;
   const ir: Expression =
     carried && type !== "bool" ? { kind: "carried", type, name } : { kind: "local", type, name };
-  if (kind === "float" || kind === "boolean") return { kind, ir };
+  if (kind === "float") return { kind, ir, accuracy: variable.accuracy };
+  if (kind === "boolean") return { kind, ir };
   return integer(ir, rangeOf(variable));
 }

@@ -1,5 +1,5 @@
 import type { AssignmentExpression, Expression as Source, UpdateExpression } from "oxc-parser";
-import { loopError } from "../../diagnostics/loops.ts";
+import { loopError, loopWarning } from "../../diagnostics/loops.ts";
 import type { Expression, Reduction } from "../ir.ts";
 import { lookUp } from "../source/scopes.ts";
 import { withoutTypes } from "./assignments.ts";
@@ -36,8 +36,9 @@ export function reduce(
   function operand(value: Value): Expression {
     const kind = kindOf(value, node);
     if (kind === "boolean") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
-    if (kind === "float" || variable.kind === "float") {
+    if (kind === "float" || variable.kind === "float" || found!.rounds) {
       if ("&|^".includes(operator)) return bits(value);
+      if ("+*".includes(operator) && !found!.rounds) lowering.warn(loopWarning.floatSum(name, node));
       lowering.variables.set(variable, "float", int32, node);
       const rounded = toFloat(lowering, value, node);
       return found!.negate ? { kind: "unary", type: "f32", operator: "-", operand: rounded } : rounded;
@@ -96,6 +97,8 @@ interface Reduced {
   /** The program takes the result modulo 2^32. */
   readonly wraps: boolean;
   readonly unsigned: boolean;
+  /** The program rounds the result to an f32. */
+  readonly rounds: boolean;
 }
 
 /** The value that a statement reduces into `name`, if that is all it does. */
@@ -105,7 +108,7 @@ function reducedBy(
   operator: Reduction["operator"],
   hasMath: boolean,
 ): Reduced | undefined {
-  const plain = { negate: false, wraps: false, unsigned: false };
+  const plain = { negate: false, wraps: false, unsigned: false, rounds: false };
   if (node.type === "UpdateExpression") {
     return operator === "+" ? { ...plain, value: null, negate: node.operator === "--" } : undefined;
   }
@@ -122,7 +125,21 @@ function reducedBy(
       return inner && { ...inner, wraps: true, unsigned: right.operator === ">>>" };
     }
   }
+  const rounded = hasMath ? froundedBy(right) : undefined;
+  if (rounded) {
+    const inner = combined(withoutTypes(rounded), name, operator, hasMath);
+    return inner && { ...inner, rounds: true };
+  }
   return combined(right, name, operator, hasMath);
+}
+
+/** What an expression rounds with `Math.fround`. */
+function froundedBy(node: Source): Source | undefined {
+  if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return undefined;
+  const { object, property, computed } = node.callee;
+  const isFround =
+    !computed && object.type === "Identifier" && object.name === "Math" && property.type === "Identifier";
+  return isFround && property.name === "fround" ? (node.arguments[0] as Source) : undefined;
 }
 
 function combined(
@@ -137,6 +154,7 @@ function combined(
     negate: false,
     wraps: false,
     unsigned: false,
+    rounds: false,
     ...more,
   });
   if (node.type === "BinaryExpression") {

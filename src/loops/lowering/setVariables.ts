@@ -1,5 +1,7 @@
 import type { Node } from "oxc-parser";
+import { loopWarning } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
+import { accuracyOf } from "./accuracy.ts";
 import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "./conversions.ts";
 import { rangeOfInteger } from "./exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
@@ -42,6 +44,13 @@ export function note(
     const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
     return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
   };
+  if (kind === "float" || variable.kind === "float") {
+    lowering.variables.setAccuracy(variable, accuracyOf(lowering, value));
+    const isRepeated = lowering.repetitions.length > variable.depth;
+    if (change && "+-*".includes(change.operator) && isRepeated) {
+      lowering.warn(loopWarning.floatSum(variable.name, node));
+    }
+  }
   if (kind !== "integer" || !change || !["+", "-"].includes(change.operator)) {
     lowering.variables.set(variable, kind, range(value), node);
     return;

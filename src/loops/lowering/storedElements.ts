@@ -1,9 +1,10 @@
 import type { Node } from "oxc-parser";
-import type { ElementType, Expression } from "../ir.ts";
+import type { Expression } from "../ir.ts";
+import { accuracyOf, noteDecision } from "./accuracy.ts";
 import { asInteger, refusePending, toBits, toFloat } from "./conversions.ts";
 import { type Place, spanOf } from "./elements.ts";
 import { exact } from "./exactIntegers.ts";
-import type { Lowering } from "./lowering.ts";
+import type { AccessedArray, Lowering } from "./lowering.ts";
 import { as, type Value } from "./values.ts";
 
 /** Stores a value into an element. */
@@ -18,21 +19,30 @@ export function storeElement(
     kind: "store",
     array: array.name,
     index: ir,
-    value: elementValue(lowering, array.element, value, node),
+    value: elementValue(lowering, array, value, node),
     span: spanOf(node),
   });
   return value;
 }
 
 /** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
-function elementValue(lowering: Lowering, element: ElementType, value: Value, node: Node): Expression {
-  if (element === "f32") return toFloat(lowering, value, node);
+function elementValue(
+  lowering: Lowering,
+  { name, element }: AccessedArray,
+  value: Value,
+  node: Node,
+): Expression {
+  if (element === "f32") {
+    if (accuracyOf(lowering, value) === "other") lowering.variables.storeOther(name);
+    return toFloat(lowering, value, node);
+  }
   if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
   const whole =
     value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
   if (value.kind === "boolean") return toBits(lowering, value, node);
   // What is clamped is rounded, which an f32 cannot do for a double.
   if (value.kind === "pending") return refusePending(node);
+  if (!whole) noteDecision(lowering, [value], node);
   return whole ?? toFloat(lowering, value, node);
 }
 

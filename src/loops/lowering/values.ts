@@ -50,9 +50,16 @@ export interface IntegerValue extends Interval {
   readonly slope: Linear;
 }
 
+/**
+ * How an f32 compares with the number that the program computes, which is a double: it is the same, or that number rounded once, or one
+ * that was computed from numbers that are not the same.
+ */
+export type Accuracy = "exact" | "rounded" | "other";
+
 export interface FloatValue {
   readonly kind: "float";
   readonly ir: Expression;
+  readonly accuracy: Accuracy;
 }
 
 export interface BooleanValue {

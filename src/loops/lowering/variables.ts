@@ -1,10 +1,11 @@
 import type { Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, ValueType } from "../ir.ts";
+import { worse } from "./accuracy.ts";
 import { difference, isUnknown, known } from "./linear.ts";
 import { refuse } from "./refusal.ts";
 import type { ScalarUse } from "./scalarUses.ts";
-import { between, hull, type Interval, numbers, open, sum, uint32 } from "./values.ts";
+import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./values.ts";
 
 export type Kind = "integer" | "float" | "boolean";
 
@@ -14,6 +15,8 @@ export interface Variable {
   /** How many inner loops are around its declaration. */
   readonly depth: number;
   kind: Kind | undefined;
+  /** Of the floats that it is set to. */
+  accuracy: Accuracy;
   /** What it has before the loop, of one from outside. The host checks that its type holds that. */
   readonly outside: Interval | undefined;
   /** What it is set to; what is added to it is kept apart, by place, and added up. */
@@ -39,6 +42,8 @@ export class Variables {
   readonly #uses = new Map<string, Set<ScalarUse>>();
   /** The uses in all passes before this one, so that the order of uses does not matter. */
   #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
+  /** Arrays in which other numbers are stored than the program's. */
+  readonly #others = new Set<string>();
   #passes = 0;
   changed = true;
 
@@ -82,6 +87,7 @@ export class Variables {
       name: unique,
       depth,
       kind: undefined,
+      accuracy: "exact",
       outside,
       base: undefined,
       added: new Map(),
@@ -102,6 +108,24 @@ export class Variables {
     if (variable.base && same(variable.base, base)) return;
     variable.base = this.#passes > patience ? this.#widened(base) : base;
     this.changed = true;
+  }
+
+  /** Takes into account how accurate a float is that the variable is set to. */
+  setAccuracy(variable: Variable, accuracy: Accuracy): void {
+    if (worse(variable.accuracy, accuracy) === variable.accuracy) return;
+    variable.accuracy = accuracy;
+    this.changed = true;
+  }
+
+  /** Takes into account that numbers are stored to an array which are other ones than the program's. */
+  storeOther(array: string): void {
+    this.changed ||= !this.#others.has(array);
+    this.#others.add(array);
+  }
+
+  /** Whether elements of the array may be other numbers than the program's. */
+  holdsOther(array: string): boolean {
+    return this.#others.has(array);
   }
 
   /** Takes into account that, at one place, values that sum up to something in the interval are added. */
