@@ -65,6 +65,13 @@ describe.each(catalog.map(({ name }, row) => ({ name, row })))("in a browser, $n
   );
 });
 
+it("objects look like a plain device's in a browser, and answer through the prototypes of their classes", async () => {
+  expect(await page.evaluate(() => belayPage.lookThroughClasses())).toEqual({
+    ...{ usage: true, own: [], prototypes: true, queue: true, mapState: "mapped", errors: [true, true] },
+    plainUsage: true,
+  });
+});
+
 describe.each(policies)("in a browser, under $redundancy", (policy) => {
   it("a fault is caught, located and recovered", async () => {
     const { right, strikes, heard, line } = await page.evaluate((policy) => belayPage.strike(policy), policy);

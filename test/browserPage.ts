@@ -56,6 +56,40 @@ export async function strike(policy: Policy) {
   return { right, strikes, heard, line: source.split("\n")[(heard[0]?.site?.line ?? 0) - 1] };
 }
 
+/** How a hardened device and what it makes look through the prototypes of their classes. */
+export async function lookThroughClasses() {
+  const plain = await newDevice();
+  const device = await harden(plain);
+  const { STORAGE, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const { createBuffer } = GPUDevice.prototype;
+  const [buffer, staging] = [STORAGE | COPY_DST, MAP_READ | COPY_DST].map((usage) =>
+    createBuffer.call(device, { size: 16, usage }),
+  ) as [GPUBuffer, GPUBuffer];
+  const queue = Reflect.getOwnPropertyDescriptor(GPUDevice.prototype, "queue")!.get!.call(device);
+  GPUQueue.prototype.submit.call(device.queue, []);
+  await GPUBuffer.prototype.mapAsync.call(staging, GPUMapMode.READ);
+  const encoder = device.createCommandEncoder();
+  encoder.pushDebugGroup("open");
+  device.pushErrorScope("validation");
+  const commands = encoder.finish();
+  device.queue.submit([commands]);
+  const errors = [await device.popErrorScope()];
+  device.pushErrorScope("validation");
+  device.queue.submit([commands]);
+  errors.push(await device.popErrorScope());
+  const look = {
+    usage: buffer.usage === (STORAGE | COPY_DST),
+    own: Object.getOwnPropertyNames(buffer).concat(Object.getOwnPropertyNames(staging)),
+    prototypes: [buffer, staging].every((each) => Object.getPrototypeOf(each) === GPUBuffer.prototype),
+    queue: queue === device.queue,
+    mapState: staging.mapState,
+    errors: errors.map((error) => error instanceof GPUValidationError),
+    plainUsage: createBuffer.call(plain, { size: 16, usage: STORAGE }).usage === STORAGE,
+  };
+  device.destroy();
+  return look;
+}
+
 /** The WGSL that the page's compiler makes of a kernel. */
 export function protectInPage(source: string): string {
   return protect(source).code;
