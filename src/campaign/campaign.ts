@@ -7,9 +7,9 @@ import { inject } from "./injections.ts";
 import { openDevice, START_LIMIT } from "./openDevice.ts";
 import { type Missing, missingInjections, recordOf } from "./planned.ts";
 import { type CampaignProgress, Progress } from "./progress.ts";
-import type { Settings, Shard, StoreRecord, UnitRecord } from "./records.ts";
+import type { Settings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
-import { readStore, Store } from "./store.ts";
+import { Store } from "./store.ts";
 import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
 import { WatchedProcesses } from "./watchedProcesses.ts";
 
@@ -35,6 +35,8 @@ export interface CampaignOptions {
 }
 
 const CONTROL_RUNS = 3;
+/** Times that the process may end while a program is profiled, before the program is left out. */
+const ATTEMPTS = 2;
 /** Injections of a unit that are worth another process's start. */
 const SHARED = 200;
 /**
@@ -43,11 +45,11 @@ const SHARED = 200;
  */
 export async function runCampaign(options: CampaignOptions): Promise<Results> {
   const { directory, settings, shard, resume } = options;
-  const stored = resume ? readStore(directory) : undefined;
-  if (stored) refuseOther(directory, stored.header, { settings, shard });
   const header = { kind: "header", version: 1, settings, shard } as const;
-  using store = stored ? Store.resume(directory, stored) : Store.create(directory, header);
-  const results = new Results(header, stored?.records ?? []);
+  using store = resume ? Store.resume(directory) : Store.create(directory, header);
+  refuseOther(directory, store.begunWith.header, { settings, shard });
+  const known = store.begunWith.records.filter((record) => record.kind !== "skipped" || !record.lost);
+  const results = new Results(header, known);
   const run = new CampaignRun(options, results, store);
   try {
     await run.profile();
@@ -86,34 +88,51 @@ class CampaignRun {
   }
 
   async #profile(program: string, watched: WatchedProcess): Promise<void> {
-    let broken: CampaignError | undefined;
+    let broken: Omit<SkipRecord, "kind" | keyof Unit> | undefined;
     for (const configuration of this.#options.settings.configurations) {
       const unit = { program, configuration: configuration.name };
       if (this.#results.knows(unit)) continue;
       if (this.#isOver()) return;
       this.#progress.tell(`${program}, ${configuration.name}: profile`);
-      await openDevice(watched);
-      try {
-        if (broken) throw broken;
-        await this.#profileUnit(program, configuration, watched);
-      } catch (error) {
-        const failure = failureOf(error, program);
-        // A program that is bad without protection is bad with it.
-        if (configuration.name === unprotected.name) broken = failure;
-        this.#add({ kind: "skipped", ...unit, code: failure.code, message: failure.message });
-      }
+      const failure = broken ?? (await this.#profileUnit(program, configuration, watched));
+      if (!failure) continue;
+      // A program that is bad without protection is bad with it.
+      if (configuration.name === unprotected.name) broken = failure;
+      this.#add({ kind: "skipped", ...unit, ...failure });
     }
   }
 
+  /** Returns why the unit is left out, if it is. */
   async #profileUnit(
     program: string,
     configuration: CampaignConfiguration,
     watched: WatchedProcess,
-  ): Promise<void> {
+  ): Promise<Omit<SkipRecord, "kind" | keyof Unit> | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      await openDevice(watched);
+      try {
+        return await this.#countUnit(program, configuration, watched);
+      } catch (error) {
+        const isLost = error instanceof ProcessLost;
+        // Whoever ended the process need not have been the program. One that ends it each time is bad.
+        if (isLost && error.how === "crash" && attempt < ATTEMPTS) continue;
+        const { code, message } = failureOf(error, program);
+        if (code === "BELAY607") throw error;
+        return { code, message, ...(isLost && { lost: true }) };
+      }
+    }
+  }
+
+  async #countUnit(
+    program: string,
+    configuration: CampaignConfiguration,
+    watched: WatchedProcess,
+  ): Promise<undefined> {
     const { openLimit = 120_000 } = this.#options;
     const counted = this.#results.units.find((unit) => unit.program === program)?.kernels ?? [];
     const { seed } = this.#options.settings;
-    const unit = await watched.ask("open", { program, configuration, counted, seed }, openLimit);
+    const digest = this.#digestOf(program);
+    const unit = await watched.ask("open", { program, digest, configuration, counted, seed }, openLimit);
     const control = await watched.ask("control", { runs: CONTROL_RUNS }, CONTROL_RUNS * this.#limitOf(unit));
     // The control first: a unit is known when its record is there.
     this.#add({ kind: "control", program, configuration: configuration.name, ...control });
@@ -146,7 +165,8 @@ class CampaignRun {
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
     const open = async () => {
       await watched.ask("start", {}, START_LIMIT);
-      await watched.ask("reopen", { program, configuration }, openLimit);
+      const digest = this.#digestOf(program);
+      await watched.ask("reopen", { program, digest, configuration, kernels: unit.kernels }, openLimit);
     };
     const milliseconds = this.#limitOf(unit);
     const doing = `${program}, ${configuration.name}`;
@@ -156,6 +176,10 @@ class CampaignRun {
       this.#progress.tell(doing);
       if (this.#isOver()) break;
     }
+  }
+
+  #digestOf(program: string): string {
+    return this.#options.settings.programs.find(({ name }) => name === program)!.digest;
   }
 
   close(): void {

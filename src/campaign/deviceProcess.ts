@@ -7,6 +7,7 @@
 
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { type OpenedGpu, openGpu } from "../runtime/adapter.ts";
+import { CampaignError } from "./failure.ts";
 import { guardProcess } from "./guard.ts";
 import type { Answer, Programs, Question } from "./messages.ts";
 import { Session } from "./session.ts";
@@ -21,6 +22,8 @@ process.on("message", (question: Question) => {
 // A kernel that never ends would keep the process from ending in good order.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 guardProcess();
+// A signal to all processes of a terminal or a service must not look like what a fault did. Who started this one ends it.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 async function answer(question: Question): Promise<Answer> {
   try {
@@ -40,10 +43,12 @@ async function answerTo(question: Question) {
     case "reopen": {
       const programs = (await import(process.argv[2]!)) as Programs;
       const program = await programs.programNamed(question.program);
+      if (program.digest !== question.digest) throw changed(question.program);
       session?.close();
       session = undefined;
       if (question.kind === "reopen") {
         session = await Session.reopen(program, question.configuration, opened);
+        if (!session.has(question.kernels)) throw changed(question.program);
         return null;
       }
       const { session: made, unit } = await Session.open(program, question.configuration, opened, question);
@@ -58,6 +63,16 @@ async function answerTo(question: Question) {
       return session!.explain(question.fault);
   }
 }
+
+/** Faults that were drawn for one version of a program mean nothing in another. */
+const changed = (program: string) =>
+  new CampaignError(
+    "BELAY607",
+    `${program} is another version than the one that the campaign was begun with`,
+    {
+      help: "bring that version back, or begin anew with another --out",
+    },
+  );
 
 function reply(answer: Answer): void {
   process.send?.({ ...answer, bytes: process.memoryUsage.rss() });

@@ -4,6 +4,9 @@ import type { Header, StoreRecord } from "./records.ts";
 import { Results } from "./results.ts";
 import { readStore, Store, type Stored } from "./store.ts";
 
+/** Missing shards that are named. */
+const NAMED = 10;
+
 /** Reads the store of a campaign. Throws a `CampaignError` where there is none, and for one that is damaged. */
 export function readResults(directory: string): Results {
   const { header, records } = readStore(directory);
@@ -42,10 +45,14 @@ export function mergeShards(directories: readonly string[], into: string): Resul
     }
     seen.set(header.shard.index, directory);
   }
-  const missing = Array.from({ length: count }, (_, index) => index).filter((index) => !seen.has(index));
-  if (missing.length > 0) {
-    const names = missing.map((index) => nameOf({ index, count })).join(", ");
-    throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names}`);
+  const missing = count - seen.size;
+  if (missing > 0) {
+    const names: string[] = [];
+    for (let index = 0; names.length < Math.min(missing, NAMED); index++) {
+      if (!seen.has(index)) names.push(nameOf({ index, count }));
+    }
+    const others = missing > names.length ? `, and ${missing - names.length} more` : "";
+    throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names.join(", ")}${others}`);
   }
   refuseOtherPlans(stores);
   const header: Header = { ...first.header, shard: { index: 0, count: 1 } };

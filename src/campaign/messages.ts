@@ -12,19 +12,28 @@ export interface Exchanges {
   start: { ask: object; answer: null };
   /**
    * Takes a program in a configuration, in place of the one before. `counted`: what it executes in another configuration,
-   * which holds where the sites are the same. The `seed` decides which executions are drawn.
+   * which holds where the sites are the same. `digest`: of the version of the program that is meant. The `seed` decides which executions are drawn.
    */
   open: {
     ask: {
       program: string;
+      digest: string;
       configuration: CampaignConfiguration;
       counted: readonly StruckKernel[];
       seed: number;
     };
     answer: UnitRecord;
   };
-  /** As `open`, when the unit is known. */
-  reopen: { ask: { program: string; configuration: CampaignConfiguration }; answer: null };
+  /** As `open`, when the unit is known. `kernels`: what was counted then. */
+  reopen: {
+    ask: {
+      program: string;
+      digest: string;
+      configuration: CampaignConfiguration;
+      kernels: readonly StruckKernel[];
+    };
+    answer: null;
+  };
   control: { ask: { runs: number }; answer: Pick<ControlRecord, "runs" | "detections" | "different"> };
   inject: { ask: { fault: Fault }; answer: Observation };
   explain: { ask: { fault: Fault }; answer: Explanation };

@@ -74,6 +74,8 @@ export interface SkipRecord extends Unit {
   readonly kind: "skipped";
   readonly code: string;
   readonly message: string;
+  /** The process with the device was lost, which need not be the program's doing: a campaign that goes on tries again. */
+  readonly lost?: true;
 }
 
 /** One fault, and what became of it. */

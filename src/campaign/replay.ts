@@ -1,6 +1,6 @@
-import type { CampaignConfiguration } from "./configurations.ts";
 import { CampaignError } from "./failure.ts";
 import { readResults } from "./merge.ts";
+import type { Exchanges } from "./messages.ts";
 import { openDevice } from "./openDevice.ts";
 import { classify, type Outcome } from "./outcome.ts";
 import type { SiteProfile, StruckKernel } from "./profile.ts";
@@ -40,7 +40,8 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const watched = new WatchedProcess(programs);
   try {
     await openDevice(watched);
-    await makeReady(watched, { program, configuration });
+    const { digest } = header.settings.programs.find(({ name }) => name === program)!;
+    await makeReady(watched, { program, digest, configuration, kernels: unit?.kernels ?? [] });
     const explanation = await watched.ask(
       "explain",
       { fault },
@@ -56,10 +57,7 @@ export async function replay(directory: string, id: string, programs: URL): Prom
 }
 
 /** A process that is lost before anything is struck is no outcome of a fault. */
-async function makeReady(
-  watched: WatchedProcess,
-  unit: { readonly program: string; readonly configuration: CampaignConfiguration },
-): Promise<void> {
+async function makeReady(watched: WatchedProcess, unit: Exchanges["reopen"]["ask"]): Promise<void> {
   try {
     await watched.ask("reopen", unit, 120_000);
   } catch (error) {

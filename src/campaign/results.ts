@@ -69,16 +69,15 @@ export class Results {
   add(record: StoreRecord): void {
     switch (record.kind) {
       case "unit":
-        this.units.push(record);
-        this.#order(this.units);
+        // A program that was left out may have been tried again.
+        this.#remove(this.skipped, record);
+        this.#put(this.units, record);
         break;
       case "control":
-        this.controls.push(record);
-        this.#order(this.controls);
+        this.#put(this.controls, record);
         break;
       case "skipped":
-        this.skipped.push(record);
-        this.#order(this.skipped);
+        if (!this.units.some((unit) => unitName(unit) === unitName(record))) this.#put(this.skipped, record);
         break;
       case "injection": {
         const stratum = stratumName(record);
@@ -93,8 +92,16 @@ export class Results {
     }
   }
 
-  #order(records: Unit[]): void {
+  /** Puts the record of a unit in its place, instead of an earlier one of the same unit. */
+  #put<Record extends Unit>(records: Record[], record: Record): void {
+    this.#remove(records, record);
+    records.push(record);
     records.sort((a, b) => this.#ranks.get(unitName(a))! - this.#ranks.get(unitName(b))!);
+  }
+
+  #remove(records: Unit[], unit: Unit): void {
+    const at = records.findIndex((each) => unitName(each) === unitName(unit));
+    if (at >= 0) records.splice(at, 1);
   }
 
   /** Whether a unit was profiled, or skipped. */

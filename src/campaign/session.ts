@@ -132,6 +132,11 @@ export class Session {
     return new Session(device, ready, await ready.run());
   }
 
+  /** Whether the kernels that were counted are the ones that run here. */
+  has(kernels: readonly StruckKernel[]): boolean {
+    return hasSites(this.#device, kernels);
+  }
+
   close(): void {
     this.#device.destroy();
   }

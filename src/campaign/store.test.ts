@@ -1,6 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { campaignConfigurations } from "./configurations.ts";
@@ -55,7 +65,7 @@ describe("a store", () => {
       appendFileSync(filled(at), rest);
       expect(runsIn(at)).toEqual([0, 1, 2]);
       {
-        using store = Store.resume(at, readStore(at));
+        using store = Store.resume(at);
         store.append(record(3));
       }
       expect(runsIn(at)).toEqual([0, 1, 2, 3]);
@@ -90,25 +100,66 @@ describe("a store", () => {
     expect(codeOf(() => readStore(at))).toMatch(new RegExp(`^BELAY606: .*${line}$`));
   });
 
-  it("is not begun where there is one, nor read where there is none, nor written by two processes", () => {
+  it("is not begun where there is one, nor read or resumed where there is none", () => {
     const at = directory();
     expect(codeOf(() => readStore(at))).toMatch(/^BELAY608: .* holds no campaign/);
-    const path = filled(at);
+    expect(codeOf(() => Store.resume(at))).toMatch(/^BELAY608: .* holds no campaign/);
+    expect(existsSync(at)).toBe(false);
+    filled(at);
     expect(codeOf(() => Store.create(at, header))).toMatch(/^BELAY608: .* holds a campaign already/);
-    writeFileSync(`${path}.lock`, "1");
-    expect(codeOf(() => Store.resume(at, readStore(at)))).toBe(`BELAY608: process 1 is writing ${path}`);
-    writeFileSync(`${path}.lock`, "999999999");
-    Store.resume(at, readStore(at))[Symbol.dispose]();
+  });
+
+  it("is written by one process at a time, which the refusal names with its file and since when", () => {
+    const at = directory();
+    using _ = Store.create(at, header);
+    const path = storePath(at);
+    const lock = `${path}.lock`;
+    const { since } = JSON.parse(readFileSync(lock, "utf8"));
+    const refusal = (pid: number, of = "") =>
+      `BELAY608: process ${pid}${of} has been writing ${path} since ${since}; its lock is ${lock}`;
+    expect(codeOf(() => Store.resume(at))).toBe(refusal(process.pid));
+    const held = (holder: object) =>
+      writeFileSync(lock, JSON.stringify({ host: hostname(), since, ...holder }));
+    held({ pid: process.ppid });
+    expect(codeOf(() => Store.resume(at))).toBe(refusal(process.ppid));
+    // Nobody here knows of processes elsewhere.
+    held({ pid: 999999999, host: "another" });
+    expect(codeOf(() => Store.resume(at))).toBe(refusal(999999999, " of another"));
+  });
+
+  it.each([
+    ["of a process that is gone", { pid: 999999999 }],
+    ["of an earlier process with the number of a living one", { pid: process.ppid, born: "0" }],
+    ["of an earlier process with the number of this one", { pid: process.pid }],
+    ["of nobody", undefined],
+  ])("takes over the lock %s", (_, holder) => {
+    const at = directory();
+    const path = filled(at);
+    const since = "2026-01-01T00:00:00.000Z";
+    const text = holder ? JSON.stringify({ host: hostname(), since, ...holder }) : "12";
+    writeFileSync(`${path}.lock`, text);
+    {
+      using store = Store.resume(at);
+      store.append(record(3));
+      expect(JSON.parse(readFileSync(`${path}.lock`, "utf8"))).toMatchObject({ pid: process.pid });
+    }
+    expect(readdirSync(at)).toEqual(["campaign.jsonl"]);
+    expect(runsIn(at)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("leaves no lock behind where it cannot be opened", () => {
+    const at = directory();
+    const path = filled(at);
+    writeFileSync(path, "damaged\ndamaged\n");
+    expect(codeOf(() => Store.resume(at))).toMatch(/^BELAY606: .* is damaged in line 1$/);
+    expect(readdirSync(at)).toEqual(["campaign.jsonl"]);
   });
 
   it.runIf(process.platform === "linux")("says when the disk is full", () => {
     const at = directory();
-    const path = filled(at);
-    const stored = readStore(at);
-    rmSync(path);
-    symlinkSync("/dev/full", path);
-    using store = Store.resume(at, { ...stored, bytes: 0 });
-    expect(codeOf(() => store.append(record(3)))).toMatch(/^BELAY610: .*no space is left on the disk$/);
+    mkdirSync(at);
+    symlinkSync("/dev/full", `${storePath(at)}.new`);
+    expect(codeOf(() => Store.create(at, header))).toMatch(/^BELAY610: .*no space is left on the disk$/);
   });
 
   it.runIf(process.platform === "linux")(

@@ -13,15 +13,15 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
 import { reasonOf } from "../diagnostics/fileErrors.ts";
 import { messageOf } from "../diagnostics/messageOf.ts";
 import { CampaignError } from "./failure.ts";
+import { Lock } from "./lock.ts";
 import { makeDirectory } from "./makeDirectory.ts";
 import type { Header, StoreRecord } from "./records.ts";
 
@@ -42,11 +42,7 @@ export interface Stored {
 /** Reads a whole store. Only its last line may be damaged. */
 export function readStore(directory: string): Stored {
   const path = storePath(directory);
-  if (!existsSync(path)) {
-    throw new CampaignError("BELAY608", `${directory} holds no campaign`, {
-      help: "name the --out of a campaign",
-    });
-  }
+  if (!existsSync(path)) throw notThere(directory);
   const content = readContent(path);
   const lines: StoreRecord[] = [];
   let bytes = 0;
@@ -91,47 +87,56 @@ function parseLine(line: string): StoreRecord | undefined {
 
 /** A store that is being written. */
 export class Store implements Disposable {
+  /** What it held when it was opened. */
+  readonly begunWith: Omit<Stored, "bytes">;
   readonly #path: string;
-  readonly #lock: string;
+  readonly #lock: Lock;
   readonly #file: number;
   #bytes: number;
   #unsynced = 0;
 
-  private constructor(path: string, bytes: number) {
+  private constructor(path: string, lock: Lock, { bytes, ...begunWith }: Stored) {
+    this.begunWith = begunWith;
     this.#path = path;
-    this.#lock = lock(path);
+    this.#lock = lock;
     this.#bytes = bytes;
-    try {
-      this.#file = openSync(path, "r+");
-      if (fstatSync(this.#file).size > bytes) ftruncateSync(this.#file, bytes);
-    } catch (error) {
-      throw unwritable(path, error);
-    }
+    this.#file = openSync(path, "r+");
+    if (fstatSync(this.#file).size > bytes) ftruncateSync(this.#file, bytes);
   }
 
   /** Begins a store. */
   static create(directory: string, header: Header): Store {
     const path = storePath(directory);
-    if (existsSync(path)) {
-      throw new CampaignError("BELAY608", `${directory} holds a campaign already`, {
-        help: "go on with it by --resume, or name another --out",
-      });
-    }
-    const line = toLine(header);
-    try {
-      makeDirectory(directory);
+    // Before a lock, so that who looks for a lock finds a directory.
+    if (existsSync(path)) throw alreadyThere(directory);
+    return Store.#locked(path, () => {
+      if (existsSync(path)) throw alreadyThere(directory);
+      const line = toLine(header);
       // A store has its header from the start, whenever the process dies.
       writeFileSync(`${path}.new`, line, { flush: true });
       renameSync(`${path}.new`, path);
-    } catch (error) {
-      throw unwritable(path, error);
-    }
-    return new Store(path, Buffer.byteLength(line));
+      return { header, records: [], bytes: Buffer.byteLength(line) };
+    });
   }
 
-  /** Goes on with a store that was read, and cuts off what was being written when its process died. */
-  static resume(directory: string, { bytes }: Stored): Store {
-    return new Store(storePath(directory), bytes);
+  /** Goes on with a store, and cuts off what was being written when its process died. */
+  static resume(directory: string): Store {
+    const path = storePath(directory);
+    if (!existsSync(path)) throw notThere(directory);
+    // What is read before the lock is there may be written by another process.
+    return Store.#locked(path, () => readStore(directory));
+  }
+
+  static #locked(path: string, stored: () => Stored): Store {
+    let lock: Lock | undefined;
+    try {
+      makeDirectory(dirname(path));
+      lock = Lock.take(path);
+      return new Store(path, lock, stored());
+    } catch (error) {
+      lock?.release();
+      throw error instanceof CampaignError ? error : unwritable(path, error);
+    }
   }
 
   /** Adds a record. What was added before stays, whatever goes wrong. */
@@ -166,32 +171,17 @@ export class Store implements Disposable {
 
   [Symbol.dispose](): void {
     closeSync(this.#file);
-    rmSync(this.#lock, { force: true });
+    this.#lock.release();
   }
 }
 
-/** Keeps other processes from writing the same store. The lock of a process that is gone does not count. */
-function lock(path: string): string {
-  const file = `${path}.lock`;
-  try {
-    const owner = existsSync(file) ? Number(readFileSync(file, "utf8")) : Number.NaN;
-    if (owner > 0 && owner !== process.pid && isAlive(owner)) {
-      throw new CampaignError("BELAY608", `process ${owner} is writing ${path}`);
-    }
-    writeFileSync(file, String(process.pid));
-    return file;
-  } catch (error) {
-    throw error instanceof CampaignError ? error : unwritable(path, error);
-  }
-}
+const alreadyThere = (directory: string) =>
+  new CampaignError("BELAY608", `${directory} holds a campaign already`, {
+    help: "go on with it by --resume, or name another --out",
+  });
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
+const notThere = (directory: string) =>
+  new CampaignError("BELAY608", `${directory} holds no campaign`, { help: "name the --out of a campaign" });
 
 const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 

@@ -87,7 +87,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
         .argParser(shard)
         .default({ index: 0, count: 1 }, "1/1"),
     )
-    .option("--jobs <count>", "processes that inject at the same time", count, 1)
+    .option("--jobs <count>", "processes that inject at the same time", jobs, 1)
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
     .option("--resume", "go on with the campaign in the output directory", false)
     .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
@@ -185,9 +185,22 @@ function rate(text: string): number {
   return value;
 }
 
+/** More processes than any machine has devices and memory for. */
+const MOST_JOBS = 256;
+
+function jobs(text: string): number {
+  const number = count(text);
+  if (number > MOST_JOBS) throw new InvalidArgumentError(`Expected at most ${MOST_JOBS}.`);
+  return number;
+}
+
+/** More is beyond what quantiles of a normal distribution are computed to. */
+const MOST_PERCENT = 99.9999999;
+
 function confidence(text: string): number {
   const percent = Number(text.replace(/%$/, ""));
   if (!(percent >= 50 && percent < 100)) throw new InvalidArgumentError("Expected percents such as 95.");
+  if (percent > MOST_PERCENT) throw new InvalidArgumentError(`Expected at most ${MOST_PERCENT}.`);
   return percent / 100;
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { compareCampaigns } from "../../src/campaign/compare.ts";
 import { mergeShards, readResults } from "../../src/campaign/merge.ts";
 import { replay } from "../../src/campaign/replay.ts";
@@ -167,6 +167,53 @@ describe("a process that is lost", () => {
     expect(results.cells().every(({ progress }) => progress.state === "reached")).toBe(true);
     expect(table(results).map(({ counts }) => counts.sdc > 0)).toEqual([true, false]);
   });
+});
+
+describe("a process that is killed while a program is profiled", () => {
+  const kills = join(folder, "kills");
+  const settings = campaignSettings(["killed"], { structures: ["ALU"], margin: 0.45, bound: 0.45 });
+  afterEach(() => vi.unstubAllEnvs());
+
+  it("is started again", async () => {
+    vi.stubEnv("BELAY_TEST_KILLS", kills);
+    writeFileSync(kills, "1");
+    const results = await runTestCampaign(directory(), settings);
+    expect(results.skipped).toEqual([]);
+    expect(summarize(results).problems).toEqual([]);
+  });
+
+  it("leaves the program out until the campaign goes on", async () => {
+    vi.stubEnv("BELAY_TEST_KILLS", kills);
+    writeFileSync(kills, "1000");
+    const at = directory();
+    const { skipped } = await runTestCampaign(at, settings);
+    const message = "killed fails without a fault: the process ended by SIGKILL";
+    expect(skipped).toMatchObject([
+      { configuration: "none", code: "BELAY602", message, lost: true },
+      { configuration: "intra+lds signature", code: "BELAY602", message, lost: true },
+    ]);
+    // Twice, for the first configuration only.
+    expect(readFileSync(kills, "utf8")).toBe("998");
+    writeFileSync(kills, "0");
+    const resumed = await runTestCampaign(at, settings, { resume: true });
+    expect(summarize(resumed)).toMatchObject({ skipped: [], problems: [] });
+    expect(summarize(readResults(at))).toMatchObject({ skipped: [], problems: [] });
+  });
+});
+
+it("refuses to go on, and to replay, with another version of a program", async () => {
+  const at = directory();
+  const settings = campaignSettings(["sum"], { structures: ["ALU"], margin: 0.45, bound: 0.45 });
+  const { injections } = await runTestCampaign(at, settings);
+  vi.stubEnv("BELAY_TEST_DIGEST", "2");
+  const refusal = {
+    code: "BELAY607",
+    message: "sum is another version than the one that the campaign was begun with",
+  };
+  const changed = new URL("programs.ts", import.meta.url);
+  await expect(replay(at, injections[0]!.id, changed)).rejects.toMatchObject(refusal);
+  await expect(runTestCampaign(directory(), settings)).rejects.toMatchObject(refusal);
+  vi.unstubAllEnvs();
 });
 
 it("leaves programs out that are bad without a fault, each with its reason", async () => {

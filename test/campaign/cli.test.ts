@@ -75,6 +75,14 @@ describe("belay campaign refuses", () => {
   it.each([
     [["all", "--margin", "60%"], "BELAY400", "Expected a rate such as 1%.", 2],
     [["all", "--confidence", "100"], "BELAY400", "Expected percents such as 95.", 2],
+    [["all", "--confidence", "99.99999999999999"], "BELAY400", "Expected at most 99.9999999.", 2],
+    [["all", "--jobs", "1000000000"], "BELAY400", "Expected at most 256.", 2],
+    [["all", "--jobs", "0"], "BELAY400", "Expected a whole number from 1 on.", 2],
+    [["all", "--minimum", "NaN"], "BELAY400", "Expected a whole number.", 2],
+    [["all", "--minimum", "-1"], "BELAY400", "Expected a whole number.", 2],
+    [["all", "--time-limit", "1e300"], "BELAY400", "Expected a whole number.", 2],
+    [["all", "--bound", "NaN"], "BELAY400", "Expected a rate such as 1%.", 2],
+    [["all", "--shard", "0/0"], "BELAY400", "Expected a form such as 1/4.", 2],
     [["all", "--shard", "3/2"], "BELAY400", "Expected a form such as 1/4.", 2],
     [["all", "--structures", "ALU,FPU"], "BELAY400", '"FPU" is none of ALU, VRF, LDS', 2],
     [["all", "--flavors", "none"], "BELAY400", '"none" is none of intra+lds', 2],
@@ -176,6 +184,13 @@ describe("belay campaign merge", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("error[BELAY609]");
     expect(stderr).toContain("are no shards of one campaign: the first has seed 2 instead of 1");
+  });
+
+  it("names some of very many shards that are missing", async () => {
+    const only = stored("only", { index: 3, count: Number.MAX_SAFE_INTEGER });
+    const { status, stderr } = await belay(["campaign", "merge", only, "--out", at("no")]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/these are missing: 1\/9007199254740991, .*, and 9007199254740980 more/);
   });
 
   it("refuses shards that drew their faults from different profiles", async () => {

@@ -1,5 +1,5 @@
 /** Programs for the tests of campaigns: small, and some of them bad. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { CampaignProgram } from "../../src/campaign/readyProgram.ts";
 import type { Prepared, Program, Workload } from "../../src/runtime/workload.ts";
 import { readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
@@ -111,9 +111,23 @@ const never = () => new Promise<never>(() => {});
 const output = (value: number) => Promise.resolve({ value: Float64Array.of(value) });
 let calls = 0;
 
+/** Ends the process with the device as long as the file has a number above zero, which it counts down. */
+const killed: Program = {
+  ...sum,
+  prepare: (device) => {
+    const left = Number(readFileSync(process.env.BELAY_TEST_KILLS!, "utf8"));
+    if (left > 0) {
+      writeFileSync(process.env.BELAY_TEST_KILLS!, String(left - 1));
+      process.kill(process.pid, "SIGKILL");
+    }
+    return sum.prepare(device);
+  },
+};
+
 const programs: Readonly<Record<string, Workload | Program>> = {
   sum,
   wide,
+  killed,
   hanging: interrupted(20, never),
   dying: interrupted(20, async () => {
     process.stderr.write("the driver has had enough\n");
@@ -133,5 +147,5 @@ const programs: Readonly<Record<string, Workload | Program>> = {
 };
 
 export async function programNamed(name: string): Promise<CampaignProgram> {
-  return { name, digest: "1", runs: programs[name]! };
+  return { name, digest: process.env.BELAY_TEST_DIGEST ?? "1", runs: programs[name]! };
 }
