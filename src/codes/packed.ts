@@ -70,7 +70,10 @@ function fieldsOf(inner: LinearCode, times: number): string[] {
   });
 }
 
-/** Bits of the check word that no field uses matter to nobody. */
+/**
+ * Corrects all fields or none, as the host does: what is left of a granule that can't be corrected is told as it was found.
+ * Bits of the check word that no field uses matter to nobody.
+ */
 function correctText(prefix: string, inner: LinearCode, times: number): string {
   const words = times * inner.words;
   const { checkBits: bits } = inner;
@@ -80,11 +83,14 @@ function correctText(prefix: string, inner: LinearCode, times: number): string {
       `  let part${field} = ${prefix}inner_correct(${data}, (syndrome >> ${field * bits}u) & ${(1 << bits) - 1}u);\n`,
   );
   const results = fields.flatMap((_, field) => components(`part${field}.data`, inner.words));
+  const given = components("data", words);
+  const chosen = results.map((result, i) => `select(${result}, ${given[i]}, status == 2u)`);
   const unused = times * bits < 32 ? `select(0u, 1u, (syndrome >> ${times * bits}u) != 0u)` : "0u";
   const status = fields.reduce((worst, _, field) => `max(${worst}, part${field}.status)`, unused);
   return `${correctedStruct(prefix, words)}
 fn ${prefix}correct(data: ${wordsType(words)}, syndrome: u32) -> ${prefix}Corrected {
-${parts.join("")}  return ${prefix}Corrected(${construct(words, results)}, ${status});
+${parts.join("")}  let status = ${status};
+  return ${prefix}Corrected(${construct(words, chosen)}, status);
 }
 `;
 }

@@ -11,6 +11,7 @@ import {
   wordsOf,
   wrongGranules,
 } from "../../test/wrongGranules.ts";
+import { randomNumbers } from "../bench/randomStrikes.ts";
 import { parse, resolve } from "../wgsl/index.ts";
 import { type MemoryScheme, schemes } from "./scheme.ts";
 
@@ -77,11 +78,19 @@ function expected(scheme: MemoryScheme, { data, checks }: CodedWords): number[][
   });
 }
 
-/** No error, every single error, and every bit together with some other. */
+/** No error, every single error, every bit together with some other, and errors of all weights, a few of each of the small ones. */
 function someErrors(scheme: MemoryScheme): number[][] {
   const bits = Array.from({ length: bitsOf(scheme) }, (_, bit) => bit);
   const pairs = bits.map((bit) => [bit, (bit + 1 + ((bit * 7) % (bits.length - 1))) % bits.length]);
-  return [[], ...bits.map((bit) => [bit]), ...pairs];
+  const random = randomNumbers(bits.length);
+  const more = bits.slice(2).flatMap((_, i) =>
+    Array.from({ length: i < 6 ? 200 : 1 }, () => {
+      const chosen = new Set<number>();
+      while (chosen.size < i + 3) chosen.add(random(bits.length));
+      return [...chosen];
+    }),
+  );
+  return [[], ...bits.map((bit) => [bit]), ...pairs, ...more];
 }
 
 /** What the kernel of a scheme finds, as rows of `expected`. */

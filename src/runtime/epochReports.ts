@@ -4,7 +4,7 @@ import { type Found, nothing } from "./found.ts";
 import { observedIn } from "./injector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
+import type { Corrected, Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Unverified } from "./unverified.ts";
@@ -22,6 +22,10 @@ export class EpochReports {
   readonly #memory: Memory | undefined;
   readonly #hooks: ReportHooks;
   #checks = 0;
+  /** The number of the check of each epoch. */
+  readonly #numbers = new WeakMap<Epoch, number>();
+  /** The last check that may tell of corrections which are not to be believed. */
+  #lastInDoubt = 0;
 
   constructor(arena: ReportArena, memory: Memory | undefined, hooks: ReportHooks) {
     this.#arena = arena;
@@ -40,6 +44,7 @@ export class EpochReports {
     const slots = [...own, ...[...kernelsOf(epochs)].map(({ slot }) => slot)];
     if (slots.length === 0) return undefined;
     this.#checks++;
+    for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
     return this.#arena.takeSnapshot(slots);
   }
 
@@ -64,7 +69,10 @@ export class EpochReports {
       found.set(kernel, findings);
     }
     const all: readonly Damaged[] = own ? [own, ...reports] : reports;
+    const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
     return {
+      corrected: together(all.map(({ corrected }) => corrected)),
+      isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
       kernels: found,
       damaged: all.reduce((sum, { count }) => sum + count, 0),
       damage: all.flatMap(({ damage }) => damage),
@@ -72,16 +80,46 @@ export class EpochReports {
     };
   }
 
-  /** Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it. */
+  /**
+   * Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it.
+   *
+   * A lane that stores alone to a granule of which others store parts may misjudge what was there before (`Lines`). An error that it
+   * overlooks leaves right data with a wrong check word, which a look takes for wrong data. So all corrections up to the scrub count
+   * as damage, also those of epochs that were submitted before it, and that work runs again.
+   */
   async scrubbed(found: Found): Promise<Found> {
-    if (!this.#memory || found.suspects.size === 0) return found;
+    if (!this.#memory) return found;
+    if (found.suspects.size === 0) return this.#believed(found);
+    if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
     const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
-    const { count, damage } = this.#memory.read(snapshot(this.#memory.slot));
+    const { count, damage, corrected } = this.#memory.read(snapshot(this.#memory.slot));
     const isNew = ({ owner, error }: Damage) =>
       !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
-    return { ...found, damaged: found.damaged + count, damage: [...found.damage, ...damage.filter(isNew)] };
+    return this.#believed({
+      ...found,
+      damaged: found.damaged + count,
+      damage: [...found.damage, ...damage.filter(isNew)],
+      corrected: together([found.corrected, corrected]),
+    });
   }
+
+  #believed(found: Found): Found {
+    const { corrected, isInDoubt } = found;
+    if (!isInDoubt || corrected.count === 0) return found;
+    return {
+      ...found,
+      damaged: found.damaged + corrected.count,
+      damage: [...found.damage, ...this.#memory!.log.disbelieved(corrected)],
+    };
+  }
+}
+
+function together(all: readonly Corrected[]): Corrected {
+  return {
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    places: all.flatMap(({ places }) => places),
+  };
 }
 
 /** The kernels that epochs dispatch. */

@@ -2,7 +2,7 @@
 import { BelayFaultError, type Detection } from "./fault.ts";
 import type { Kernel } from "./kernel.ts";
 import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
-import type { Damage } from "./memory/memoryLog.ts";
+import type { Corrected, Damage } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { Findings } from "./readReport.ts";
 import type { Resource } from "./resources.ts";
@@ -19,6 +19,9 @@ export interface Found {
   readonly damage: readonly Damage[];
   /** Buffers in which kernels found errors. */
   readonly suspects: ReadonlySet<ProtectedBuffer>;
+  /** Granules that were corrected, and whether a kernel has left doubt that they were wrong. */
+  readonly corrected: Corrected;
+  readonly isInDoubt: boolean;
 }
 
 /** All that was seen of a fault while work was run again. */
@@ -27,7 +30,11 @@ export interface Seen {
   readonly damage: MemoryError[];
 }
 
-export const nothing: Found = { kernels: new Map(), damaged: 0, damage: [], suspects: new Set() };
+export const nothing: Found = {
+  kernels: new Map(),
+  ...{ damaged: 0, damage: [], suspects: new Set() },
+  ...{ corrected: { count: 0, places: [] }, isInDoubt: false },
+};
 
 export function isClean({ kernels, damaged }: Found): boolean {
   return kernels.size === 0 && damaged === 0;

@@ -199,11 +199,12 @@ export class Journal {
    * Puts everything back to what it was before the oldest unverified epoch and runs all unverified epochs again.
    * Returns whether the device accepted that, which is known later.
    */
-  replay(epochs: readonly Epoch[]): Promise<boolean> {
+  replay(epochs: readonly Epoch[], between: () => void): Promise<boolean> {
     const repeated = epochs.flatMap(({ events, refused }) => events.filter((event) => !refused.has(event)));
     const { failed } = makeSilently(this.#device, () => {
       // The oldest snapshot of a resource is the one that no fault can have touched.
       this.#snapshots.restore(epochs.flatMap(({ past }) => [...past]));
+      between();
       for (const event of repeated) this.#repeat(event);
     });
     return this.#isAccepted(epochs, repeated, failed);

@@ -3,6 +3,7 @@ import type { EpochReports } from "./epochReports.ts";
 import { type Found, isClean, note, type Seen } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
+import type { ReportSnapshot } from "./reportArena.ts";
 
 /** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
 export interface PendingMapping {
@@ -63,13 +64,19 @@ export class Reexecution {
       for (const mapping of this.mappings) mapping.suspend();
       const discarding = reports.takeSnapshot(epochs);
       onReplay();
-      const accepted = journal.replay(epochs);
-      // What runs again need not come upon damage that is still there.
+      let before: Promise<ReportSnapshot> | undefined;
+      const accepted = journal.replay(epochs, () => {
+        // What runs again need not come upon errors that are still there.
+        memory?.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
+        before = reports.takeSnapshot([]);
+      });
       memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
       const taking = reports.takeSnapshot(epochs);
       for (const mapping of this.mappings) mapping.resume();
-      const [discarded, snapshot, ran] = await Promise.all([discarding, taking, accepted]);
+      const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
       note(seen, reports.read(epochs, discarded));
+      // What is still damaged is found again.
+      reports.read([], restored);
       // What the device turns out to have refused is left out the next time.
       if (!ran && journal.obstacle === undefined && journal.refusals > refusals && attempts < retries)
         continue;

@@ -5,6 +5,7 @@ import type { Memory } from "./memory/memory.ts";
 import { flags } from "./nativeObjects.ts";
 import type { BufferRange, Textures } from "./resources.ts";
 import { type Anything, copyDescriptor } from "./steps.ts";
+import { extentOf, isIterable, texelRange } from "./texelRange.ts";
 
 type Extent = GPUExtent3D | GPUExtent3DStrict;
 
@@ -68,7 +69,7 @@ export function transferMethods(
       const record = recordOf(this);
       const declared = { ...to, texture: usages.target(to.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
-      guarded(this, { source: texelRange(from, size) }, ({ source }) => {
+      guarded(this, { source: texelRange(from, to, size).range }, ({ source }) => {
         const buffer = usages.source(source);
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
@@ -81,7 +82,8 @@ export function transferMethods(
       const record = recordOf(this);
       const declared = { ...from, texture: usages.source(from.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
-      guarded(this, { target: texelRange(to, size) }, ({ target }) => {
+      const { range, isFilled } = texelRange(to, from, size);
+      guarded(this, { target: range, leavesGaps: !isFilled }, ({ target }) => {
         const buffer = usages.target(target);
         native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>
@@ -129,24 +131,4 @@ function explicit({ size }: BufferRange, asked: unknown): number | undefined {
 
 function endOf({ offset, size }: BufferRange): number {
   return offset + size;
-}
-
-/** A part of a buffer in which all texels of a copy are; it may be more than they take. */
-function texelRange({ buffer, offset = 0, bytesPerRow, rowsPerImage }: GPUTexelCopyBufferInfo, size: Extent) {
-  const { width, height = 1, depthOrArrayLayers = 1 } = isIterable(size) ? extentOf(size) : size;
-  const rows = depthOrArrayLayers > 1 ? (rowsPerImage ?? height) * depthOrArrayLayers : height;
-  const bytes = bytesPerRow === undefined ? LARGEST_TEXEL * width : bytesPerRow * rows;
-  return { buffer, offset, size: Math.max(0, Math.min(bytes, buffer.size - offset)) };
-}
-
-/** No texel, and no block of compressed ones, takes more bytes. */
-const LARGEST_TEXEL = 16;
-
-function extentOf(size: Iterable<number>): GPUExtent3DDict {
-  const [width = 0, height = 1, depthOrArrayLayers = 1] = size;
-  return { width, height, depthOrArrayLayers };
-}
-
-function isIterable(size: Extent): size is Iterable<number> {
-  return Symbol.iterator in size;
 }

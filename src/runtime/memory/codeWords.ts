@@ -3,7 +3,7 @@ import type { PassCommands } from "../passCommands.ts";
 import { type BufferRange, whole } from "../resources.ts";
 import { CARRY_OVER, MOVE, workgroupsFor } from "./checkKernels.ts";
 import type { Constants } from "./constants.ts";
-import { bytesOf, type Granules } from "./granules.ts";
+import { bytesOf, type Granules, paddingBehind } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
@@ -11,6 +11,11 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 export interface Site {
   readonly state: MemoryState;
   run(encode: (commands: PassCommands) => void): void;
+}
+
+/** A site between passes, where parts of buffers can be cleared. */
+interface ClearingSite extends Site {
+  clear(range: BufferRange): void;
 }
 
 /** How the checks of granules are made and verified on the device. */
@@ -88,6 +93,14 @@ export class CodeWords {
   verify(site: Site, granules: Granules): void {
     granules.owner.counts.verifiedBytes += bytesOf(granules).size;
     if (granules.count > 0) this.#passes.verify(site, granules);
+  }
+
+  /** Clears the padding behind granules: what flips there is put right without a code. */
+  clearPadding(site: ClearingSite, granules: Granules): void {
+    const padding = paddingBehind(granules);
+    if (!padding) return;
+    site.clear(padding.range);
+    if (padding.granules.count > 0) site.clear(this.checksAt(site, padding.granules));
   }
 
   /** Copies the check words of granules to as many of another buffer, from the one numbered `first` on. */

@@ -64,4 +64,24 @@ export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   return { body: granules(first, last), edges: edges.filter(({ count }) => count > 0) };
 }
 
+/** What a buffer has behind its end to fill granules and vectors: always zero. */
+export interface Padding {
+  readonly range: BufferRange;
+  /** The granules that have nothing else. */
+  readonly granules: Granules;
+}
+
+/** Returns the padding behind granules, where these reach the end of a buffer that has any. */
+export function paddingBehind({ owner, first, count }: Granules): Padding | undefined {
+  const { buffer, contents, granules, granuleBytes } = owner;
+  const offset = Math.ceil(buffer.size / 4) * 4;
+  const size = granules * granuleBytes - offset;
+  if (count === 0 || (first + count) * granuleBytes < offset || size <= 0) return undefined;
+  const own = Math.ceil(offset / granuleBytes);
+  return {
+    range: { buffer: contents, offset, size },
+    granules: { owner, first: own, count: granules - own },
+  };
+}
+
 type Extent = Pick<BufferRange, "offset" | "size">;

@@ -11,6 +11,8 @@ export interface Transfer {
   readonly target?: BufferRange;
   /** What the target holds then: the source's bytes, zeros, or else anything. */
   readonly result?: "copy" | "zeros";
+  /** Whether the target keeps some of its bytes, somewhere in between. */
+  readonly leavesGaps?: boolean;
 }
 
 /** The buffers to encode the command with, where it has any. */
@@ -53,7 +55,7 @@ export class GuardedTransfers {
   #write(
     site: EncoderSite,
     to: Granules,
-    { source, target, result }: Transfer,
+    { source, target, result, leavesGaps = false }: Transfer,
     from: Granules | undefined,
   ): () => void {
     const words = this.#words;
@@ -68,7 +70,7 @@ export class GuardedTransfers {
       count,
     });
     words.encodeRaw(site, to);
-    for (const edge of edges) words.ensureVerified(site, edge);
+    for (const kept of leavesGaps ? [to] : edges) words.ensureVerified(site, kept);
     // What the host is going to read is verified where it comes from, so that errors are put right, and named, there.
     if (from && (shift === undefined || to.owner.mapped)) {
       words.ensureVerified(site, from);
@@ -78,6 +80,7 @@ export class GuardedTransfers {
     }
     return () => {
       words.wrote(site.state, to);
+      if (!leavesGaps) words.clearPadding(site, body);
       if (result === "zeros" && body.count > 0) site.clear(words.checksAt(site, body));
       else if (shift === undefined) words.encode(site, body);
       else words.move(site, counterpart(body), body);
@@ -135,6 +138,6 @@ function fitsMirror({ usage }: GPUBuffer, needed: number): boolean {
 }
 
 function isInside({ buffer, offset, size }: BufferRange): boolean {
-  const isAligned = offset % 4 === 0 && size % 4 === 0;
+  const isAligned = offset % 4 === 0 && (size % 4 === 0 || offset + size === buffer.size);
   return isAligned && offset >= 0 && size >= 0 && offset + size <= buffer.size;
 }

@@ -2,7 +2,7 @@ import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
-import { splitWrite } from "./granules.ts";
+import { paddingBehind, splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
@@ -51,8 +51,9 @@ export class HostWrites {
       const granulesBytes = bytes.subarray(start, start + body.count * owner.granuleBytes);
       this.#writeChecks(owner.first + body.first, granulesBytes);
     }
-    if (edges.length === 0 && !owner.mapped) return;
+    if (edges.length === 0 && !owner.mapped && !paddingBehind(body)) return;
     submit((site) => {
+      words.clearPadding(site, body);
       for (const edge of edges) words.encode(site, edge);
       if (owner.mapped) transfers.flush(site, granules);
     });

@@ -2,7 +2,7 @@ import { hostCodeOf, schemeOf } from "../../codes/scheme.ts";
 import { type MemoryCode, reportWords, tableRow } from "../../compiler/contract.ts";
 import type { CommandRecord } from "../commandRecord.ts";
 import type { ReportArena, ReportSlot } from "../reportArena.ts";
-import type { BufferRange } from "../resources.ts";
+import { type BufferRange, isTexture, type Resource } from "../resources.ts";
 import { Bracketing } from "./bracketing.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
@@ -57,8 +57,8 @@ export class Memory {
     const cells = isChecksum ? trialCells : 0;
     this.slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
     const buffers = new ProtectedBuffers(device, scheme);
-    const log = new MemoryLog(options.scheme, buffers, options);
     const constants = new Constants(device);
+    const log = new MemoryLog(options.scheme, buffers, constants, options);
     let checksums: Checksums | undefined;
     const words = new CodeWords(device, buffers, constants, (arenaAt) => {
       const parts = { buffers, constants, slot: this.slot, arenaAt };
@@ -189,13 +189,21 @@ export class Memory {
     return true;
   }
 
+  /** The buffers among resources that have check words. */
+  ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[] {
+    return [...resources].flatMap((each) => (isTexture(each) ? [] : (this.buffers.of(each) ?? [])));
+  }
+
   /** Submits the verification of buffers; by default, of all that the device keeps. */
   scrub(owners: Iterable<ProtectedBuffer> = this.buffers): void {
     const kept = [...owners].filter(({ mapped }) => mapped !== "write");
     if (kept.length === 0) return;
     this.log.scrubs++;
     this.commands.submit((site) => {
-      for (const owner of kept) this.words.verify(site, allOf(owner));
+      for (const owner of kept) {
+        this.words.clearPadding(site, allOf(owner));
+        this.words.verify(site, allOf(owner));
+      }
     });
   }
 }

@@ -1,4 +1,6 @@
+import { hostCodeOf } from "../../codes/scheme.ts";
 import type { MemoryCode } from "../../compiler/contract.ts";
+import type { Constants } from "./constants.ts";
 import {
   BelayMemoryError,
   type Correction,
@@ -20,17 +22,27 @@ export interface Damage {
 export interface Damaged {
   readonly count: number;
   readonly damage: readonly Damage[];
+  /** Granules that were corrected. */
+  readonly corrected: Corrected;
+}
+
+/** Granules that were corrected: how many, and the first ones. */
+export interface Corrected {
+  readonly count: number;
+  readonly places: readonly Damage[];
 }
 
 /** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
 export interface KernelDamaged extends Damaged {
   readonly owners: ReadonlySet<ProtectedBuffer>;
+  /** Whether it stored to a part of a granule that was wrong, so that an error may now be in a check word of right data. */
+  readonly leavesDoubt: boolean;
 }
 
 /** What protected memory takes, and what was found in it. */
 export interface MemoryReport {
   readonly scheme: MemoryCode;
-  /** Bytes of GPU memory for check words, and for mirrors of buffers that can be mapped. */
+  /** Bytes of GPU memory for check words, for tables of where these are, and for mirrors of buffers that can be mapped. */
   readonly held: number;
   /** Corrected errors, and granules with more than the code corrects each time that one was found. */
   readonly corrected: number;
@@ -66,12 +78,19 @@ export class MemoryLog {
   scrubs = 0;
   readonly #scheme: MemoryCode;
   readonly #buffers: ProtectedBuffers;
+  readonly #constants: Constants;
   readonly #listeners: MemoryListeners;
   #corrected = 0;
   #uncorrectable = 0;
   #correctedLoads = 0;
 
-  constructor(scheme: MemoryCode, buffers: ProtectedBuffers, listeners: MemoryListeners) {
+  constructor(
+    scheme: MemoryCode,
+    buffers: ProtectedBuffers,
+    constants: Constants,
+    listeners: MemoryListeners,
+  ) {
+    this.#constants = constants;
     this.#scheme = scheme;
     this.#buffers = buffers;
     this.#listeners = listeners;
@@ -80,7 +99,7 @@ export class MemoryLog {
   get report(): MemoryReport {
     return {
       scheme: this.#scheme,
-      held: this.#buffers.held,
+      held: this.#buffers.held + this.#constants.held,
       ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
       ...{ correctedLoads: this.#correctedLoads, scrubs: this.scrubs },
       buffers: [...this.#buffers].map(({ buffer: { label, size }, counts }) => ({ label, size, ...counts })),
@@ -91,11 +110,12 @@ export class MemoryLog {
   /** Reads the report of Belay's own kernels: tells of corrected granules, and returns the damaged ones. */
   read(words: Uint32Array): Damaged {
     const corrected = memoryFindings(words, "corrected");
-    this.#noteCorrected(corrected.count, this.#damageIn(corrected, null));
+    const places = this.#damageIn(corrected, null);
+    this.#noteCorrected(corrected.count, places);
     const uncorrectable = memoryFindings(words, "uncorrectable");
     const damage = this.#damageIn(uncorrectable, null);
     this.#noteDamaged(uncorrectable.count, damage);
-    return { count: uncorrectable.count, damage };
+    return { count: uncorrectable.count, damage, corrected: { count: corrected.count, places } };
   }
 
   /** As `read`, for the report of a kernel that checks its memory and leaves memory itself as it is. */
@@ -111,11 +131,33 @@ export class MemoryLog {
       this.#listeners.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
     }
     this.#noteDamaged(uncorrectable.count, damage);
-    const found = [...loads, ...damage, ...this.#damageIn(suspect, kernel)];
+    const suspects = this.#damageIn(suspect, kernel);
+    const repaired = suspects.filter(({ error }) => this.#isSingle(error.syndrome!));
+    this.#noteCorrected(repaired.length, repaired);
+    const found = [...loads, ...damage, ...suspects];
     const named = found.flatMap(({ owner }) => owner ?? []);
     // Where not all is recorded, it may be anywhere.
     const isAll = named.length === corrected.count + uncorrectable.count + suspect.count;
-    return { count: uncorrectable.count, damage, owners: new Set(isAll ? named : this.#buffers) };
+    return {
+      count: uncorrectable.count,
+      damage,
+      corrected: { count: corrected.count, places: loads },
+      owners: new Set(isAll ? named : this.#buffers),
+      leavesDoubt: suspect.count > 0,
+    };
+  }
+
+  /** Returns what is damaged where corrections are not to be believed: all buffers where not each place is recorded. */
+  disbelieved({ count, places }: Corrected): readonly Damage[] {
+    const areAllKnown = places.length === count && places.every(({ owner }) => owner);
+    if (areAllKnown) return places;
+    return [...this.#buffers].map((owner) => ({ owner, error: this.#errorIn(owner) }));
+  }
+
+  /** Whether a syndrome is that of an error that is corrected. */
+  #isSingle(syndrome: number): boolean {
+    const { granuleBytes, verify } = hostCodeOf(this.#scheme);
+    return verify(new Uint32Array(granuleBytes / 4), Uint32Array.of(syndrome)).uncorrectable.length === 0;
   }
 
   /** The host corrected bits of a buffer. */

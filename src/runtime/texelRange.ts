@@ -1,0 +1,67 @@
+import type { BufferRange } from "./resources.ts";
+
+/** The part of a buffer that a copy from or to a texture uses. */
+export interface TexelRange {
+  /** Whole words. */
+  readonly range: BufferRange;
+  /** Whether the copy uses all bytes of it: not where rows or images are further apart than they are long. */
+  readonly isFilled: boolean;
+}
+
+/** Bytes of a block of texels, and texels of it in each dimension. */
+interface Block {
+  readonly bytes: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Returns the words in which all texels of a copy are. */
+export function texelRange(
+  { buffer, offset = 0, bytesPerRow, rowsPerImage }: GPUTexelCopyBufferInfo,
+  { texture, aspect = "all" }: GPUTexelCopyTextureInfo,
+  size: GPUExtent3D | GPUExtent3DStrict,
+): TexelRange {
+  const { width, height = 1, depthOrArrayLayers: images = 1 } = isIterable(size) ? extentOf(size) : size;
+  const block = blockOf(texture.format, aspect);
+  const rowBytes = Math.ceil(width / block.width) * block.bytes;
+  const rows = Math.ceil(height / block.height);
+  const rowStride = bytesPerRow ?? rowBytes;
+  const imageRows = rowsPerImage ?? rows;
+  const isEmpty = rowBytes === 0 || rows === 0 || images === 0;
+  const bytes = isEmpty ? 0 : ((images - 1) * imageRows + rows - 1) * rowStride + rowBytes;
+  const start = offset - (offset % 4);
+  const end = Math.max(start, Math.min(buffer.size, Math.ceil((offset + bytes) / 4) * 4));
+  const areRowsDense = rowStride === rowBytes || rows * images <= 1;
+  const isDense = areRowsDense && (imageRows === rows || images <= 1);
+  return {
+    range: { buffer, offset: start, size: end - start },
+    isFilled: isDense && start === offset && end === offset + bytes,
+  };
+}
+
+/** Returns the block of a format, in the aspect that is copied. */
+function blockOf(format: GPUTextureFormat, aspect: GPUTextureAspect): Block {
+  const compressed = /^(bc|etc2|eac|astc)/.test(format);
+  if (!compressed) return { bytes: texelBytes(format, aspect), width: 1, height: 1 };
+  const [, width, height] = /^astc-(\d+)x(\d+)/.exec(format) ?? [undefined, "4", "4"];
+  const isHalf = /^(bc1|bc4|etc2-rgb8|eac-r11)/.test(format);
+  return { bytes: isHalf ? 8 : 16, width: Number(width), height: Number(height) };
+}
+
+function texelBytes(format: GPUTextureFormat, aspect: GPUTextureAspect): number {
+  if (format === "stencil8" || aspect === "stencil-only") return 1;
+  if (/^depth/.test(format)) return format === "depth16unorm" ? 2 : 4;
+  // Channels of several widths share a word.
+  if (/^(rgb10a2|rg11b10|rgb9e5)/.test(format)) return 4;
+  const [, channels, bits] = /^([rgba]+)(\d+)/.exec(format)!;
+  return (channels!.length * Number(bits)) / 8;
+}
+
+export function extentOf(size: Iterable<number>): GPUExtent3DDict {
+  const [width = 0, height = 1, depthOrArrayLayers = 1] = size;
+  return { width, height, depthOrArrayLayers };
+}
+
+export function isIterable(size: GPUExtent3D | GPUExtent3DStrict): size is Iterable<number> {
+  return Symbol.iterator in size;
+}
