@@ -61,6 +61,27 @@ describe("a kernel is left alone", () => {
     expect(usesOf("out[in.i] = lane;", { pairing: "passes" })).toEqual(["subgroup_invocation_id"]);
   });
 
+  it("when it waits for other invocations, whatever the flavor (BELAY217)", () => {
+    const wait = "if (i == 0u) { atomicAdd(&n, 1u); } while (atomicLoad(&n) < 2u) {} out[i] = i;";
+    const code = kernel(wait, "@group(0) @binding(1) var<storage, read_write> n: atomic<u32>;", "256");
+    const limits = { maxComputeInvocationsPerWorkgroup: 1024, maxComputeWorkgroupSizeX: 1024 };
+    const ways: ProtectOptions[] = [
+      { redundancy: "auto" },
+      {},
+      { redundancy: "intra-lds" },
+      { redundancy: "inter" },
+      { redundancy: "inter", check: "store" },
+      { pairing: "subgroups" },
+      { pairing: "passes" },
+    ];
+    for (const way of ways) {
+      const { diagnostics, entryPoints } = protect(code, { ...way, limits, features: ["subgroups"] });
+      expect(diagnostics.map(({ code }) => code)).toContain("BELAY217");
+      expect(entryPoints).toMatchObject([{ redundancy: "none" }]);
+    }
+    expect(found(code, { redundancy: "none", memory: "secded32" })).not.toContain("BELAY217 warning");
+  });
+
   it("when its workgroup can't be doubled (BELAY204)", () => {
     expect(messages(kernel(undefined, "", "16, 16"))).toEqual([
       '"main" is left unprotected: its workgroup of 256 invocations would need 512, and the device allows 256',

@@ -1,6 +1,7 @@
 /** What comes before protection: access normal form, and what can be told about a kernel only then. */
 import { functionsOf } from "../analysis/callGraph.ts";
 import { meetings } from "../analysis/meetings.ts";
+import { waitsOf } from "../analysis/waits.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import { desugarLoops } from "../transforms/desugarLoops.ts";
@@ -86,7 +87,10 @@ export function prepare(
       : apart
         ? interGroupPlan(program, kernel, settings)
         : undefined;
-    const obstacles = plan ? plan.obstacles : tooManyMeetings(program, kernel, settings, replicated);
+    const obstacles = [
+      ...(settings.redundancy === "none" ? [] : waits(program, kernel)),
+      ...(plan ? plan.obstacles : tooManyMeetings(program, kernel, settings, replicated)),
+    ];
     if (obstacles.length > 0) fit.delete(kernel.name);
     else if (plan) plans.set(kernel.name, plan);
     diagnostics.push(...obstacles);
@@ -109,6 +113,19 @@ export function prepare(
   diagnostics.push(...bracketedMemory([...memory].filter(([name]) => !fit.has(name))));
   const others = prepare(unique, names, settings, fit);
   return { ...others, diagnostics: [...diagnostics, ...others.diagnostics] };
+}
+
+/** Loops that wait for other invocations, which need not run at the same time where each of them runs twice. */
+function waits(program: Program, kernel: FunctionDeclaration): Diagnostic[] {
+  return waitsOf(program, kernel).map(({ span, variable }) =>
+    leftAlone(
+      "BELAY217",
+      span,
+      kernel.name,
+      `this loop waits until another invocation changes "${variable.name}", and replicas change which invocations run at the same time`,
+      "end the kernel where it waits, and dispatch the rest",
+    ),
+  );
 }
 
 /** Where replicas in different subgroups would have to meet before the end. */

@@ -1,0 +1,398 @@
+/**
+ * Loops in which an invocation waits for another one: barriers across workgroups, locks, looks back at what others are to store.
+ *
+ * A loop waits where an iteration can change nothing that its conditions depend on, while these depend on memory that others change.
+ * An atomic operation that changes memory itself, such as an addition, is no wait, nor is a loop of compare and exchange whose
+ * comparand follows memory: where that fails, another invocation has come further. A comparand that stays the same is a lock's.
+ * Invocations of a workgroup that meet at a barrier in the loop do not wait for each other's stores to workgroup memory.
+ *
+ * Requires: access normal form.
+ */
+import type { Span } from "../diagnostics/diagnostic.ts";
+import type {
+  Block,
+  CallExpression,
+  Expression,
+  ForStatement,
+  FunctionDeclaration,
+  GlobalVariable,
+  LoopStatement,
+  Statement,
+  WhileStatement,
+} from "../wgsl/ast.ts";
+import type { Program, Target } from "../wgsl/program.ts";
+import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
+import { reachableFrom } from "./callGraph.ts";
+import { builtinFunction } from "./effects.ts";
+import { addressSpaceOf, rootIdentifier, rootVariable } from "./places.ts";
+
+type Loop = LoopStatement | ForStatement | WhileStatement;
+
+/** A loop that waits, and the variable that it waits for. */
+export interface Wait {
+  readonly span: Span;
+  readonly variable: GlobalVariable;
+}
+
+/** The loops of a kernel that wait for other invocations. */
+export function waitsOf(program: Program, kernel: FunctionDeclaration): Wait[] {
+  const functions = reachableFrom(program, [kernel]);
+  const stored = storedVariables(program, functions);
+  const found: Wait[] = [];
+  for (const fn of functions) {
+    walk(fn.body, (node) => {
+      if (!isLoop(node)) return;
+      const variable = new LoopFacts(program, node, stored).waitsFor();
+      if (variable) found.push({ span: node.span, variable });
+    });
+  }
+  return found;
+}
+
+const isLoop = (node: AnyNode): node is Loop =>
+  node.kind === "loop" || node.kind === "for" || node.kind === "while";
+
+/** The variables of storage and workgroup memory that functions change. */
+function storedVariables(program: Program, functions: Iterable<FunctionDeclaration>): Set<Target> {
+  const stored = new Set<Target>();
+  for (const fn of functions) {
+    walk(fn.body, (node) => {
+      const place =
+        node.kind === "assign" || node.kind === "increment"
+          ? node.target
+          : node.kind === "call" && isAtomic(program, node) && atomicName(program, node) !== "atomicLoad"
+            ? node.args[0]
+            : undefined;
+      const variable = place && rootVariable(program, place)?.variable;
+      if (variable) stored.add(variable);
+    });
+  }
+  return stored;
+}
+
+const atomicName = (program: Program, call: CallExpression) => builtinFunction(program, call) ?? "";
+const isAtomic = (program: Program, call: CallExpression) => atomicName(program, call).startsWith("atomic");
+
+/** What a value depends on. */
+interface Sources {
+  /** Variables that iterations may change. */
+  readonly carried: Set<Target>;
+  /** Memory that is loaded, and that other invocations may change. */
+  readonly memory: Set<GlobalVariable>;
+}
+
+/** Where statements lead to without a change of what decides where an iteration goes. */
+interface Flow {
+  /** To their end, to the next iteration, or to where a `break` leads. */
+  readonly ends: boolean;
+  readonly continues: boolean;
+  readonly breaks: boolean;
+  /** Whether they come to such a change. */
+  readonly changes: boolean;
+}
+
+class LoopFacts {
+  readonly #program: Program;
+  readonly #loop: Loop;
+  readonly #stored: ReadonlySet<Target>;
+  /** Values that are assigned in the loop, by variables; undefined for a change that is none of these. */
+  readonly #assigned = new Map<Target, (Expression | undefined)[]>();
+  /** The variables that the loop declares, which each iteration has anew. */
+  readonly #own = new Set<Target>();
+  /** Atomic operations whose results nobody uses. */
+  readonly #unused = new Set<Expression>();
+  readonly #hasBarrier: boolean;
+  /** What decides where an iteration goes. */
+  readonly #relevant: Sources = { carried: new Set(), memory: new Set() };
+
+  constructor(program: Program, loop: Loop, stored: ReadonlySet<Target>) {
+    this.#program = program;
+    this.#loop = loop;
+    this.#stored = stored;
+    let hasBarrier = false;
+    const conditions: Expression[] = [];
+    for (const part of this.#parts()) {
+      walk(part, (node) => {
+        this.#note(node);
+        if (node.kind === "call" && /^workgroup/.test(atomicName(program, node))) hasBarrier = true;
+        const decides =
+          node.kind === "switch" ? node.selector : node.kind === "loop" ? node.breakIf : conditionOf(node);
+        if (decides) conditions.push(decides);
+      });
+    }
+    const own = loop.kind === "loop" ? loop.breakIf : loop.condition;
+    if (own) conditions.push(own);
+    this.#hasBarrier = hasBarrier;
+    for (const condition of conditions) this.#collect(condition, this.#relevant);
+    for (let before = -1; before < this.#relevant.carried.size; ) {
+      before = this.#relevant.carried.size;
+      for (const each of [...this.#relevant.carried])
+        for (const value of this.#assigned.get(each) ?? []) if (value) this.#collect(value, this.#relevant);
+    }
+  }
+
+  /** The memory that the loop waits for; undefined for a loop that gets on by itself. */
+  waitsFor(): GlobalVariable | undefined {
+    const [variable] = this.#relevant.memory;
+    return variable && this.#canStall() ? variable : undefined;
+  }
+
+  /** What each iteration executes: all but the initializer of a `for`. */
+  #parts(): AnyNode[] {
+    const loop = this.#loop;
+    const all =
+      loop.kind === "for"
+        ? [loop.condition, loop.body, loop.update]
+        : loop.kind === "while"
+          ? [loop.condition, loop.body]
+          : [loop.body, loop.continuing, loop.breakIf];
+    return all.filter((part) => part !== null);
+  }
+
+  #note(node: AnyNode): void {
+    if (node.kind === "let" || node.kind === "var") {
+      this.#own.add(node);
+      this.#assign(node, node.initializer ?? undefined);
+    }
+    if (node.kind === "assign" && node.target) {
+      const isWhole = node.target.kind === "identifier" && node.operator === "=";
+      this.#assign(this.#rootOf(node.target), isWhole ? node.value : undefined);
+      if (!isWhole) this.#assign(this.#rootOf(node.target), node.value);
+    }
+    if (node.kind === "increment") this.#assign(this.#rootOf(node.target), undefined);
+    if (node.kind === "callStatement") this.#unused.add(node.call);
+    if (node.kind !== "call") return;
+    const callee = this.#program.targetOf(node.callee);
+    if (callee?.kind !== "function") return;
+    for (const arg of node.args)
+      if (arg.kind === "unary" && arg.operator === "&") this.#assign(this.#rootOf(arg), undefined);
+    for (const fn of reachableFrom(this.#program, [callee]))
+      walk(fn.body, (inner) => {
+        if ((inner.kind === "assign" || inner.kind === "increment") && inner.target) {
+          const variable = rootVariable(this.#program, inner.target)?.variable;
+          if (variable) this.#assign(variable, undefined);
+        }
+      });
+  }
+
+  #rootOf(place: Expression): Target | undefined {
+    const root = rootIdentifier(place);
+    return root && this.#program.targetOf(root);
+  }
+
+  #assign(target: Target | undefined, value: Expression | undefined): void {
+    if (target) this.#assigned.set(target, [...(this.#assigned.get(target) ?? []), value]);
+  }
+
+  #sourcesOf(expression: Expression): Sources {
+    const sources: Sources = { carried: new Set(), memory: new Set() };
+    this.#collect(expression, sources);
+    return sources;
+  }
+
+  /** Adds what a value depends on. */
+  #collect(root: AnyNode, sources: Sources, seen = new Set<unknown>()): void {
+    walk(root, (node) => {
+      if (node.kind !== "identifier") return;
+      const target = this.#program.targetOf(node);
+      if (!target || seen.has(target)) return;
+      seen.add(target);
+      if (target.kind === "function")
+        for (const fn of reachableFrom(this.#program, [target])) this.#collect(fn.body, sources, seen);
+      if (target.kind === "globalVariable" && this.#isAwaited(target)) sources.memory.add(target);
+      if (this.#own.has(target))
+        for (const value of this.#assigned.get(target) ?? []) if (value) this.#collect(value, sources, seen);
+      if (!this.#own.has(target) && this.#assigned.has(target)) sources.carried.add(target);
+    });
+  }
+
+  /** Whether other invocations may change a variable while an iteration looks at it. */
+  #isAwaited(variable: GlobalVariable): boolean {
+    const space = addressSpaceOf(variable);
+    if (!this.#stored.has(variable)) return false;
+    return space === "storage" || (space === "workgroup" && !this.#hasBarrier);
+  }
+
+  /** Whether an iteration can end where it began, without any change to what decides where it goes. */
+  #canStall(): boolean {
+    const loop = this.#loop;
+    const condition = loop.kind === "loop" ? loop.breakIf : loop.condition;
+    if (condition && this.#progresses(condition)) return false;
+    const after = loop.kind === "for" ? loop.update : loop.kind === "loop" ? loop.continuing : null;
+    if (after && !this.#flow(after.kind === "block" ? after.statements : [after]).ends) return false;
+    const { ends, continues } = this.#flow(loop.body.statements);
+    return ends || continues;
+  }
+
+  /** Where statements lead to without a change. */
+  #flow(statements: readonly Statement[]): Flow {
+    let [continues, breaks] = [false, false];
+    const changed = (): Flow => ({ ends: false, continues, breaks, changes: true });
+    const inside = (block: Block | readonly Statement[]) => {
+      const flow = this.#flow("kind" in block ? block.statements : block);
+      continues ||= flow.continues;
+      return flow;
+    };
+    for (const statement of statements) {
+      let ends: boolean;
+      switch (statement.kind) {
+        case "block": {
+          const flow = inside(statement);
+          breaks ||= flow.breaks;
+          if (flow.changes) return changed();
+          ends = flow.ends;
+          break;
+        }
+        case "if": {
+          const { condition, then, otherwise } = statement;
+          if (this.#progresses(condition)) return changed();
+          const flows = [inside(then), inside(otherwise ? [otherwise] : [])];
+          breaks ||= flows.some((flow) => flow.breaks);
+          // Those that meet at a barrier get on where one of them does.
+          const areTogether = this.#hasBarrier && this.#sourcesOf(condition).memory.size === 0;
+          if (areTogether && flows.some((flow) => flow.changes)) return changed();
+          ends = flows.some((flow) => flow.ends);
+          break;
+        }
+        case "switch": {
+          if (this.#progresses(statement.selector)) return changed();
+          const flows = statement.clauses.map(({ body }) => inside(body));
+          ends = flows.some((flow) => flow.ends || flow.breaks);
+          break;
+        }
+        case "loop":
+          ends = statement.breakIf !== null || this.#flow(statement.body.statements).breaks;
+          break;
+        case "for":
+        case "while":
+          ends = !(statement.condition && this.#progresses(statement.condition));
+          break;
+        case "break":
+          return { ends: false, continues, breaks: true, changes: false };
+        case "continue":
+          return { ends: false, continues: true, breaks, changes: false };
+        case "return":
+        case "discard":
+          return { ends: false, continues, breaks, changes: false };
+        default:
+          if (this.#progresses(statement)) return changed();
+          ends = true;
+      }
+      if (!ends) return { ends: false, continues, breaks, changes: false };
+    }
+    return { ends: true, continues, breaks, changes: false };
+  }
+
+  /** Whether a statement or an expression without blocks changes what decides where an iteration goes. */
+  #progresses(part: AnyNode): boolean {
+    let progresses = false;
+    walk(part, (node) => {
+      if ((node.kind === "assign" || node.kind === "increment") && node.target) {
+        const target = this.#rootOf(node.target);
+        const isSimple = node.kind === "assign" && node.operator === "=";
+        if (target && this.#isRelevant(target) && !(isSimple && this.#isOnlyLoaded(node.value)))
+          progresses = true;
+      }
+      if (node.kind === "call" && this.#changes(node)) progresses = true;
+    });
+    return progresses;
+  }
+
+  #isRelevant(target: Target): boolean {
+    const { carried, memory } = this.#relevant;
+    return carried.has(target) || (target.kind === "globalVariable" && memory.has(target));
+  }
+
+  /** Whether a value comes from memory, and from nothing that iterations change. */
+  #isOnlyLoaded(value: Expression): boolean {
+    const { carried, memory } = this.#sourcesOf(value);
+    return memory.size > 0 && [...carried].every((each) => this.#isAlwaysLoaded(each));
+  }
+
+  #isAlwaysLoaded(target: Target): boolean {
+    return (this.#assigned.get(target) ?? []).every(
+      (value) =>
+        value && this.#sourcesOf(value).memory.size > 0 && !this.#sourcesOf(value).carried.has(target),
+    );
+  }
+
+  /** Whether a call changes memory or variables in a way that gets the loop on. */
+  #changes(call: CallExpression): boolean {
+    const callee = this.#program.targetOf(call.callee);
+    if (callee?.kind === "function") {
+      const passesOn = call.args.some(
+        (arg) => arg.kind === "unary" && arg.operator === "&" && this.#isRelevantPlace(arg),
+      );
+      return passesOn || [...reachableFrom(this.#program, [callee])].some((fn) => this.#changesIn(fn, call));
+    }
+    if (!isAtomic(this.#program, call)) return false;
+    return this.#operates(call, this.#unused.has(call), (comparand) => {
+      const { carried, memory } = this.#sourcesOf(comparand);
+      return carried.size + memory.size > 0;
+    });
+  }
+
+  #isRelevantPlace(place: Expression): boolean {
+    const target = this.#rootOf(place);
+    return target !== undefined && this.#isRelevant(target);
+  }
+
+  /** Whether a function that is called does so. */
+  #changesIn(fn: FunctionDeclaration, call: CallExpression): boolean {
+    const given = call.args.some((arg) => {
+      const { carried, memory } = this.#sourcesOf(arg);
+      return carried.size + memory.size > 0;
+    });
+    const unused = new Set<Expression>();
+    let changes = false;
+    walk(fn.body, (node) => {
+      if (node.kind === "callStatement") unused.add(node.call);
+      if ((node.kind === "assign" || node.kind === "increment") && node.target)
+        changes ||= this.#isRelevantPlace(node.target);
+      if (node.kind !== "call" || !isAtomic(this.#program, node)) return;
+      // What is neither constant nor given by an invocation that stays where it is comes from memory.
+      const varies = (comparand: Expression) => {
+        let isFixed = !given;
+        walk(comparand, (part) => {
+          const target = part.kind === "identifier" ? this.#program.targetOf(part) : undefined;
+          if (target?.kind === "let" || target?.kind === "var") isFixed = false;
+        });
+        return !isFixed && this.#program.stageOf(comparand) === "runtime";
+      };
+      changes ||= this.#operates(node, unused.has(node), varies);
+    });
+    return changes;
+  }
+
+  /** Whether an atomic operation changes memory such that some invocation gets on. */
+  #operates(call: CallExpression, isUnused: boolean, varies: (comparand: Expression) => boolean): boolean {
+    const [place, operand] = call.args;
+    const isRelevant = place !== undefined && this.#isRelevantPlace(place);
+    switch (atomicName(this.#program, call)) {
+      case "atomicLoad":
+        return false;
+      case "atomicStore":
+        return isRelevant;
+      case "atomicAdd":
+      case "atomicSub":
+      case "atomicXor":
+        return !(operand && isZero(this.#program, operand)) && isRelevant;
+      case "atomicCompareExchangeWeak":
+        return operand !== undefined && varies(operand);
+      default:
+        // What is done again changes nothing more, so a result that is used is what the loop waits for.
+        return isUnused && isRelevant;
+    }
+  }
+}
+
+function conditionOf(node: AnyNode): Expression | null {
+  return !isExpression(node) && (node.kind === "if" || node.kind === "for" || node.kind === "while")
+    ? node.condition
+    : null;
+}
+
+function isZero(program: Program, operand: Expression): boolean {
+  const constant = program.constantOf(operand);
+  return constant !== undefined && "value" in constant && Number(constant.value) === 0;
+}
