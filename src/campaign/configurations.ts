@@ -1,6 +1,7 @@
 import type { MemoryCode } from "../codes/scheme.ts";
 import { type Configuration, nameOf } from "../compiler/configurations.ts";
 import type { Check, Pairing, Redundancy } from "../compiler/contract.ts";
+import { addedStructures, type StruckStructure } from "./faultModel.ts";
 
 /** How programs are protected in a part of a campaign. */
 export interface CampaignConfiguration {
@@ -8,6 +9,8 @@ export interface CampaignConfiguration {
   readonly policy: Omit<Configuration, "redundancy"> & {
     readonly redundancy: Redundancy;
     readonly memory?: MemoryCode;
+    /** Whether faults can strike what protection adds. */
+    readonly strikeMachinery?: true;
   };
 }
 
@@ -23,8 +26,10 @@ export function campaignConfigurations(options: {
   readonly checks: readonly Check[];
   readonly pairing: Pairing;
   readonly memory?: readonly MemoryCode[];
+  /** What faults strike. */
+  readonly structures?: readonly StruckStructure[];
 }): CampaignConfiguration[] {
-  const { flavors, checks, pairing, memory = [] } = options;
+  const { flavors, checks, pairing, memory = [], structures = [] } = options;
   const named = flavors.flatMap((redundancy) =>
     checks.map((check) => {
       const place = redundancy === "inter" ? "adjacent" : pairing;
@@ -36,5 +41,9 @@ export function campaignConfigurations(options: {
     name: scheme,
     policy: { ...unprotected.policy, memory: scheme },
   }));
-  return [unprotected, ...named, ...coded];
+  const configurations: CampaignConfiguration[] = [unprotected, ...named, ...coded];
+  const areAdded = addedStructures.some((structure) => structures.includes(structure));
+  return areAdded
+    ? configurations.map(({ name, policy }) => ({ name, policy: { ...policy, strikeMachinery: true } }))
+    : configurations;
 }

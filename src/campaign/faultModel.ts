@@ -10,8 +10,12 @@ import type { ArmedFault } from "../runtime/injector.ts";
 import { type SiteProfile, type StruckKernel, toExecution } from "./profile.ts";
 import { Draws } from "./random.ts";
 
-/** The structures of the coverage tables, and global memory, which they leave to other protections. */
-export const struckStructures = [...structures, "L1", "memory"] as const;
+/** What faults in the program's own values and memory stand for: the structures of the coverage tables, and global memory. */
+export const programStructures = [...structures, "L1", "memory"] as const;
+/** What protection adds to kernels: all of it, but for what happens between comparison and store, and that window. */
+export const addedStructures = ["machinery", "window"] as const;
+/** All that faults strike. */
+export const struckStructures = [...programStructures, ...addedStructures] as const;
 /** A structure that faults strike; see {@link struckStructures}. */
 export type StruckStructure = (typeof struckStructures)[number];
 
@@ -50,6 +54,8 @@ interface Strikes {
   readonly kind: SiteKind;
   /** Only values that are the same in all lanes of a subgroup. */
   readonly uniform?: true;
+  /** Which sites in what protection adds; default: none of them. */
+  readonly machinery?: FaultSite["machinery"];
   readonly extent: NonNullable<ArmedFault["extent"]>;
   readonly models: readonly FaultModel[];
 }
@@ -57,6 +63,8 @@ interface Strikes {
 const wrongWord = ["single-bit", "adjacent-bits", "random-word", "zero"] as const;
 const lane = { kind: "value", extent: "invocation" } as const;
 const scalar = { kind: "value", extent: "subgroup", uniform: true, models: wrongWord } as const;
+
+const added = { ...lane, models: [...wrongWord, "branch", "skip"] } as const;
 
 const strikesOf: Readonly<Record<Exclude<StruckStructure, "memory">, Strikes>> = {
   ALU: { ...lane, models: [...wrongWord, "stuck-lane", "address"] },
@@ -66,6 +74,8 @@ const strikesOf: Readonly<Record<Exclude<StruckStructure, "memory">, Strikes>> =
   SRF: scalar,
   ID: { kind: "value", extent: "subgroup", models: ["subgroup-wide"] },
   "IF/SCHED": { kind: "branch", extent: "subgroup", models: ["branch", "skip"] },
+  machinery: { ...added, machinery: "inside" },
+  window: { ...added, machinery: "window" },
   L1: { kind: "load", extent: "line", models: wrongWord },
 };
 
@@ -84,10 +94,11 @@ export function modelsOf(structure: StruckStructure): readonly FaultModel[] {
 /** The sites of a kernel that a fault of this model in this structure can strike, as far as a run executes them. */
 function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: FaultModel): SiteProfile[] {
   if (structure === "memory") return [];
-  const { kind, uniform } = strikesOf[structure];
+  const { kind, uniform, machinery } = strikesOf[structure];
   return kernel.sites.filter(
     (site) =>
       site.samples.length > 0 &&
+      site.machinery === machinery &&
       site.kind === (kindOf[model] ?? kind) &&
       (uniform === undefined || site.uniform),
   );

@@ -57,6 +57,7 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
   const { redundancy, pairing, memory } = configuration.policy;
   if (structure === "memory") return memory !== undefined;
   if (redundancy === "none") return false;
+  if (structure === "machinery") return true;
   return coveredBy({ redundancy, pairing }).has(structure as never);
 }
 

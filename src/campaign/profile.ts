@@ -11,7 +11,7 @@ type CountedSite = KernelProfile["sites"][number];
 
 /** A site, how often one run executes it, and some executions, each as likely. */
 export interface SiteProfile
-  extends Pick<CountedSite, "id" | "kind" | "span" | "components" | "uniform" | "executions"> {
+  extends Pick<CountedSite, "id" | "kind" | "span" | "components" | "uniform" | "machinery" | "executions"> {
   readonly samples: readonly Sample[];
 }
 
@@ -50,8 +50,9 @@ const isComplete = ({ executions, drawn, samples }: CountedSite): boolean =>
 
 const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: KernelProfile): StruckKernel => ({
   ...{ kernel, entryPoint, source, iterations },
-  sites: sites.map(({ id, kind, span, components, uniform, executions, samples }) => ({
+  sites: sites.map(({ id, kind, span, components, uniform, machinery, executions, samples }) => ({
     ...{ id, kind, span, components, uniform, executions },
+    ...(machinery && { machinery }),
     samples: samples.map(toSample),
   })),
 });
@@ -72,6 +73,7 @@ export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKern
 const isSame = (a: SiteProfile, b: FaultSite) =>
   a.id === b.id &&
   a.kind === b.kind &&
+  a.machinery === b.machinery &&
   a.uniform === b.uniform &&
   a.components === b.components &&
   a.span.start === b.span.start &&

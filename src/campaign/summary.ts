@@ -9,7 +9,7 @@ import {
   type LineSummary,
   linesOf,
 } from "./breakdowns.ts";
-import { type FaultModel, type StruckStructure, struckStructures } from "./faultModel.ts";
+import { type FaultModel, programStructures, type StruckStructure } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
 import { claims, isInside, type Progress, stratumName } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
@@ -47,6 +47,14 @@ export interface Untested {
   readonly why: "nothing to strike" | "no injection" | "no injection has struck";
 }
 
+/** The parts of executed sites that belong to what protection adds, each site of one invocation counted once. */
+export interface ShareSummary {
+  readonly configuration: string;
+  readonly machinery: number;
+  /** Between comparison and store. */
+  readonly window: number;
+}
+
 /** What a campaign has shown. */
 export interface Summary {
   /** The stated coverage held, every control passed, and nothing was left out or is missing. */
@@ -64,6 +72,8 @@ export interface Summary {
   readonly bits: readonly BitSummary[];
   readonly lines: readonly LineSummary[];
   readonly costs: readonly CostSummary[];
+  /** Of the configurations in which protection itself is struck. */
+  readonly shares: readonly ShareSummary[];
   readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
   readonly skipped: readonly Omit<SkipRecord, "kind">[];
   /** Whose clean runs have not the bits of the plain program, but results that its own check accepts. */
@@ -126,6 +136,7 @@ export function summarize(results: Results): Summary {
       ...{ program, configuration },
       ...milliseconds,
     })),
+    shares: sharesOf(results),
     skipped: results.skipped.map(({ kind: _, ...skipped }) => skipped),
     otherBits: results.units
       .filter(({ sameBits }) => !sameBits)
@@ -134,6 +145,20 @@ export function summarize(results: Results): Summary {
       gaps.map((gap) => ({ program, configuration, ...gap })),
     ),
   };
+}
+
+function sharesOf({ header, units }: Results): ShareSummary[] {
+  return header.settings.configurations.flatMap(({ name, policy }) => {
+    if (!policy.strikeMachinery) return [];
+    const sites = units
+      .filter(({ configuration }) => configuration === name)
+      .flatMap(({ kernels }) => kernels.flatMap((kernel) => kernel.sites));
+    const executions = (of: readonly (typeof sites)[number][]) =>
+      of.reduce((sum, site) => sum + site.executions, 0);
+    const share = (part: "inside" | "window") =>
+      executions(sites.filter(({ machinery }) => machinery === part)) / Math.max(1, executions(sites));
+    return [{ configuration: name, machinery: share("inside"), window: share("window") }];
+  });
 }
 
 function exampleOf(injections: readonly InjectionRecord[]): string | null {
@@ -183,7 +208,7 @@ function missedOf(
   cells: readonly CellSummary[],
   untested: readonly Untested[],
 ): Untested[] {
-  const areNamed = settings.structures.length < struckStructures.length;
+  const areNamed = programStructures.some((structure) => !settings.structures.includes(structure));
   const isOpen = ({ configuration, structure }: Untested) =>
     cells.some(
       (cell) => cell.configuration === configuration && cell.structure === structure && cell.state === "open",

@@ -5,6 +5,7 @@ import { campaignConfigurations } from "../campaign/configurations.ts";
 import {
   type FaultModel,
   faultModels,
+  programStructures,
   type StruckStructure,
   struckStructures,
 } from "../campaign/faultModel.ts";
@@ -66,7 +67,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addOption(pairingOption())
     .addOption(list("--memory <schemes>", "codes that protect memory, without redundancy", memorySchemes, []))
     .addOption(list("--models <models>", "how faults change what they strike", faultModels, faultModels))
-    .addOption(list("--structures <structures>", "what faults strike", struckStructures, struckStructures))
+    .addOption(list("--structures <structures>", "what faults strike", struckStructures, programStructures))
     .addOption(
       new Option("--margin <rate>", "how far an interval may reach to each side")
         .argParser(rate)
@@ -126,7 +127,7 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   const programs = await Promise.all(namesOf(workload).map(programNamed));
   return {
     programs: programs.map(({ name, digest }) => ({ name, digest })),
-    configurations: campaignConfigurations({ flavors, checks, pairing, memory }),
+    configurations: campaignConfigurations({ flavors, checks, pairing, memory, structures }),
     ...{ structures, models, margin, bound: flags.bound ?? margin, minimum, confidence, seed },
   };
 }

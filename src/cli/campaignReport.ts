@@ -88,7 +88,7 @@ function problemsSection({ problems }: Summary): Section[] {
   return tableSection({ title: "What is wrong or missing" }, columnsOf(["Problem"], []), rows);
 }
 
-function factsSection({ adapters, settings, shard, controls, otherBits, surplus }: Summary): Section {
+function factsSection({ adapters, settings, shard, controls, otherBits, surplus, shares }: Summary): Section {
   const rounded = [...new Set(otherBits.map(({ program }) => program))].join(", ") || "none";
   const { programs, margin, bound, minimum, confidence, seed } = settings;
   return {
@@ -108,6 +108,10 @@ function factsSection({ adapters, settings, shard, controls, otherBits, surplus 
       ["Confidence", proportion(confidence)],
       ["Seed", String(seed)],
       ["Shard", `${shard.index + 1} of ${shard.count}`],
+      ...shares.map(({ configuration, machinery, window }): [string, string] => [
+        `Executed sites of ${configuration}`,
+        `${proportion(machinery)} in machinery, ${proportion(window)} in the window between comparison and store`,
+      ]),
       ["Made by shards past what the rates need", `${surplus.injections}: ${surplus.silent} silent`],
     ],
   };

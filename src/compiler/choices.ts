@@ -20,7 +20,14 @@ const names: Readonly<Record<keyof ProtectOptions, true>> = {
     pairing: true,
     channel: true,
   },
-  ...{ memory: true, memoryBindings: true, reportBinding: true, injectFaults: true, strict: true },
+  ...{
+    memory: true,
+    memoryBindings: true,
+    reportBinding: true,
+    injectFaults: true,
+    strikeMachinery: true,
+    strict: true,
+  },
   ...{ features: true, subgroupSize: true, limits: true, constants: true },
 };
 

@@ -141,6 +141,8 @@ export interface ProtectOptions {
    * are counted. Default false.
    */
   readonly injectFaults?: boolean | "profile";
+  /** With `injectFaults`: makes fault sites in what protection adds, too. Default false. */
+  readonly strikeMachinery?: boolean;
   /** Turns every gap in the coverage (a warning) into an error. Default false. */
   readonly strict?: boolean;
 }

@@ -7,6 +7,7 @@ import { armedTrigger } from "../transforms/faults/armedTrigger.ts";
 import { countedWords, countingTrigger } from "../transforms/faults/countingTrigger.ts";
 import { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
+import { strikeMachinery as machinerySites, nodesOf } from "../transforms/faults/strikeMachinery.ts";
 import { Strikes } from "../transforms/faults/strikes.ts";
 import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemory.ts";
 import { keepBindings } from "../transforms/keepBindings.ts";
@@ -15,6 +16,7 @@ import type { Names } from "../transforms/names.ts";
 import { CheckSites, cellCount, type ReportLayout, reportWords } from "../transforms/reportBuffer.ts";
 import { shadowBuffers } from "../transforms/shadowBuffers.ts";
 import { print } from "../wgsl/printer.ts";
+import type { AnyNode } from "../wgsl/traverse.ts";
 import { addCodes, checkingKernels } from "./addCodes.ts";
 import type { ProtectResult } from "./contract.ts";
 import { entryPointSummaries, type ProtectedEntryPoint } from "./entryPointSummaries.ts";
@@ -32,7 +34,7 @@ export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryP
 export function transform(prepared: Prepared, names: Names, settings: Settings): Transformed {
   const { unique, entryPoints, plans, memory: memoryPlans, replicated } = prepared;
   const { redundancy, check, pairing, channel, limits, report, subgroups, memory } = settings;
-  const { injectFaults: inject } = settings;
+  const { injectFaults: inject, strikeMachinery } = settings;
   const intra = redundancy.startsWith("intra");
   const exchanges = redundancy !== "none" && channel === "subgroup";
   const sites = new CheckSites();
@@ -84,6 +86,8 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
     steps.take(injectFaults(steps.program, names, { ...struck, functions }));
   }
 
+  const nodes = strikeMachinery ? nodesOf(steps.program) : new Set<AnyNode>();
+
   replicate(steps, names, prepared, settings, { comparison, sites, mail });
   if (inject) {
     const isShared = (variable: string) => intra && pairing !== "passes" && !replicated.has(variable);
@@ -106,6 +110,11 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
 
   // Codes around the accesses that there are now.
   addCodes(steps, names, memoryPlans, settings);
+  if (inject && strikeMachinery) {
+    const isCopied = (variable: string) => redundancy !== "none" && replicated.has(variable);
+    const machinery = { functions: steps.functions(), source: nodes, isReplicated: isCopied };
+    steps.take(machinerySites(steps.program, names, { ...struck, ...machinery }));
+  }
   return {
     code: print(steps.program.module),
     layout: isProfile ? { ...layout, bytes: bytes + 4 * countedWords(faultSites.all.length) } : layout,

@@ -35,6 +35,7 @@ export interface Settings {
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
   readonly injectFaults: boolean | "profile";
+  readonly strikeMachinery: boolean;
   /** Whether the device knows subgroups, and how many lanes they have at least. */
   readonly subgroups: boolean;
   readonly subgroupSize: number;
@@ -75,6 +76,7 @@ export function settingsOf(source: Program, options: FixedOptions): Settings {
     limits,
     report,
     injectFaults: options.injectFaults ?? false,
+    strikeMachinery: options.strikeMachinery ?? false,
     subgroupSize: places.subgroups ? (options.subgroupSize ?? usualSubgroup) : 0,
     memory: {
       ...(options.memoryBindings ?? bindingsBehind(source, report)),

@@ -56,6 +56,8 @@ export interface Policy extends KernelPolicy {
    * often what could be struck is executed. Default false.
    */
   readonly injectFaults?: boolean | "profile";
+  /** With `injectFaults`: faults can strike what protection adds to kernels, too. Default false. */
+  readonly strikeMachinery?: boolean;
 }
 
 export interface ResolvedPolicy extends Required<Policy> {
@@ -77,6 +79,7 @@ const choices = {
   onFault: ["recover", "throw", "report"],
   memory: ["none", "auto", "auto-detect", ...memoryCodes],
   injectFaults: [true, false, "profile"],
+  strikeMachinery: [true, false],
 } satisfies { readonly [K in keyof Policy]?: readonly Policy[K][] };
 
 const defaults: ResolvedPolicy = {
@@ -92,6 +95,7 @@ const defaults: ResolvedPolicy = {
   retries: 3,
   strict: false,
   injectFaults: false,
+  strikeMachinery: false,
   kernels: {},
 };
 

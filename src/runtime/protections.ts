@@ -67,12 +67,12 @@ export class Protections {
     const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
     let protection = this.#made.get(key);
     if (!protection) {
-      const { injectFaults } = this.#policy;
+      const { injectFaults, strikeMachinery } = this.#policy;
       // Not all browsers tell.
       const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
       const options: ProtectOptions = {
         // Strictness is a matter of each pipeline: a module may have entry points that no pipeline uses.
-        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, constants },
+        ...{ redundancy, cover, check, channel, pairing, memory, injectFaults, strikeMachinery, constants },
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
         features: this.#device.features,

@@ -32,6 +32,11 @@ export interface FaultSite {
   readonly functionName: string;
   /** 32-bit words of the value (components of a vector), of which the armed component selects one; 0 for a statement. */
   readonly components: number;
+  /**
+   * Set for what protection has added: `"window"` between the comparison of what is stored and the end of the store, which no
+   * comparison sees, and `"inside"` for all else.
+   */
+  readonly machinery?: "inside" | "window";
   /** Set for memory of which both replicas use one copy, so that they see the same fault. */
   readonly isShared?: true;
 }

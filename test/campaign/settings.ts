@@ -1,6 +1,6 @@
 import { type CampaignOptions, runCampaign } from "../../src/campaign/campaign.ts";
 import { campaignConfigurations } from "../../src/campaign/configurations.ts";
-import { faultModels, struckStructures } from "../../src/campaign/faultModel.ts";
+import { faultModels, programStructures } from "../../src/campaign/faultModel.ts";
 import type { Settings } from "../../src/campaign/records.ts";
 
 /** A campaign over some of the programs of the tests, small unless said otherwise. */
@@ -11,7 +11,7 @@ export const campaignSettings = (programs: readonly string[], changed: Partial<S
     checks: ["signature"],
     pairing: "adjacent",
   }),
-  structures: struckStructures,
+  structures: programStructures,
   models: faultModels,
   ...{ margin: 0.2, bound: 0.2, minimum: 1, confidence: 0.95, seed: 1 },
   ...changed,

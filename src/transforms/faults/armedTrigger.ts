@@ -88,6 +88,7 @@ export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigge
       if (${n("strikes")} > 0u) {
         atomicAdd(&${report}.strikes, ${n("strikes")});
         ${report}.struck = ${n("struck")};
+        ${n("strikes")} = 0u;
       }
       if (${n("fuel")} == 1u) { atomicStore(&${report}.hangs, 1u); }
     }`;

@@ -105,6 +105,7 @@ export function countingTrigger(names: Names): Trigger {
       for (var site = 1u; site <= ${n("site_count")}; site++) {
         let count = ${executions}[site];
         if (count == 0u) { continue; }
+        ${executions}[site] = 0u;
         let block = ${sites}u + (site - 1u) * ${siteStride}u;
         let before = atomicAdd(&${counts}[block], count);
         if (before + count < before) { atomicAdd(&${counts}[block + ${overflows}u], 1u); }
