@@ -21,7 +21,7 @@ import type { Outcome, Verifier, VerifierReport } from "./verifier.ts";
 export interface KernelReport extends KernelCoverage {
   /** Dispatches submitted. */
   readonly dispatches: number;
-  /** Findings in its report: records that the replicas wrote, or workgroups that disagree. */
+  /** Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all runs. */
   readonly detections: number;
   /** Findings that are no fault: twins that waited too long for each other, and grids that could not be doubled. */
   readonly unverified: number;

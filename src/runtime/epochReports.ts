@@ -62,7 +62,7 @@ export class EpochReports {
       const findings = readReport(kernel, words);
       if (findings.count === 0) continue;
       kernel.detections += findings.detections;
-      kernel.unverified += findings.count - findings.detections;
+      kernel.unverified += findings.undecided;
       this.#arena.forgetExchange(kernel.slot);
       for (const fault of findings.faults) this.#hooks.onDetection(fault);
       for (const each of findings.unverified) this.#hooks.onUnverified(each);

@@ -13,7 +13,10 @@ export interface BelayEvents {
   readonly unprotected: KernelCoverage;
   /** Replicas disagreed; what becomes of it is not known yet. */
   readonly detection: Detection;
-  /** A detected fault whose outcome is known. Comes once for each. */
+  /**
+   * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose replicas disagreed, wherever they were
+   * compared, and however often the fault came back.
+   */
   readonly fault: Fault;
   /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
   readonly unverified: Unverified;

@@ -15,7 +15,7 @@ export interface WorkgroupClass {
   readonly modulo: number;
 }
 
-/** One detected fault: the replicas of one invocation, or of one workgroup, disagreed at one place of the program's source. */
+/** One detected fault: the replicas of one invocation, or of one workgroup, disagreed. The place is the one that tells most. */
 export interface Detection {
   /** The kernel's name: its pipeline's label, else its entry point. */
   readonly kernel: string;
@@ -34,6 +34,11 @@ export interface Detection {
   readonly values: readonly [string | null, string | null];
   /** By how much what the replicas wrote differs, where only that is known: the difference of two hashes. */
   readonly difference: string | null;
+}
+
+/** Returns a key that is the same for all that is found of one invocation, or workgroup, of a kernel. */
+export function invocationOf({ kernel, workgroup, localIndex }: Detection): string {
+  return JSON.stringify([kernel, workgroup, localIndex]);
 }
 
 /** Data was not released because a fault may have reached it. */

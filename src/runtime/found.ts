@@ -1,5 +1,5 @@
 /** What the check of submitted work finds, and why data is refused for it. */
-import { BelayFaultError, type Detection } from "./fault.ts";
+import { BelayFaultError, type Detection, invocationOf } from "./fault.ts";
 import type { Kernel } from "./kernel.ts";
 import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
 import type { Corrected, Damage } from "./memory/memoryLog.ts";
@@ -24,7 +24,7 @@ export interface Found {
   readonly isInDoubt: boolean;
 }
 
-/** All that was seen of a fault while work was run again. */
+/** All that was seen of faults while work was run again: each once, however often it came back. */
 export interface Seen {
   readonly faults: Detection[];
   readonly damage: MemoryError[];
@@ -44,6 +44,15 @@ export function seenIn(found: Found): Seen {
   const seen: Seen = { faults: [], damage: [] };
   note(seen, found);
   return seen;
+}
+
+/** Adds what the check of work that has run again has found, less the faults that came back. */
+export function noteReturned(seen: Seen, found: Found): void {
+  const known = new Set(seen.faults.map(invocationOf));
+  const again: Seen = { faults: [], damage: [] };
+  note(again, found);
+  seen.faults.push(...again.faults.filter((fault) => !known.has(invocationOf(fault))));
+  seen.damage.push(...again.damage);
 }
 
 export function note(seen: Seen, { kernels, damage }: Found): void {

@@ -65,13 +65,55 @@ describe("readReport", () => {
     expect(describeFault(fault!)).toContain("computed nothing and -1");
   });
 
-  it("does not join two records of one replica", () => {
+  it("tells what one invocation finds again and again once, by the records that tell most", () => {
     const words = report([0, mismatch, 3, 1], [0, mismatch, 3, 2], [1, mismatch, 3, 4]);
-    const faults = faultsIn(kernelWith({ scalar: "u32", components: 1 }), words);
-    expect(faults.map(({ values }) => values)).toEqual([
-      ["1", null],
-      ["2", "4"],
-    ]);
+    const { faults, detections } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect(faults.map(({ values }) => values)).toEqual([["2", "4"]]);
+    expect(detections).toBe(1);
+  });
+
+  it("takes replicas on two paths, and the signatures that differ then, for one fault of one invocation", () => {
+    const words = report(
+      [0, partnerAbsent, 3, 1],
+      [0, partnerAbsent, 7, 2],
+      [0, mismatch, 0, 8],
+      [1, mismatch, 0, 9],
+    );
+    const start = (record: number) => reportWords.records + record * reportWords.recordStride;
+    // The second replica takes the other branch, with a store of its own.
+    words.set([2], start(1));
+    words[start(1) + 5] = 1;
+    words.set([3], start(2));
+    words.set([3], start(3));
+    const checks = [
+      { ...check, scalar: "u32", components: 1 },
+      { ...check, id: 2, scalar: "u32", components: 1 },
+      { ...check, id: 3, kind: "signature", name: "main", scalar: "hash", components: 1 },
+    ];
+    const kernel = { ...kernelWith({ scalar: "u32", components: 1 }), protection: { checks } };
+    const { faults, count, detections } = readReport(kernel as unknown as Kernel, words);
+    expect(faults.map(({ site, values }) => [site?.id, values])).toEqual([[1, ["1", null]]]);
+    expect([count, detections]).toEqual([4, 1]);
+  });
+
+  it("counts two records that there is no room for as one detection", () => {
+    const words = report([0, mismatch, 3, 1], [1, mismatch, 3, 4]);
+    for (let record = 2; record < reportWords.recordCapacity; record++) {
+      const start = reportWords.records + record * reportWords.recordStride;
+      words.set([1, 2, 0, 0, 5 + (record >> 1), record & 1, mismatch, 3, record], start);
+    }
+    words[reportWords.detections] = reportWords.recordCapacity + 10;
+    const { faults, detections } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect([faults.length, detections]).toEqual([8, 13]);
+  });
+
+  it("takes a workgroup that does not balance behind what it has recorded for the same fault", () => {
+    const words = new Uint32Array(reportWords.total + 8 * cellsOfWorkgroup);
+    words.set(report([0, mismatch, 3, 1], [1, mismatch, 3, 4]));
+    words[reportWords.total + 2 * cellsOfWorkgroup] = 7;
+    const { faults, count, detections } = readReport(kernelWith({ scalar: "u32", components: 1 }), words);
+    expect(faults.map(({ values }) => values)).toEqual([["1", "4"]]);
+    expect([count, detections]).toEqual([3, 1]);
   });
 
   it("takes a cell that is not zero for a fault in one of its workgroups", () => {

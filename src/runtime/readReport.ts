@@ -1,5 +1,5 @@
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../compiler/contract.ts";
-import type { Detection } from "./fault.ts";
+import { type Detection, invocationOf } from "./fault.ts";
 import type { Kernel } from "./kernel.ts";
 import { sourcePosition } from "./sourcePosition.ts";
 import type { Unverified } from "./unverified.ts";
@@ -11,8 +11,13 @@ export interface Findings {
   readonly unverified: readonly Unverified[];
   /** Records, and workgroups whose cells are not zero: more than zero unless all is well. */
   readonly count: number;
-  /** Those of them that are disagreements. What no record had room for counts as what the others are, if all are alike. */
+  /**
+   * Invocations or workgroups whose replicas disagreed. Two records that the report had no room for count as one, where any other
+   * record tells of a disagreement.
+   */
   readonly detections: number;
+  /** Findings that are no fault. */
+  readonly undecided: number;
 }
 
 /** What one record says: one replica's side of a disagreement. */
@@ -39,15 +44,37 @@ export function readReport(kernel: Kernel, words: Uint32Array): Findings {
   // Twins that did not meet don't balance either, which says nothing about faults.
   const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
   const count = words[reportWords.detections]! + cells.count;
-  const faults = [
-    ...joinSides(sides.map((record) => readSide(kernel, record))),
-    ...(apart ? [] : cells.faults),
-  ];
+  const recorded = oncePerInvocation(joinSides(sides.map((record) => readSide(kernel, record))));
+  // A workgroup that has recorded a fault does not balance either.
+  const isRecorded = recorded.length > 0;
+  const faults = isRecorded || apart ? recorded : cells.faults;
+  if (faults.length === 0) return { faults, unverified, count, detections: 0, undecided: count };
+  const unrecorded = Math.ceil((words[reportWords.detections]! - records.length) / 2);
   return {
-    ...{ faults, unverified, count },
-    detections: faults.length === 0 ? 0 : count - unverified.length - (apart ? cells.count : 0),
+    faults,
+    unverified,
+    count,
+    detections: isRecorded ? recorded.length + unrecorded : cells.count,
+    undecided: unverified.length + (apart ? cells.count : 0),
   };
 }
+
+/**
+ * Keeps one fault of each invocation: what goes wrong once is found again at each later comparison. A store tells more than a
+ * signature, and both sides tell more than one.
+ */
+function oncePerInvocation(faults: readonly Detection[]): Detection[] {
+  const kept = new Map<string, Detection>();
+  for (const fault of faults) {
+    const key = invocationOf(fault);
+    const before = kept.get(key);
+    if (!before || telling(fault) > telling(before)) kept.set(key, fault);
+  }
+  return [...kept.values()];
+}
+
+const telling = ({ site, values }: Detection): number =>
+  (site && site.kind !== "signature" ? 2 : 0) + (values.includes(null) ? 0 : 1);
 
 /** Records of the same place and invocation are the two sides of one fault. */
 function joinSides(sides: readonly Side[]): Detection[] {

@@ -1,6 +1,6 @@
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
-import { type Found, isClean, note, type Seen } from "./found.ts";
+import { type Found, isClean, note, noteReturned, type Seen } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { ReportSnapshot } from "./reportArena.ts";
@@ -85,7 +85,7 @@ export class Reexecution {
         return { epochs, last, attempts, failure };
       }
       last = await reports.scrubbed(reports.read(epochs, snapshot));
-      note(seen, last);
+      noteReturned(seen, last);
     }
     return { epochs, last, attempts };
   }
