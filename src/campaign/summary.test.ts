@@ -35,36 +35,66 @@ describe("what was not tested", () => {
   });
   const masked = Array.from({ length: 40 }, () => ({}));
 
-  it("is named, and a campaign fails that was asked for it", () => {
+  it("is absent where the programs execute nothing of it, which fails a campaign that names it", () => {
     expect(summaryOf({ structures: ["SU", "LDS"] })).toMatchObject({
       ok: false,
-      problems: [
-        "none was not tested in SU, LDS: nothing to strike",
-        "intra+lds signature was not tested in SU, LDS: nothing to strike",
-      ],
-      untested: [
-        { configuration: "none", structure: "SU", inside: false, why: "nothing to strike" },
-        { configuration: "none", structure: "LDS", inside: false, why: "nothing to strike" },
+      problems: ["the programs execute nothing of SU, LDS"],
+      untested: [],
+      absent: [
+        { configuration: "none", structure: "SU", inside: false },
+        { configuration: "none", structure: "LDS", inside: false },
         { configuration: "intra+lds signature", structure: "SU", inside: false },
         { configuration: "intra+lds signature", structure: "LDS", inside: true },
       ],
     });
   });
 
+  it("is absent without a failure by default, although it is claimed", () => {
+    const summary = summaryOf({}, { buffers: [8], injections: masked });
+    expect(summary).toMatchObject({ ok: true, problems: [], untested: [] });
+    expect(summary.absent).toContainEqual({
+      ...{ configuration: "intra+lds signature", structure: "LDS", inside: true },
+    });
+  });
+
+  it("is not absent where a program may have it that was not profiled", () => {
+    const programs = ["a", "b"].map((name) => ({ name, digest: "1" }));
+    const summary = summaryOf({ programs }, { buffers: [8], injections: masked });
+    expect(summary.absent).toEqual([]);
+    expect(summary.problems).toContain(
+      "intra+lds signature was not tested in ALU, VRF, LDS: not every program was profiled",
+    );
+  });
+
+  it("is not absent where none of the models strikes it", () => {
+    const summary = summaryOf({ models: ["single-bit"] }, { buffers: [8] });
+    expect(summary.untested).toMatchObject([
+      { configuration: "none", structure: "memory", why: "none of the models strikes it" },
+      { configuration: "intra+lds signature", structure: "memory" },
+    ]);
+    expect(summaryOf({ configurations: coded, models: ["single-bit"] }, { buffers: [8] }).problems).toEqual([
+      "secded128 was not tested in memory: none of the models strikes it",
+    ]);
+  });
+
   it("fails a campaign where it is claimed, whatever was asked for", () => {
     expect(summaryOf({ configurations: coded })).toMatchObject({
       ok: false,
-      problems: ["secded128 was not tested in memory: nothing to strike"],
+      problems: [
+        "secded128 was not tested in memory: the programs have no buffer that can be struck at rest",
+      ],
     });
     const struck = summaryOf({ configurations: coded }, { buffers: [8], injections: masked });
-    expect(struck).toMatchObject({ ok: true, problems: [] });
-    expect(struck.untested.map(({ structure }) => structure)).not.toContain("memory");
+    expect(struck).toMatchObject({ ok: true, problems: [], untested: [] });
   });
 
-  it("is no failure where nobody claims it, nor asked for it by name", () => {
-    const summary = summaryOf({ configurations: plain }, { buffers: [8], injections: masked });
-    expect(summary).toMatchObject({ ok: true, problems: [] });
-    expect(summary.untested.length).toBe(8);
+  it("fails a campaign that names it, although nobody claims it", () => {
+    expect(summaryOf({ structures: ["memory"], configurations: plain }).problems).toEqual([
+      "none was not tested in memory: the programs have no buffer that can be struck at rest",
+    ]);
+    expect(summaryOf({ configurations: plain })).toMatchObject({
+      ...{ ok: true, problems: [], untested: [{ structure: "memory" }] },
+    });
   });
 
   it("is what no injection has struck, and what a shard has no number of", () => {

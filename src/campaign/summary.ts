@@ -9,10 +9,10 @@ import {
   type LineSummary,
   linesOf,
 } from "./breakdowns.ts";
-import { type FaultModel, programStructures, type StruckStructure } from "./faultModel.ts";
+import { type FaultModel, faultModels, programStructures, type StruckStructure } from "./faultModel.ts";
 import type { Outcome } from "./outcome.ts";
-import { claims, isInside, type Progress, stratumName } from "./plan.ts";
-import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit } from "./records.ts";
+import { claims, isInside, type Progress, strataOf, stratumName } from "./plan.ts";
+import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit, UnitRecord } from "./records.ts";
 import type { Results } from "./results.ts";
 import { type Tally, tally } from "./tally.ts";
 
@@ -39,12 +39,21 @@ export interface CostSummary extends Unit {
 }
 
 /** An entry of the coverage table in which no fault has struck. */
-export interface Untested {
+export interface Unstruck {
   readonly configuration: string;
   readonly structure: StruckStructure;
-  /** Whether the configuration claims to cover the structure, which nothing has shown then. */
+  /** Whether the configuration claims to cover the structure. */
   readonly inside: boolean;
-  readonly why: "nothing to strike" | "no injection" | "no injection has struck";
+}
+
+/** An entry of which nothing is known, although the programs have something of the structure, or may have. */
+export interface Untested extends Unstruck {
+  readonly why:
+    | "no injection"
+    | "no injection has struck"
+    | "none of the models strikes it"
+    | "not every program was profiled"
+    | "the programs have no buffer that can be struck at rest";
 }
 
 /** The parts of executed sites that belong to what protection adds, each site of one invocation counted once. */
@@ -64,7 +73,9 @@ export interface Summary {
   readonly shard: Header["shard"];
   readonly adapters: readonly string[];
   readonly cells: readonly CellSummary[];
-  /** Entries of the table of which nothing is known, as no fault has struck. */
+  /** Entries of structures of which the programs execute nothing. A claim to cover them holds without a fault. */
+  readonly absent: readonly Unstruck[];
+  /** Entries of which nothing is known, as no fault has struck. */
   readonly untested: readonly Untested[];
   /** Injections that shards made past what all of them together need; they are in no rate. */
   readonly surplus: { readonly injections: number; readonly silent: number };
@@ -118,12 +129,12 @@ export function summarize(results: Results): Summary {
     }),
     { runs: 0, detections: 0, different: 0 },
   );
-  const untested = untestedOf(results, cells);
-  const problems = problemsOf(results, cells, untested, controls);
+  const unstruck = unstruckOf(results, cells);
+  const problems = problemsOf(results, cells, unstruck, controls);
   return {
     ok: problems.length === 0,
     problems,
-    ...{ settings, shard, cells, untested, controls },
+    ...{ settings, shard, cells, ...unstruck, controls },
     adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
     surplus: {
       injections: surplus.length,
@@ -176,55 +187,85 @@ function byNumber(a: InjectionRecord, b: InjectionRecord): number {
 /** The faults that an entry is judged by. */
 const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
 
-/** Entries without a strike, of the configurations that have a program. */
-function untestedOf({ header, units }: Results, cells: readonly CellSummary[]): Untested[] {
-  const { configurations, structures } = header.settings;
-  return configurations
-    .filter(({ name }) => units.some(({ configuration }) => configuration === name))
-    .flatMap((configuration) =>
-      structures.flatMap((structure): Untested[] => {
-        const cell = cells.find(
-          (each) => each.configuration === configuration.name && each.structure === structure,
-        );
-        if (cell && judgedBy(cell).sdc.trials > 0) return [];
-        const entry = {
-          configuration: configuration.name,
-          structure,
-          inside: isInside(configuration, structure),
-        };
-        if (!cell) return [{ ...entry, why: "nothing to strike" }];
-        const tried = judgedBy(cell).injections > 0;
-        return [{ ...entry, why: tried ? "no injection has struck" : "no injection" }];
-      }),
-    );
+/** Returns the entries without a strike, of the configurations that have a program. */
+function unstruckOf(results: Results, cells: readonly CellSummary[]): Pick<Summary, "absent" | "untested"> {
+  const { configurations, structures } = results.header.settings;
+  const [absent, untested]: [Unstruck[], Untested[]] = [[], []];
+  for (const configuration of configurations) {
+    const units = results.units.filter((unit) => unit.configuration === configuration.name);
+    if (units.length === 0) continue;
+    for (const structure of structures) {
+      const inside = isInside(configuration, structure);
+      const entry = { configuration: configuration.name, structure, inside };
+      const cell = cells.find(isEntry(entry));
+      if (cell && judgedBy(cell).sdc.trials > 0) continue;
+      const why = cell ? whyNoStrike(cell) : whyNothingToStrike(results, units, structure);
+      if (why) untested.push({ ...entry, why });
+      else absent.push(entry);
+    }
+  }
+  return { absent, untested };
+}
+
+/** Returns a test for entries of the same configuration and structure. */
+export const isEntry =
+  ({ configuration, structure }: Pick<Unstruck, "configuration" | "structure">) =>
+  (other: Pick<Unstruck, "configuration" | "structure">): boolean =>
+    other.configuration === configuration && other.structure === structure;
+
+const whyNoStrike = (cell: CellSummary): Untested["why"] =>
+  judgedBy(cell).injections > 0 ? "no injection has struck" : "no injection";
+
+/**
+ * Says why faults have nothing to strike in a structure. Returns undefined where the reason is that the programs execute
+ * nothing of it. `units`: those of one configuration.
+ */
+function whyNothingToStrike(
+  { header: { settings } }: Results,
+  units: readonly UnitRecord[],
+  structure: StruckStructure,
+): Untested["why"] | undefined {
+  if (strataOf(units, { structures: [structure], models: faultModels }).length > 0) {
+    return "none of the models strikes it";
+  }
+  if (units.length < settings.programs.length) return "not every program was profiled";
+  // Every program has memory.
+  if (structure === "memory") return "the programs have no buffer that can be struck at rest";
+  return undefined;
+}
+
+/** Structures that the command line names, and of which no configuration has anything to strike. */
+function namedInVain({ header: { settings } }: Results, cells: readonly CellSummary[]): StruckStructure[] {
+  const { structures } = settings;
+  // Who names no structure gets all of the programs, and no other.
+  const isDefault = programStructures.every((structure) => structures.includes(structure));
+  const named = isDefault
+    ? structures.filter((structure) => !programStructures.includes(structure as never))
+    : structures;
+  return named.filter((structure) => cells.every((cell) => cell.structure !== structure));
 }
 
 /**
- * The entries that were to be tested, and were not. Those are the ones that are claimed, those in which something could have
- * been struck, and those of structures that were named and that no configuration has anything of.
+ * Returns the entries that were to be tested, and were not: those that are claimed, those with something to strike, and
+ * those that are `inVain`.
  */
 function missedOf(
-  { header: { settings } }: Results,
   cells: readonly CellSummary[],
   untested: readonly Untested[],
+  inVain: readonly StruckStructure[],
 ): Untested[] {
-  const areNamed = programStructures.some((structure) => !settings.structures.includes(structure));
-  const isOpen = ({ configuration, structure }: Untested) =>
-    cells.some(
-      (cell) => cell.configuration === configuration && cell.structure === structure && cell.state === "open",
-    );
   return untested.filter((entry) => {
-    // What is not finished is said anyway.
-    if (isOpen(entry)) return false;
-    if (entry.inside || entry.why !== "nothing to strike") return true;
-    return areNamed && cells.every(({ structure }) => structure !== entry.structure);
+    const cell = cells.find(isEntry(entry));
+    // The number of unfinished cells is a problem of its own.
+    if (cell?.state === "open") return false;
+    return entry.inside || cell !== undefined || inVain.includes(entry.structure);
   });
 }
 
 function problemsOf(
   results: Results,
   cells: readonly CellSummary[],
-  untested: readonly Untested[],
+  { absent, untested }: Pick<Summary, "absent" | "untested">,
   { detections, different }: Summary["controls"],
 ): string[] {
   const { settings } = results.header;
@@ -233,6 +274,8 @@ function problemsOf(
     settings.configurations.filter(({ name: configuration }) => !results.knows({ program, configuration })),
   );
   const open = cells.filter(({ state }) => state === "open").length;
+  const inVain = namedInVain(results, cells);
+  const absentInVain = inVain.filter((name) => absent.some(({ structure }) => structure === name));
   return [
     ...results.skipped.map(
       ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
@@ -241,8 +284,9 @@ function problemsOf(
     ...(open > 0 ? [`${open} of ${cells.length} cells are not finished`] : []),
     ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),
     ...(different > 0 ? [`${different} runs without a fault gave other results`] : []),
+    ...(absentInVain.length > 0 ? [`the programs execute nothing of ${absentInVain.join(", ")}`] : []),
     ...[
-      ...groupBy(missedOf(results, cells, untested), ({ configuration, why }) => `${configuration}/${why}`),
+      ...groupBy(missedOf(cells, untested, inVain), ({ configuration, why }) => `${configuration}/${why}`),
     ].map(([, entries]) => {
       const { configuration, why } = entries[0]!;
       const structures = entries.map(({ structure }) => structure).join(", ");

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { groupBy } from "../campaign/breakdowns.ts";
 import type { Results } from "../campaign/results.ts";
-import type { Summary } from "../campaign/summary.ts";
+import type { Summary, Unstruck } from "../campaign/summary.ts";
 import { plural } from "../diagnostics/plural.ts";
 import { renderPage } from "../report/page.ts";
 import type { Cell, Report, Section, TableSection } from "../report/report.ts";
@@ -66,21 +66,21 @@ function headlineOf({ ok, cells, problems, settings }: Summary): string {
   return `The claimed coverage held: silent corruption is at most ${proportion(settings.bound)} wherever it is claimed`;
 }
 
-function detailOf({ settings, cells, untested, adapters }: Summary): string {
+function detailOf({ settings, cells, untested, absent, adapters }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
   const on = adapters.length > 0 ? ` on ${adapters.join(" and ")}` : "";
-  return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${describeUntested(untested)}`;
+  return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${describeEntries("Not tested", untested)}${describeEntries("Absent from the programs", absent)}`;
 }
 
-/** Names the structures that were not tested, each with the configurations where it was not. */
-function describeUntested(untested: Summary["untested"]): string {
-  if (untested.length === 0) return "";
-  const entries = [...groupBy(untested, ({ structure }) => structure)].map(
+/** Names the structures of entries without a strike, each with its configurations. */
+function describeEntries(title: string, unstruck: readonly Unstruck[]): string {
+  if (unstruck.length === 0) return "";
+  const entries = [...groupBy(unstruck, ({ structure }) => structure)].map(
     ([structure, of]) => `${structure} (${of.map(({ configuration }) => configuration).join(", ")})`,
   );
-  return ` Not tested: ${entries.join(", ")}.`;
+  return ` ${title}: ${entries.join(", ")}.`;
 }
 
 function problemsSection({ problems }: Summary): Section[] {
@@ -123,7 +123,7 @@ function renderText(summary: Summary, io: Io): string {
   const marked = rows.map(([configuration, structure, ...rest], i): Cell[] => {
     const cell = summary.cells[i];
     const holds = cell?.holds;
-    // Entries that were not tested stand behind the others.
+    // Entries without a strike come after the cells.
     if (!cell || holds === undefined) return [configuration!, structure!, ...rest];
     const claimed = `${structure!.text}${isPart(cell) ? ", stuck lanes aside" : ""}`;
     return [configuration!, { text: `${claimed} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];

@@ -1,8 +1,9 @@
 /** What a campaign has found, as tables of a report. */
 
 import { compareWithinFlavors } from "../campaign/compare.ts";
+import type { StruckStructure } from "../campaign/faultModel.ts";
 import type { Outcome } from "../campaign/outcome.ts";
-import type { CellSummary, Summary } from "../campaign/summary.ts";
+import { type CellSummary, isEntry, type Summary } from "../campaign/summary.ts";
 import type { Tally } from "../campaign/tally.ts";
 import type { Cell, Section, TableSection } from "../report/report.ts";
 import { comparisonTable } from "./campaignComparison.ts";
@@ -10,16 +11,16 @@ import { atMost, percents } from "./campaignRates.ts";
 import { columnsOf, tableSection } from "./sections.ts";
 
 /** Tables 2 and 3 of the paper on redundant multithreading, measured. */
-export function coverageTable({ cells, untested, settings }: Summary): TableSection {
-  const entries = [...cells, ...untested];
+export function coverageTable({ cells, untested, absent, settings }: Summary): TableSection {
+  const entries = [...cells, ...untested, ...absent];
   const configurations = settings.configurations
     .map(({ name }) => name)
     .filter((name) => entries.some(({ configuration }) => configuration === name));
-  const cellOf = (configuration: string, structure: string): Cell => {
-    const isIt = (each: { readonly configuration: string; readonly structure: string }) =>
-      each.configuration === configuration && each.structure === structure;
+  const cellOf = (configuration: string, structure: StruckStructure): Cell => {
+    const isIt = isEntry({ configuration, structure });
     const missed = untested.find(isIt);
     if (missed) return { text: "not tested", ...(missed.inside && { ok: false }) };
+    if (absent.some(isIt)) return { text: "absent" };
     const cell = cells.find(isIt);
     if (!cell) return { text: "" };
     const { claimed } = cell;
@@ -32,7 +33,7 @@ export function coverageTable({ cells, untested, settings }: Summary): TableSect
   return {
     kind: "table",
     title: "Silent corruption, by structure",
-    lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held. Not tested: no fault has struck, so nothing is known.",
+    lead: "Of the faults that struck: how many ended in wrong results that nobody noticed, with the interval. A mark stands where the published tables claim that all are detected, and says whether that held. Not tested: no fault has struck, so nothing is known. Absent: the programs execute nothing of the structure.",
     columns: [{ label: "Configuration" }, ...settings.structures.map((label) => ({ label }))],
     rows: configurations.map((configuration) => [
       { text: configuration },
@@ -67,8 +68,14 @@ const outcomeColumns = shownOutcomes.map(([label]) => label);
 const outcomeCells = ({ counts }: Tally): Cell[] =>
   shownOutcomes.map(([, of]) => ({ text: String(of.reduce((sum, outcome) => sum + counts[outcome], 0)) }));
 
-/** The outcomes of all entries; those in which nothing could be struck come last. */
-export function outcomesTable({ cells, untested }: Summary): TableSection {
+/** Returns the outcomes of all entries; those in which nothing could be struck come last. */
+export function outcomesTable({ cells, untested, absent }: Summary): TableSection {
+  const unstruck = [
+    ...untested
+      .filter((entry) => !cells.some(isEntry(entry)))
+      .map((entry) => ({ entry, text: "not tested" })),
+    ...absent.map((entry) => ({ entry, text: "absent" })),
+  ];
   return {
     kind: "table",
     title: "Outcomes",
@@ -87,16 +94,14 @@ export function outcomesTable({ cells, untested }: Summary): TableSection {
         { text: percents(cell.noticed) },
         { text: cell.example ?? "" },
       ]),
-      ...untested
-        .filter(({ why }) => why === "nothing to strike")
-        .map(({ configuration, structure }): Cell[] => [
-          { text: configuration },
-          { text: structure },
-          ...outcomeColumns.map(() => ({ text: "" })),
-          { text: "not tested" },
-          { text: "" },
-          { text: "" },
-        ]),
+      ...unstruck.map(({ entry, text }): Cell[] => [
+        { text: entry.configuration },
+        { text: entry.structure },
+        ...outcomeColumns.map(() => ({ text: "" })),
+        { text },
+        { text: "" },
+        { text: "" },
+      ]),
     ],
   };
 }
@@ -138,7 +143,7 @@ export function kernelsTable({ kernels }: Summary): TableSection {
 }
 
 /** Cost beside coverage. */
-export function costsTable({ costs, cells, untested, settings }: Summary): TableSection {
+export function costsTable({ costs, cells, untested, absent, settings }: Summary): TableSection {
   const rows = settings.configurations.map(({ name }): Cell[] => {
     const ratios = costs
       .filter(({ configuration }) => configuration === name)
@@ -149,7 +154,7 @@ export function costsTable({ costs, cells, untested, settings }: Summary): Table
     const struck = of.reduce((sum, { sdc }) => sum + sdc.trials, 0);
     const inside = [
       ...new Set(
-        [...of, ...untested.filter(({ configuration }) => configuration === name)]
+        [...of, ...[...untested, ...absent].filter(({ configuration }) => configuration === name)]
           .filter((entry) => entry.inside)
           .map(({ structure }) => structure),
       ),

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import type { StruckStructure } from "../../src/campaign/faultModel.ts";
 import type { Settings } from "../../src/campaign/records.ts";
 import { readStore, Store } from "../../src/campaign/store.ts";
 import { openGpu } from "../../src/runtime/adapter.ts";
@@ -12,6 +13,9 @@ const folder = mkdtempSync(join(tmpdir(), "belay-campaign-cli-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string) => join(folder, name);
 const settings = campaignSettings(["sum"], { structures: ["ALU"], minimum: 8, margin: 0.4, bound: 0.4 });
+
+/** The structures that a site of a value stands for, unless it is uniform. */
+const ofValues = new Set<StruckStructure>(["ALU", "VRF", "ID"]);
 
 /** A store of a shard, with `silent` of four injections silent in each configuration. */
 function stored(
@@ -53,19 +57,14 @@ function stored(
     const counts = { gaps: [], buffers: [], sameBits: true, milliseconds: { plain: 1, protected: 2 } };
     store.append({ kind: "unit", ...unit, adapter: "none", kernels: [kernel as never], ...counts });
     store.append({ kind: "control", ...unit, runs: 3, detections: 0, different: 0 });
-    for (let number = index; number < most; number += count) {
-      const outcome = number < silent ? "sdc" : "recovered";
-      const fault = { kernel: "sum", site: 1, effect: { xor: 2 ** number } } as never;
-      const where = { kernel: "sum", structure: "ALU", model: "single-bit" } as const;
-      store.append({
-        kind: "injection",
-        id: `${configuration}${number}`,
-        ...unit,
-        ...where,
-        number,
-        fault,
-        outcome,
-      });
+    for (const structure of structures.filter((each) => ofValues.has(each))) {
+      for (let number = index; number < most; number += count) {
+        const outcome = number < silent ? "sdc" : "recovered";
+        const fault = { kernel: "sum", site: 1, effect: { xor: 2 ** number } } as never;
+        const where = { kernel: "sum", structure, model: "single-bit" } as const;
+        const id = `${configuration}${structure}${number}`;
+        store.append({ kind: "injection", id, ...unit, ...where, number, fault, outcome });
+      }
     }
   }
   return at(name);
@@ -154,15 +153,29 @@ describe("belay campaign merge", () => {
   });
 
   it("names what was not tested in the table and the verdict", async () => {
-    const out = stored("untested", { structures: ["ALU", "memory"] });
+    const out = stored("untested", { structures: ["ALU", "LDS", "memory"] });
     const { status, stdout } = await belay(["campaign", "merge", out, "--out", at("partly")]);
     expect(status).toBe(1);
-    expect(stdout).toContain("2 things are wrong or missing");
-    expect(stdout).toContain("intra+lds signature was not tested in memory: nothing to strike");
+    expect(stdout).toContain("3 things are wrong or missing");
+    expect(stdout).toContain("the programs execute nothing of LDS");
+    expect(stdout).toContain(
+      "intra+lds signature was not tested in memory: the programs have no buffer that can be struck at rest",
+    );
     expect(stdout).toContain("Not tested: memory (none, intra+lds signature).");
+    expect(stdout).toContain("Absent from the programs: LDS (none, intra+lds signature).");
     expect(stdout).toMatch(/none +│ memory .* not tested/);
+    expect(stdout).toMatch(/none +│ LDS .* absent/);
     const page = readFileSync(join(at("partly"), "campaign.html"), "utf8");
     expect(page).toContain("not tested");
+    expect(page).toContain("absent");
+  });
+
+  it("names what is absent from the programs, and succeeds where no structure was named", async () => {
+    const out = stored("absent", { structures: campaignSettings([]).structures });
+    const { status, stdout } = await belay(["campaign", "merge", out, "--out", at("vacuous")]);
+    expect(stdout).toContain("The claimed coverage held");
+    expect(stdout).toContain("LDS (none, intra+lds signature)");
+    expect(status).toBe(0);
   });
 
   it("fails when more is silent than allowed", async () => {
