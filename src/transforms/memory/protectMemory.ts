@@ -16,6 +16,7 @@
 import { builtinFunction } from "../../analysis/effects.ts";
 import { rootVariable } from "../../analysis/places.ts";
 import { uniformity } from "../../analysis/uniformity.ts";
+import { uninitializedInLoops } from "../../analysis/uninitialized.ts";
 import type { CallExpression, Declaration, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -44,6 +45,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
   const made: MadeFunctions = new Map();
   const uniform = uniformity(program);
   const hasEffects = effectsOf(program);
+  const lasting = uninitializedInLoops(program.module);
   const rewritten = new Map<FunctionDeclaration, FunctionDeclaration>();
   const functionsMade: { readonly of: FunctionDeclaration; readonly fn: FunctionDeclaration }[] = [];
   for (const { functions, entryPoint, ...kernel } of options.kernels) {
@@ -58,6 +60,7 @@ export function protectMemory(program: Program, names: Names, options: ProtectMe
       findings,
       uniform,
       hasEffects,
+      lasting,
     });
     for (const fn of functions) rewritten.set(fn, buffers.function(fn));
     functionsMade.push(...buffers.made);

@@ -6,7 +6,6 @@
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
 import { builtinFunction } from "../../analysis/effects.ts";
 import { addressSpaceOf, type Place, placeOf } from "../../analysis/places.ts";
-import { uninitializedInLoops } from "../../analysis/uninitialized.ts";
 import type {
   CallExpression,
   Expression,
@@ -33,19 +32,18 @@ export interface ReplaysOptions {
   readonly isFixed: (expression: Expression) => boolean;
   /** Locals that WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Target>;
+  /** Statements that declare variables which may keep their values from one iteration to the next, as copies of them do not. */
+  readonly lasting: ReadonlySet<AnyNode>;
 }
 
 export class Replays {
   readonly #program: Program;
   readonly #options: ReplaysOptions;
   readonly #transparent = new Map<FunctionDeclaration, boolean>();
-  /** What declares variables that may keep their values from one iteration to the next, which copies of them do not. */
-  readonly #keeping: ReadonlySet<AnyNode>;
 
   constructor(program: Program, options: ReplaysOptions) {
     this.#program = program;
     this.#options = options;
-    this.#keeping = uninitializedInLoops(program.module);
   }
 
   /** Whether loads stand in the blocks of a statement. */
@@ -79,7 +77,9 @@ export class Replays {
   of(statements: readonly Statement[]): Replay | undefined {
     const isAllowed = statements.every(
       (each) =>
-        this.#isAllowed(each) && !(isBranching(each) && this.#isFixed(each)) && !this.#keeping.has(each),
+        this.#isAllowed(each) &&
+        !(isBranching(each) && this.#isFixed(each)) &&
+        !this.#options.lasting.has(each),
     );
     const taint = new Taint(this.#program, (node) => this.#loads(node));
     const tainted = isAllowed && taint.of(statements);

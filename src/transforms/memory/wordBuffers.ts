@@ -35,6 +35,8 @@ export interface WordBuffersOptions {
   readonly uniform: Uniformity;
   /** Whether a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
+  /** Statements that declare variables which may keep their values from one iteration to the next. */
+  readonly lasting: ReadonlySet<AnyNode>;
 }
 
 export class WordBuffers {
@@ -60,6 +62,7 @@ export class WordBuffers {
       isLoad: (expression) => this.#expressions.isLoad(expression),
       isFixed: (expression) => this.#isFixed(expression),
       uniform: uniform.variables,
+      lasting: options.lasting,
     });
   }
 
