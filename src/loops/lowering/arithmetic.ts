@@ -8,8 +8,9 @@ import { asInteger, refusePending, toBits, toBoolean, toFloat } from "./conversi
 import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "./divisionRanges.ts";
 import { computed, exact, rangeOfInteger, safe, typeForBoth } from "./exactIntegers.ts";
 import { hostBinary, hostUnary, isBitwise, isRelational } from "./hostValues.ts";
-import { known, multiply, scale } from "./linear.ts";
+import { known, multiply, scale, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
+import { zeroOfNegated, zeroOfProduct, zeroOfRemainder, zeroOfSum } from "./minusZeros.ts";
 import { refuse } from "./refusal.ts";
 import { isFloatScalar } from "./scalarUses.ts";
 import {
@@ -57,11 +58,13 @@ export function binary(lowering: Lowering, operator: string, left: Value, right:
   const [a, b] = [asInteger(lowering, left, node)!, asInteger(lowering, right, node)!];
   switch (operator) {
     case "+":
-      return computed(lowering, plus(a, b), node);
-    case "-":
-      return computed(lowering, plus(a, negative(b), "-"), node);
+    case "-": {
+      const total = computed(lowering, plus(a, operator === "+" ? b : negative(b), operator), node);
+      const make = (left: Expression, right: Expression) => operation(operator, left, right);
+      return { ...total, minusZero: zeroOfSum(lowering, operator, [a, b], node, make) };
+    }
     case "*":
-      return times(lowering, a, b);
+      return times(lowering, a, b, node);
     default:
       return divide(lowering, operator as "/" | "%", a, b, node);
   }
@@ -107,7 +110,12 @@ function plus(a: IntegerValue, b: IntegerValue, operator: "+" | "-" = "+"): Inte
 const negative = (value: IntegerValue): IntegerValue =>
   integer(value.ir, negated(value), scale(value.slope, -1));
 
-function times(lowering: Lowering, a: IntegerValue, b: IntegerValue): IntegerValue | PendingValue {
+function times(
+  lowering: Lowering,
+  a: IntegerValue,
+  b: IntegerValue,
+  node: Node,
+): IntegerValue | PendingValue {
   const ir = operation("*", a.ir, b.ir);
   const factor = [a, b].find((value) => known(value.slope) === 0 && isPoint(value));
   const other = factor === a ? b : a;
@@ -117,7 +125,13 @@ function times(lowering: Lowering, a: IntegerValue, b: IntegerValue): IntegerVal
   if (!lowering.guards.requireWithin(rangeOfInteger(lowering, result), safe)) {
     return { kind: "pending", what: "product", ir, coerced: int32, operands: [a, b] };
   }
-  return { ...result, ir: { ...ir, small: true } as Expression };
+  const small = (left: Expression, right: Expression) =>
+    ({ ...operation("*", left, right), small: true }) as Expression;
+  return {
+    ...result,
+    ir: small(a.ir, b.ir),
+    minusZero: zeroOfProduct(lowering, [a, b], node, small),
+  };
 }
 
 /** Quotients and remainders are of exact operands. A remainder by what is surely not zero is an integer. */
@@ -130,12 +144,18 @@ function divide(
 ): IntegerValue | PendingValue {
   const ranges = [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)] as const;
   const type = typeForBoth(lowering, ...ranges, node);
-  const [left, right] = [exact(lowering, a, node, type), exact(lowering, b, node, type)];
-  const ir: Expression = { kind: "binary", type, operator, left, right };
+  const make = (left: Expression, right: Expression): Expression => ({
+    kind: "binary",
+    type,
+    operator,
+    left: as(type, left),
+    right: as(type, right),
+  });
+  const ir = make(exact(lowering, a, node, type), exact(lowering, b, node, type));
   const isExact = isNeverZero(lowering, ranges[1]) && operator === "%";
   const coerced =
     operator === "%" ? rangeOfRemainder(lowering, ...ranges) : rangeOfQuotient(lowering, ...ranges, type);
-  if (isExact) return integer(ir, coerced);
+  if (isExact) return integer(ir, coerced, zero, zeroOfRemainder(lowering, [a, b], node, make));
   return {
     kind: "pending",
     what: operator === "%" ? "remainder" : "quotient",
@@ -171,13 +191,14 @@ export function unary(
         : operand;
     case "-": {
       if (operand.kind === "integer") {
-        const ir: Expression = {
+        const make = (ir: Expression): Expression => ({
           kind: "unary",
-          type: operand.ir.type,
+          type: ir.type,
           operator,
-          operand: operand.ir,
-        };
-        return computed(lowering, { ...negative(operand), ir }, node);
+          operand: ir,
+        });
+        const minusZero = zeroOfNegated(lowering, operand, node, make);
+        return computed(lowering, { ...negative(operand), ir: make(operand.ir), minusZero }, node);
       }
       const ir: Expression = {
         kind: "unary",

@@ -7,11 +7,12 @@ import { element, loadOf } from "./elements.ts";
 import { exact } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
+import { refuseMinusZero, zeroOfVariable } from "./minusZeros.ts";
 import { meaningOf } from "./names.ts";
 import { afterwards, held, inOrder } from "./operands.ts";
 import { reduce } from "./reductions.ts";
 import { refuse } from "./refusal.ts";
-import { type Change, convertTo, note } from "./setVariables.ts";
+import { type Change, note, setLocal } from "./setVariables.ts";
 import { storeElement } from "./storedElements.ts";
 import { hostConstant, type Value } from "./values.ts";
 import { typeOfVariable } from "./variables.ts";
@@ -116,9 +117,11 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
       const { variable } = meaning;
       lowering.assigned.add(variable);
       note(lowering, variable, value, node, change);
-      const ir = convertTo(lowering, variable, value, node);
-      lowering.emit({ kind: "assign", name: variable.name, value: ir });
-      return readBack(value, { kind: "local", type: ir.type, name: variable.name });
+      const type = setLocal(lowering, "assign", variable, value, node);
+      const ir: Expression = { kind: "local", type, name: variable.name };
+      return value.kind === "integer"
+        ? { ...value, ir, minusZero: value.minusZero && zeroOfVariable(lowering, variable, ir) }
+        : readBack(value, ir);
     }
     case "carried": {
       const { variable } = meaning;
@@ -126,6 +129,7 @@ function setName(lowering: Lowering, name: string, value: Value, node: Node, cha
       const type = typeOfVariable(variable);
       if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
       const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
+      if (integer) refuseMinusZero(lowering, name, integer, node);
       const ir = integer ? exact(lowering, integer, node, type) : toFloat(lowering, value, node);
       lowering.emit({ kind: "assignCarried", name, value: ir });
       return readBack(value, { kind: "carried", type, name });

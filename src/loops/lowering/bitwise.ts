@@ -78,7 +78,7 @@ function coerced(lowering: Lowering, type: "i32" | "u32", value: Value, bits: Ex
   const all = type === "u32" ? uint32 : int32;
   if (value.kind === "integer") {
     const stays = lowering.guards.within(rangeOfInteger(lowering, value), all) === "known";
-    return stays ? { ...value, ir } : integer(ir, all);
+    return stays ? { ...value, ir, minusZero: undefined } : integer(ir, all);
   }
   if (value.kind === "boolean") return integer(ir, between(0, 1));
   if (value.kind === "pending") {

@@ -6,7 +6,9 @@ import { accuracyOf, chosen } from "./accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "./conversions.ts";
 import { rangeOfInteger } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
+import { zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
+import { zeroOfChoice } from "./minusZeros.ts";
 import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import {
@@ -14,6 +16,7 @@ import {
   hostBoolean,
   hostNumber,
   hull,
+  type IntegerValue,
   integer,
   isBooleanValue,
   isFraction,
@@ -120,46 +123,60 @@ export function conditional(lowering: Lowering, node: ConditionalExpression): Va
 
 /** One of two values. Where a branch needs statements, or loads, it becomes a branch of an `if`. */
 function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
-  const value = choose(lowering, test, yes.value, no.value, node);
-  if (yes.before.length + no.before.length === 0) return value;
-  const { ir } = value as Exclude<Value, { kind: "host" }>;
-  if (ir.kind !== "conditional") throw new Error("a choice of two values is a conditional expression");
-  const name = lowering.temporary();
-  const zero: Expression = { kind: "literal", type: ir.type, value: 0 };
-  lowering.emit({ kind: "declare", name, type: ir.type, value: zero });
-  const arm = (statements: Statement[], chosen: Expression): Statement[] => [
-    ...statements,
-    { kind: "assign", name, value: chosen },
-  ];
-  lowering.emit({ kind: "if", test, yes: arm(yes.before, ir.yes), no: arm(no.before, ir.no) });
-  return { ...value, ir: { kind: "local", type: ir.type, name } } as Value;
-}
-
-/** One value of two, for conditional expressions. */
-function choose(lowering: Lowering, test: Expression, yes: Value, no: Value, node: Node): Value {
-  const either = (a: Expression, b: Expression): Expression => ({
-    kind: "conditional",
-    type: a.type,
-    test,
-    yes: a,
-    no: b,
-  });
-  const booleans = [yes, no].map(isBooleanValue);
+  const values = [yes.value, no.value] as const;
+  const booleans = values.map(isBooleanValue);
   if (booleans[0] !== booleans[1]) refuse(loopError.mixedTypes("?:", "number", "boolean", node));
   if (booleans[0]) {
-    const ir = either(toBoolean(lowering, yes, node), toBoolean(lowering, no, node));
+    const ir = choose(lowering, test, yes, no, (value) => toBoolean(lowering, value, node));
     return { kind: "boolean", ir };
   }
   const whole = (value: Value) => value.kind === "integer" || (value.kind === "host" && !isFraction(value));
-  if (whole(yes) && whole(no)) {
-    const [a, b] = [asInteger(lowering, yes, node)!, asInteger(lowering, no, node)!];
-    const type = a.ir.type === "u32" && b.ir.type === "u32" ? "u32" : "i32";
-    const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
-    return integer(either(as(type, a.ir), as(type, b.ir)), range);
+  if (!values.every(whole)) {
+    const ir = choose(lowering, test, yes, no, (value) => toFloat(lowering, value, node));
+    return { kind: "float", ir, accuracy: chosen(values.map((value) => accuracyOf(lowering, value))) };
   }
-  return {
-    kind: "float",
-    ir: either(toFloat(lowering, yes, node), toFloat(lowering, no, node)),
-    accuracy: chosen([yes, no].map((value) => accuracyOf(lowering, value))),
-  };
+  const [a, b] = values.map((value) => asInteger(lowering, value, node)!) as [IntegerValue, IntegerValue];
+  const type = a.ir.type === "u32" && b.ir.type === "u32" ? "u32" : "i32";
+  const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
+  const minusZero = zeroOfChoice(lowering, type, test, [yes.before, a], [no.before, b]);
+  if (minusZero && yes.before.length + no.before.length > 0) {
+    // The statements are executed here.
+    const kept = minusZero();
+    return integer(kept.ir, range, zero, () => kept);
+  }
+  const ir = choose(lowering, test, yes, no, (value) => as(type, asInteger(lowering, value, node)!.ir));
+  return integer(ir, range, zero, minusZero);
+}
+
+/** One of two values as `convert` makes them, which may need statements of its own. */
+function choose(
+  lowering: Lowering,
+  test: Expression,
+  yes: Branch,
+  no: Branch,
+  convert: (value: Value) => Expression,
+): Expression {
+  const [a, b] = [yes, no].map(({ before, value }) => {
+    let ir!: Expression;
+    const statements = lowering.collect(() => {
+      lowering.block.push(...before);
+      ir = convert(value);
+    });
+    return { statements, ir };
+  }) as [Arm, Arm];
+  if (a.statements.length + b.statements.length === 0) {
+    return { kind: "conditional", type: a.ir.type, test, yes: a.ir, no: b.ir };
+  }
+  const result = lowering.newLocal(a.ir.type);
+  const arm = ({ statements, ir }: Arm): Statement[] => [
+    ...statements,
+    { kind: "assign", name: result.name, value: ir },
+  ];
+  lowering.emit({ kind: "if", test, yes: arm(a), no: arm(b) });
+  return result;
+}
+
+interface Arm {
+  readonly statements: readonly Statement[];
+  readonly ir: Expression;
 }

@@ -110,6 +110,8 @@ function compareFloats(
     if (value.kind === "host" && typeof value.constant === "number") {
       return constantBound(operator, value, side === 1);
     }
+    // The two zeros are equal.
+    if (value.kind === "integer") return toFloat(lowering, { ...value, minusZero: undefined }, node);
     return toFloat(lowering, value, node);
   });
   return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };

@@ -4,6 +4,7 @@ import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression } from "../ir.ts";
 import { noteDecision } from "./accuracy.ts";
 import { exact } from "./exactIntegers.ts";
+import { zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
@@ -44,9 +45,11 @@ function integerOfHost(lowering: Lowering, value: HostValue, node: Node): Intege
       );
     }
     const ir = constant > 2 ** 31 - 1 ? literal("u32", constant) : literal("i32", constant);
-    return integer(ir, between(constant, constant));
+    const minusZero = Object.is(constant, -0) ? () => ({ ir, isMinusZero: boolean(true) }) : undefined;
+    return integer(ir, between(constant, constant), zero, minusZero);
   }
   requireInteger(lowering, value);
+  lowering.hostIntegers.add(value.code);
   return integer(lowering.inputs.of(value, "i32"), { low: linear, high: linear });
 }
 
@@ -61,9 +64,14 @@ export function toFloat(lowering: Lowering, value: Value, node: Node): Expressio
   switch (value.kind) {
     case "float":
       return value.ir;
-    case "integer":
+    case "integer": {
       noteUse(lowering, value.ir, "float");
-      return as("f32", exact(lowering, value, node));
+      lowering.observesZeros = true;
+      if (!value.minusZero) return as("f32", exact(lowering, value, node));
+      const { ir, isMinusZero } = value.minusZero();
+      const no = as("f32", exact(lowering, { ...value, ir }, node));
+      return { kind: "conditional", type: "f32", test: isMinusZero, yes: literal("f32", -0), no };
+    }
     case "host": {
       if (value.type === "boolean") break;
       if (typeof value.constant !== "number") return lowering.inputs.of(value, "f32");
@@ -78,7 +86,7 @@ export function toFloat(lowering: Lowering, value: Value, node: Node): Expressio
     case "pending": {
       if (value.what === "product") return refuseProduct(node);
       noteUse(lowering, value.ir, "float");
-      const [left, right] = value.operands.map((operand) => as("f32", exact(lowering, operand, node)));
+      const [left, right] = value.operands.map((operand) => toFloat(lowering, operand, node));
       return {
         kind: "binary",
         type: "f32",

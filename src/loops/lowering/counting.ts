@@ -8,6 +8,8 @@ import { commonType, exact, rangeOfInteger } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import { add, constant, difference, known, type Linear, subtract } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
+import { zeroOfVariable } from "./minusZeros.ts";
+import { setInteger } from "./setVariables.ts";
 import { type IntegerValue, int32, integer, literal, uint32 } from "./values.ts";
 
 /** An inner loop whose variable only counts, from integer to integer by a constant, so that its values are known. */
@@ -24,7 +26,8 @@ export function countingOf(lowering: Lowering, node: ForStatement): Counting | u
   const binding = counted && lookUp(lowering.scope, counted.name);
   if (!counted || !size || binding?.assignments.length !== 1) return undefined;
 
-  const { name } = lowering.declare(counted.name, counted.declarator);
+  const counter = lowering.declare(counted.name, counted.declarator);
+  const { name } = counter;
   const local = (type: "i32" | "u32"): Expression => ({ kind: "local", type, name });
   const mean = (value: IntegerValue) => lowering.meanings.set(binding, { kind: "value", value });
 
@@ -43,24 +46,28 @@ export function countingOf(lowering: Lowering, node: ForStatement): Counting | u
   if (!type || !lowering.guards.requireWithin(tested, type === "u32" ? uint32 : int32)) return undefined;
 
   declareOthers(lowering, node, counted);
-  const asType = (source: Source) =>
-    exact(lowering, asInteger(lowering, expression(lowering, source), source)!, source, type);
-  lowering.emit({ kind: "declare", name, type, value: asType(counted.from) });
+  const integerAt = (source: Source) => asInteger(lowering, expression(lowering, source), source)!;
+  const from = integerAt(counted.from);
+  exact(lowering, from, counted.from, type);
+  if (from.minusZero) lowering.variables.setMinusZero(counter);
+  setInteger(lowering, "declare", counter, from, type);
   const variable = local(type);
+  const minusZero = zeroOfVariable(lowering, counter, variable);
   return {
     trips: tripsOf(values, size),
     test: () => {
       mean(integer(variable, tested));
       const { operator } = counted;
-      const right = asType(counted.to);
+      const right = exact(lowering, integerAt(counted.to), counted.to, type);
       leaveUnless(lowering, { kind: "binary", type: "bool", operator, left: variable, right });
-      mean({ ...values, ir: variable });
+      mean({ ...values, ir: variable, minusZero });
     },
     update: () => {
       const operator = counted.isDown ? "-" : "+";
       const right = literal(type, size);
       const value: Expression = { kind: "binary", type, operator, left: variable, right };
-      lowering.emit({ kind: "assign", name, value });
+      // A sum with a step is not −0.
+      setInteger(lowering, "assign", counter, integer(value, tested), type);
     },
   };
 }

@@ -1,15 +1,16 @@
 import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
+import type { Expression } from "../ir.ts";
 import { type Binding, isFunction, lookUp, namesOf } from "../source/scopes.ts";
 import { withoutTypes } from "./assignments.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
+import { zeroOfVariable } from "./minusZeros.ts";
 import { meaningOf } from "./names.ts";
 import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
-import { convertTo, note } from "./setVariables.ts";
-import { literal, type Value } from "./values.ts";
-import { typeOfVariable } from "./variables.ts";
+import { declareEmpty, note, setInteger, setLocal } from "./setVariables.ts";
+import type { Value } from "./values.ts";
 
 /** `const` and `let` in the loop. */
 export function declaration(lowering: Lowering, node: VariableDeclaration): void {
@@ -62,29 +63,28 @@ export function declareWith(lowering: Lowering, binding: Binding, value: Value, 
   const variable = lowering.declare(binding.name, node);
   note(lowering, variable, value, node);
   lowering.assigned.add(variable);
-  lowering.emit({
-    kind: "declare",
-    name: variable.name,
-    type: typeOfVariable(variable),
-    value: convertTo(lowering, variable, value, node),
-  });
+  setLocal(lowering, "declare", variable, value, node);
   lowering.meanings.set(binding, { kind: "variable", variable });
 }
 
 function named(lowering: Lowering, name: string, value: Value, node: Node): Value {
   if (value.kind === "host") return value;
   if (value.kind === "pending") return held(lowering, value);
-  const unique = lowering.declare(name, node).name;
-  lowering.emit({ kind: "declare", name: unique, type: value.ir.type, value: value.ir });
-  return { ...value, ir: { kind: "local", type: value.ir.type, name: unique } };
+  const variable = lowering.declare(name, node);
+  const ir: Expression = { kind: "local", type: value.ir.type, name: variable.name };
+  if (value.kind !== "integer") {
+    lowering.emit({ kind: "declare", name: variable.name, type: value.ir.type, value: value.ir });
+    return { ...value, ir };
+  }
+  if (value.minusZero) lowering.variables.setMinusZero(variable);
+  setInteger(lowering, "declare", variable, value, value.ir.type);
+  return { ...value, ir, minusZero: zeroOfVariable(lowering, variable, ir) };
 }
 
 /** Without a value it must be assigned to before it is read. */
 function declareWithout(lowering: Lowering, binding: Binding, node: Node): void {
   const variable = lowering.declare(binding.name, node);
-  const type = typeOfVariable(variable);
-  const zero = type === "bool" ? ({ kind: "literal", type, value: 0 } as const) : literal(type, 0);
   lowering.assigned.delete(variable);
-  lowering.emit({ kind: "declare", name: variable.name, type, value: zero });
+  declareEmpty(lowering, variable);
   lowering.meanings.set(binding, { kind: "variable", variable });
 }

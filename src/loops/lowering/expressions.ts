@@ -85,9 +85,9 @@ function named(lowering: Lowering, name: string, node: Node): Value {
           ),
         );
       }
-      return read(meaning.variable);
+      return read(lowering, meaning.variable);
     case "carried":
-      return read(meaning.variable, true);
+      return read(lowering, meaning.variable, true);
     case "reduction":
       return refuse(loopError.notReduced(name, meaning.operator, node));
     case "array":

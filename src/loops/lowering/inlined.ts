@@ -14,9 +14,9 @@ import { read } from "./names.ts";
 import { afterwards, held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { alwaysReturns, returns } from "./returns.ts";
+import { declareEmpty } from "./setVariables.ts";
 import { list } from "./statements.ts";
-import { hostConstant, literal, type Value } from "./values.ts";
-import { typeOfVariable } from "./variables.ts";
+import { hostConstant, type Value } from "./values.ts";
 
 type Helper = FunctionNode | ArrowFunctionExpression;
 
@@ -143,9 +143,7 @@ function severalReturns(
   lowering.returns = returning;
   const statements = lowering.collect(() => lowering.within(block, () => list(lowering, body, block)));
   if (variable) {
-    const type = typeOfVariable(variable);
-    const zero = type === "bool" ? ({ kind: "literal", type, value: 0 } as const) : literal(type, 0);
-    lowering.emit({ kind: "declare", name: variable.name, type, value: zero });
+    declareEmpty(lowering, variable);
   }
   if (returning.jumped) {
     statements.push({ kind: "break", label });
@@ -153,5 +151,5 @@ function severalReturns(
   } else {
     lowering.block.push(...statements);
   }
-  return variable ? read(variable) : hostConstant(Number.NaN);
+  return variable ? read(lowering, variable) : hostConstant(Number.NaN);
 }

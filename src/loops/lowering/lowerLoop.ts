@@ -180,6 +180,9 @@ function guardOutside(
   written: readonly { readonly name: string; readonly variable: Variable }[],
 ): void {
   const { guards } = lowering;
+  // A length is none.
+  const integers = [...lowering.hostIntegers].filter((code) => !code.endsWith(".length"));
+  if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
   for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);
   for (const { name, variable } of written) {
     const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };

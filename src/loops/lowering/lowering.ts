@@ -2,7 +2,7 @@ import type { Node } from "oxc-parser";
 import type { Diagnostic, Span } from "../../diagnostics/diagnostic.ts";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
-import type { ElementType, Expression, Reduction, Statement } from "../ir.ts";
+import type { ElementType, Expression, Reduction, Statement, ValueType } from "../ir.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
@@ -97,6 +97,10 @@ export class Lowering {
   returns: Returning | undefined;
   /** How many branches are around the current place. */
   branches = 0;
+  /** Integers from outside that the loop computes with, by their code. */
+  readonly hostIntegers = new Set<string>();
+  /** Whether something tells −0 from 0 that an integer may be. */
+  observesZeros = false;
   readonly usedDirectives = new Set<BranchDirective>();
   /** The calls that are being inlined, outermost first. */
   readonly calls: { readonly callee: Node; readonly at: number }[] = [];
@@ -190,6 +194,13 @@ export class Lowering {
     const name = this.temporary();
     this.emit({ kind: "declare", name, type: ir.type, value: ir });
     return { kind: "local", type: ir.type, name };
+  }
+
+  /** A new local, which has no value that matters yet. */
+  newLocal(type: ValueType): Extract<Expression, { kind: "local" }> {
+    const name = this.temporary();
+    this.emit({ kind: "declare", name, type, value: { kind: "literal", type, value: 0 } });
+    return { kind: "local", type, name };
   }
 
   temporary(): string {

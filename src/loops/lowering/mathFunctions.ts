@@ -7,8 +7,9 @@ import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { isNeverZero } from "./divisionRanges.ts";
 import { commonType, exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
 import { hostCall } from "./hostValues.ts";
-import { maximum, minimum, scale } from "./linear.ts";
+import { zero as linearZero, maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
+import { zeroOfExtreme, zeroOfQuotient, zeroOfSign } from "./minusZeros.ts";
 import { held, inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
@@ -154,17 +155,30 @@ function extreme(
     low: pick(one.low, other.low),
     high: pick(one.high, other.high),
   }));
-  const exactArgs = integers.map((one) => exact(lowering, one, node, type));
-  return integer({ kind: "call", type, callee: name, args: exactArgs }, range);
+  const make = (args: readonly Expression[]): Expression => ({
+    kind: "call",
+    type,
+    callee: name,
+    args: args.map((arg) => as(type, arg)),
+  });
+  const ir = make(integers.map((one) => exact(lowering, one, node, type)));
+  return integer(ir, range, linearZero, zeroOfExtreme(lowering, name, integers, node, make));
 }
 
 function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue, node: Node): IntegerValue {
   const range = numbers(rangeOfInteger(lowering, value));
   const argument = exact(lowering, value, node, name === "sign" ? "i32" : undefined);
-  if (argument.type === "u32") return { ...value, ir: argument };
-  const ir: Expression = { kind: "call", type: "i32", callee: name, args: [argument] };
-  if (name === "sign") return integer(ir, between(-1, 1));
-  return integer(ir, range ? between(0, Math.max(-range[0], range[1])) : between(0, 2 ** 31));
+  if (argument.type === "u32") return { ...value, ir: argument, minusZero: undefined };
+  const make = (arg: Expression): Expression => ({
+    kind: "call",
+    type: "i32",
+    callee: name,
+    args: [as("i32", arg)],
+  });
+  if (name === "sign") {
+    return integer(make(argument), between(-1, 1), linearZero, zeroOfSign(lowering, value, node, make));
+  }
+  return integer(make(argument), range ? between(0, Math.max(-range[0], range[1])) : between(0, 2 ** 31));
 }
 
 /**
@@ -190,7 +204,10 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
     ({ low }) => lowering.guards.state(scale(low, -1)) === "known",
   );
   if (name === "trunc" || (name === "floor" && isPositive)) {
-    return integer(truncated(name, value.ir), value.coerced);
+    const make = (left: Expression, right: Expression) =>
+      truncated(name, { ...value.ir, left: as(type, left), right: as(type, right) } as Expression);
+    const minusZero = zeroOfQuotient(lowering, value.operands, node, make);
+    return integer(truncated(name, value.ir), value.coerced, linearZero, minusZero);
   }
 
   const quotient = held(lowering, value) as PendingValue;
@@ -209,15 +226,22 @@ function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: 
     kind: "conditional",
     type,
     test: test("&&", test("!=", remainder, zero), signs),
-    yes: literal(type, 1),
+    yes: literal(type, name === "floor" ? 1 : -1),
     no: zero,
   };
   const ir: Expression = {
     kind: "binary",
     type,
-    operator: name === "floor" ? "-" : "+",
+    // −0 stays what it is where 0 is taken from it, and not where 0 is added.
+    operator: "-",
     left: truncated("trunc", quotient.ir),
     right: correction,
   };
-  return integer(ir, sum(value.coerced, name === "floor" ? between(-1, 0) : between(0, 1)));
+  const range = sum(value.coerced, name === "floor" ? between(-1, 0) : between(0, 1));
+  return integer(
+    ir,
+    range,
+    linearZero,
+    zeroOfQuotient(lowering, quotient.operands, node, () => ir),
+  );
 }

@@ -4,8 +4,9 @@ import type { Expression } from "../ir.ts";
 import { declaredType } from "../source/declaredTypes.ts";
 import { type Binding, lookUp } from "../source/scopes.ts";
 import { refuseAssignment } from "./declarations.ts";
-import { hostValue } from "./linear.ts";
+import { hostValue, zero } from "./linear.ts";
 import type { AccessedArray, Lowering, Meaning } from "./lowering.ts";
+import { zeroOfVariable } from "./minusZeros.ts";
 import { refuse } from "./refusal.ts";
 import { hostBoolean, hostConstant, hostNumber, integer, type Value } from "./values.ts";
 import { rangeOf, typeOfVariable, type Variable } from "./variables.ts";
@@ -91,12 +92,12 @@ function literalOf({ kind, declaration }: Binding): number | boolean | undefined
 }
 
 /** The value of a variable where it is read. */
-export function read(variable: Variable, carried = false): Value {
+export function read(lowering: Lowering, variable: Variable, carried = false): Value {
   const type = typeOfVariable(variable);
   const { name, kind } = variable;
   const ir: Expression =
     carried && type !== "bool" ? { kind: "carried", type, name } : { kind: "local", type, name };
   if (kind === "float") return { kind, ir, accuracy: variable.accuracy };
   if (kind === "boolean") return { kind, ir };
-  return integer(ir, rangeOf(variable));
+  return integer(ir, rangeOf(variable), zero, zeroOfVariable(lowering, variable, ir));
 }

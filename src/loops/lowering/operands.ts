@@ -1,7 +1,7 @@
 import type { Expression as Source } from "oxc-parser";
 import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
-import type { Value } from "./values.ts";
+import { as, type IntegerValue, type Value } from "./values.ts";
 
 /** Translates operands from left to right; what a later one might change is held before. */
 export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
@@ -34,20 +34,21 @@ export function afterwards<Result>(
   return result;
 }
 
+function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
+  if (!value.minusZero) return { ...value, ir: lowering.hold(value.ir) };
+  const { ir, isMinusZero } = value.minusZero();
+  const kept = { ir: lowering.hold(ir), isMinusZero: lowering.hold(isMinusZero) };
+  return { ...value, ir: kept.ir, minusZero: () => kept };
+}
+
 /** The value, kept in a local. */
 export function held(lowering: Lowering, value: Value): Value {
   if (value.kind === "host") return value;
+  if (value.kind === "integer") return heldInteger(lowering, value);
   if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
   const { ir } = value;
   if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
-  const [left, right] = [lowering.hold(ir.left), lowering.hold(ir.right)];
-  const [a, b] = value.operands;
-  return {
-    ...value,
-    ir: { ...ir, left, right },
-    operands: [
-      { ...a, ir: left },
-      { ...b, ir: right },
-    ],
-  };
+  const [a, b] = value.operands.map((operand) => heldInteger(lowering, operand));
+  const [left, right] = [as(ir.left.type, a!.ir), as(ir.right.type, b!.ir)];
+  return { ...value, ir: { ...ir, left, right }, operands: [a!, b!] };
 }

@@ -7,6 +7,7 @@ import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering, Meaning } from "./lowering.ts";
+import { refuseMinusZero } from "./minusZeros.ts";
 import { refuse } from "./refusal.ts";
 import { kindOf, note } from "./setVariables.ts";
 import { as, hostConstant, int32, integer, negated, numbers, uint32, type Value } from "./values.ts";
@@ -69,6 +70,7 @@ export function reduce(
       checkRange();
       return as(typeOfVariable(variable), signed.ir);
     }
+    refuseMinusZero(lowering, name, whole, node);
     lowering.variables.set(variable, "integer", rangeOfInteger(lowering, whole), node);
     checkRange();
     return exact(lowering, whole, node, typeOfVariable(variable) as "i32");

@@ -3,7 +3,7 @@ import { loopError } from "../../diagnostics/loops.ts";
 import { expression } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
 import { refuse } from "./refusal.ts";
-import { convertTo, note } from "./setVariables.ts";
+import { note, setLocal } from "./setVariables.ts";
 
 /** `return value` of an inlined function. */
 export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
@@ -15,11 +15,7 @@ export function returnFrom(lowering: Lowering, argument: Source | null, node: No
     if (!argument) refuse(loopError.unsupported("a return without a value", node));
     const value = expression(lowering, argument);
     note(lowering, returning.variable, value, node);
-    lowering.emit({
-      kind: "assign",
-      name: returning.variable.name,
-      value: convertTo(lowering, returning.variable, value, node),
-    });
+    setLocal(lowering, "assign", returning.variable, value, node);
   }
   if (returning.isLast) return;
   returning.jumped = true;

@@ -1,12 +1,13 @@
 import type { Node } from "oxc-parser";
 import { loopWarning } from "../../diagnostics/loops.ts";
-import type { Expression } from "../ir.ts";
+import type { Expression, ValueType } from "../ir.ts";
 import { accuracyOf } from "./accuracy.ts";
 import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "./conversions.ts";
 import { rangeOfInteger } from "./exactIntegers.ts";
 import { constant, maximum, minimum, multiply, scale, unknown, zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
-import { as, type Interval, negated, type Value } from "./values.ts";
+import { signed } from "./minusZeros.ts";
+import { as, boolean, type IntegerValue, type Interval, negated, type Value } from "./values.ts";
 import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
 
 /** The kind of variable that holds a value. */
@@ -51,6 +52,9 @@ export function note(
       lowering.warn(loopWarning.floatSum(variable.name, node));
     }
   }
+  if (kind === "integer" && asInteger(lowering, value, node)?.minusZero) {
+    lowering.variables.setMinusZero(variable);
+  }
   if (kind !== "integer" || !change || !["+", "-"].includes(change.operator)) {
     lowering.variables.set(variable, kind, range(value), node);
     return;
@@ -72,14 +76,56 @@ export function note(
   );
 }
 
-/** The value as the type of a variable. */
-export function convertTo(lowering: Lowering, variable: Variable, value: Value, node: Node): Expression {
-  switch (variable.kind) {
-    case "float":
-      return toFloat(lowering, value, node);
-    case "boolean":
-      return toBoolean(lowering, value, node);
-    default:
-      return as(typeOfVariable(variable), asInteger(lowering, value, node)!.ir);
+/** Declares a local variable, or assigns to it. Gives its type. */
+export function setLocal(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  variable: Variable,
+  value: Value,
+  node: Node,
+): ValueType {
+  const type = typeOfVariable(variable);
+  if (type === "i32" || type === "u32") {
+    setInteger(lowering, kind, variable, asInteger(lowering, value, node)!, type);
+  } else {
+    const ir = type === "f32" ? toFloat(lowering, value, node) : toBoolean(lowering, value, node);
+    emitSet(lowering, kind, variable.name, type, ir);
   }
+  return type;
+}
+
+/** Sets a variable to an integer, and, where something asks for that, whether it is −0. */
+export function setInteger(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  variable: Variable,
+  value: IntegerValue,
+  type: ValueType,
+): void {
+  if (!variable.isZeroObserved) {
+    emitSet(lowering, kind, variable.name, type, as(type, value.ir));
+    return;
+  }
+  const { ir, isMinusZero } = signed(lowering, value);
+  emitSet(lowering, kind, lowering.variables.zeroOf(variable), "bool", isMinusZero);
+  emitSet(lowering, kind, variable.name, type, as(type, ir));
+}
+
+function emitSet(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  name: string,
+  type: ValueType,
+  value: Expression,
+): void {
+  lowering.emit(kind === "declare" ? { kind, name, type, value } : { kind, name, value });
+}
+
+/** Declares a local variable that has no value yet. */
+export function declareEmpty(lowering: Lowering, variable: Variable): void {
+  const type = typeOfVariable(variable);
+  lowering.emit({ kind: "declare", name: variable.name, type, value: { kind: "literal", type, value: 0 } });
+  if (!variable.isZeroObserved) return;
+  const name = lowering.variables.zeroOf(variable);
+  lowering.emit({ kind: "declare", name, type: "bool", value: boolean(false) });
 }

@@ -48,6 +48,14 @@ export interface IntegerValue extends Interval {
   readonly kind: "integer";
   readonly ir: Expression;
   readonly slope: Linear;
+  /** Of an integer that may be −0 for JavaScript: evaluates it in place of `ir`, with statements before. */
+  readonly minusZero?: (() => Signed) | undefined;
+}
+
+/** An integer that has been evaluated: its bits, and whether it is −0. */
+export interface Signed {
+  readonly ir: Expression;
+  readonly isMinusZero: Expression;
 }
 
 /**
@@ -90,13 +98,12 @@ export const between = (low: number, high: number): Interval => ({
   high: constant(high),
 });
 
-export const integer = (ir: Expression, { low, high }: Interval, slope = zero): IntegerValue => ({
-  kind: "integer",
-  ir,
-  slope,
-  low,
-  high,
-});
+export const integer = (
+  ir: Expression,
+  { low, high }: Interval,
+  slope = zero,
+  minusZero?: IntegerValue["minusZero"],
+): IntegerValue => ({ kind: "integer", ir, slope, low, high, minusZero });
 
 export function hostConstant(value: number | boolean): HostValue {
   const isNumber = typeof value === "number";
@@ -173,7 +180,7 @@ export const literal = (type: NumberType, value: number): Expression => {
     return { kind: "literal", type, value: String(value) as "NaN" | "Infinity" | "-Infinity" };
   }
   // JSON has no minus zero.
-  if (Object.is(value, -0) && type === "f32") {
+  if (Object.is(value, -0)) {
     return { kind: "unary", type, operator: "-", operand: { kind: "literal", type, value: 0 } };
   }
   return { kind: "literal", type, value };

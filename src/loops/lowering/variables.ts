@@ -17,6 +17,9 @@ export interface Variable {
   kind: Kind | undefined;
   /** Of the floats that it is set to. */
   accuracy: Accuracy;
+  /** Whether one of the integers that it is set to may be −0, and whether something tells that from 0. */
+  mayBeMinusZero: boolean;
+  isZeroObserved: boolean;
   /** What it has before the loop, of one from outside. The host checks that its type holds that. */
   readonly outside: Interval | undefined;
   /** What it is set to; what is added to it is kept apart, by place, and added up. */
@@ -88,6 +91,8 @@ export class Variables {
       depth,
       kind: undefined,
       accuracy: "exact",
+      mayBeMinusZero: false,
+      isZeroObserved: false,
       outside,
       base: undefined,
       added: new Map(),
@@ -115,6 +120,23 @@ export class Variables {
     if (worse(variable.accuracy, accuracy) === variable.accuracy) return;
     variable.accuracy = accuracy;
     this.changed = true;
+  }
+
+  /** Takes into account that an integer that the variable is set to may be −0. */
+  setMinusZero(variable: Variable): void {
+    this.changed ||= !variable.mayBeMinusZero;
+    variable.mayBeMinusZero = true;
+  }
+
+  /** Takes into account that something tells whether the variable is −0 or 0. */
+  observeZero(variable: Variable): void {
+    this.changed ||= !variable.isZeroObserved;
+    variable.isZeroObserved = true;
+  }
+
+  /** The name of the local that says whether the variable is −0. */
+  zeroOf({ name, depth }: Variable): string {
+    return this.get(`zero of ${name}`, `${name}$zero`, depth).name;
   }
 
   /** Takes into account that numbers are stored to an array which are other ones than the program's. */
