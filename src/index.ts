@@ -66,6 +66,7 @@ export type { KernelProfile, SiteProfile } from "./runtime/profiler.ts";
 export type { ShadowReport } from "./runtime/shadowBuffers.ts";
 export type { SnapshotReport } from "./runtime/snapshots.ts";
 export type { SourcePosition } from "./runtime/sourcePosition.ts";
+export type { StoredDifference } from "./runtime/storedDifference.ts";
 export { type Tried, type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tune.ts";
 export {
   type MemoryTuning,

@@ -15,7 +15,11 @@ export interface BindingPoint {
 
 /** What an entry point may do with what is bound at one point. Samplers and uniform buffers are read. */
 export interface BindingAccess extends BindingPoint {
+  /** The variable. */
+  readonly name: string;
   readonly access: AccessMode;
+  /** What all of its words are; absent where that is not one type of 32 bits. */
+  readonly scalar?: "f32" | "i32" | "u32";
 }
 
 /** Where a variable is bound, or undefined for one that is not. */
@@ -44,9 +48,24 @@ export function bindingAccesses(program: Program, entryPoint: FunctionDeclaratio
   return [...variablesOf(program, functions)].flatMap((variable) => {
     const point = bindingPointOf(program, variable);
     if (!point) return [];
-    const access = storage.get(variable) ?? declaredAccess(program.declaredTypeOf(variable));
-    return [{ ...point, access }];
+    const type = program.declaredTypeOf(variable);
+    const access = storage.get(variable) ?? declaredAccess(type);
+    const scalar = scalarOf(type);
+    return [{ ...point, name: variable.name, access, ...(scalar && { scalar }) }];
   });
+}
+
+/** Returns the type of all words of a type's values, if they have one. */
+function scalarOf(type: Type): BindingAccess["scalar"] {
+  if (type.kind === "texture") return type.format?.endsWith("32float") ? "f32" : undefined;
+  if (type.kind === "struct") {
+    const [first, ...others] = type.members.map((member) => scalarOf(member.type));
+    return others.every((other) => other === first) ? first : undefined;
+  }
+  if ("element" in type) return scalarOf(type.element);
+  const isWord =
+    type.kind === "scalar" && (type.name === "f32" || type.name === "i32" || type.name === "u32");
+  return isWord ? (type.name as BindingAccess["scalar"]) : undefined;
 }
 
 function declaredAccess(type: Type): AccessMode {

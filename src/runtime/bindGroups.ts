@@ -119,6 +119,17 @@ export class BindGroups {
     });
   }
 
+  /** What a shader may store to, by binding. */
+  stored(set: SetGroup, by: GroupAccess): { binding: number; place: BufferRange | GPUTexture }[] {
+    const record = set.group && this.#groups.get(set.group);
+    if (!record) return [];
+    return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
+      if (mode === "read") return [];
+      const place = isTexture(resource) ? resource : this.rangeAt(set, binding);
+      return place ? [{ binding, place }] : [];
+    });
+  }
+
   /** What a shader may do to the resources in a bind group. */
   accessOf(group: GPUBindGroup, by: GroupAccess): Access | undefined {
     const record = this.#groups.get(group);

@@ -6,6 +6,7 @@ import type { DispatchSums, KernelSums } from "./memory/kernelSums.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { PipelineRecord } from "./pipelineRecord.ts";
 import type { BufferRange } from "./resources.ts";
+import type { StoredPlace } from "./storedDifference.ts";
 
 /** A part of a buffer, where it is bound, and whether the pipeline may store to it. */
 interface BoundRange {
@@ -85,6 +86,15 @@ export class BoundPipeline {
       const access = group && this.#bindGroups.accessOf(group, this.record.accessOf(index));
       return access ?? [];
     });
+  }
+
+  /** What it may store to. */
+  stored(): StoredPlace[] {
+    return [...this.#groups].flatMap(([group, set]) =>
+      this.#bindGroups
+        .stored(set, this.record.accessOf(group))
+        .map(({ binding, place }) => ({ of: { group, binding }, place })),
+    );
   }
 
   mayWrite(buffer: GPUBuffer): boolean {

@@ -4,6 +4,7 @@ import type { RunCounts } from "./kernels.ts";
 import { MemoryState } from "./memory/memoryState.ts";
 import { RangeSet } from "./rangeSet.ts";
 import { isTexture, type Resource } from "./resources.ts";
+import type { StoredPlace } from "./storedDifference.ts";
 
 /** What a command buffer does: what verification needs to know of it, and how to encode it again. */
 export class CommandRecord {
@@ -14,6 +15,8 @@ export class CommandRecord {
   readonly replaced = new Set<Resource>();
   /** The protected kernels that it dispatches. */
   readonly kernels = new Set<Kernel>();
+  /** What each of them stores to; null where that is not known. */
+  readonly stored = new Map<Kernel, StoredPlace[] | null>();
   /** How often it dispatches each kernel, whether protected or not. */
   readonly dispatches = new Map<RunCounts, number>();
   /** The commands, to be encoded again in this order. */
@@ -37,6 +40,14 @@ export class CommandRecord {
     const { read, written } = access;
     for (const resource of read) this.read.add(resource);
     for (const resource of written) this.written.add(resource);
+  }
+
+  /** A kernel stores to places; null stands for unknown ones. */
+  addStored(kernel: Kernel, places: readonly StoredPlace[] | null): void {
+    const known = this.stored.get(kernel);
+    if (known === null) return;
+    if (known && places) known.push(...places);
+    else this.stored.set(kernel, places && [...places]);
   }
 
   /** Data moves from `source` into `destination`; `whole`: all of it is replaced. */

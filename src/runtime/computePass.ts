@@ -170,6 +170,7 @@ export class ComputePass {
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
     for (const access of runs.accesses()) this.#record.add(access);
+    if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
     this.#prepared = {
       ...{ runs, variant, bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups) },
       guarded: this.#parts.memory?.bracketing.guarded(runs.uses(this.#sums)) ?? [],

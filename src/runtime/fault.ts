@@ -1,5 +1,6 @@
 import type { CheckSite } from "../compiler/contract.ts";
 import type { SourcePosition } from "./sourcePosition.ts";
+import type { StoredDifference } from "./storedDifference.ts";
 
 /** What became of the data a fault may have reached. */
 export type FaultOutcome = "recovered" | "refused" | "reported";
@@ -34,6 +35,12 @@ export interface Detection {
   readonly values: readonly [string | null, string | null];
   /** By how much what the replicas wrote differs, where only that is known: the difference of two hashes. */
   readonly difference: string | null;
+  /**
+   * Where replicas are compared as hashes, and the work has run again without a fault: the first word that the kernel's faults have
+   * changed in memory, or `"nothing"` where none differs: the replica that does not store was struck, or other work has replaced the
+   * word since. Else null.
+   */
+  readonly stored: StoredDifference | "nothing" | null;
 }
 
 /** Returns a key that is the same for all that is found of one invocation, or workgroup, of a kernel. */
@@ -63,6 +70,8 @@ export function describeFault(fault: Detection): string {
   const { kernel, site, workgroup, localIndex, values, wordOffsets, difference } = fault;
   const place = site ? `${site.name}, line ${site.line}, column ${site.column}` : "an unknown place";
   const invocation = localIndex === null ? "" : `, local index ${localIndex}`;
+  if (fault.stored !== null)
+    return `replicas of kernel "${kernel}" disagree: ${describeWorkgroup(workgroup)}${invocation} computed other hashes; ${describeStored(fault.stored)}`;
   const missing = fault.cause === "partnerAbsent" ? "nothing" : "an unrecorded value";
   // Where a replica writes is worth a word only when the other writes elsewhere.
   const elsewhere = !wordOffsets.includes(null) && wordOffsets[0] !== wordOffsets[1];
@@ -73,6 +82,16 @@ export function describeFault(fault: Detection): string {
   const computed = isSame ? `${first}, and not exactly one of them stored it` : `${first} and ${second}`;
   const what = difference === null ? computed : `hashes that differ by ${difference}`;
   return `replicas of kernel "${kernel}" disagree at ${place}: ${describeWorkgroup(workgroup)}${invocation} computed ${what}`;
+}
+
+/** What a fault has changed in memory, in words. */
+function describeStored(stored: StoredDifference | "nothing"): string {
+  if (stored === "nothing") return "nothing differs in what the kernel stores to";
+  const { variable, stores, wordOffset, values, count } = stored;
+  const lines = [...new Set(stores.map(({ line }) => line))];
+  const by = lines.length === 0 ? "" : `, stored in line${lines.length > 1 ? "s" : ""} ${lines.join(", ")},`;
+  const more = count > 1 ? `, and ${count - 1} more differ` : "";
+  return `word ${wordOffset} of ${variable}${by} was ${values[0]}, and ${values[1]} when it ran again${more}`;
 }
 
 /** A workgroup as the program numbers it. */

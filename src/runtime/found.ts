@@ -46,6 +46,16 @@ export function seenIn(found: Found): Seen {
   return seen;
 }
 
+/** Tells of a kernel's faults what they have stored, where replicas were compared as hashes. */
+export function noteStored(seen: Seen, kernel: Kernel, stored: Detection["stored"]): void {
+  for (const [i, fault] of seen.faults.entries())
+    if (fault.kernel === kernel.name && isHashed(fault)) seen.faults[i] = { ...fault, stored };
+}
+
+/** Whether only a hash is known of what the replicas wrote. */
+export const isHashed = ({ site, difference }: Detection): boolean =>
+  difference !== null || site?.scalar === "hash";
+
 /** Adds what the check of work that has run again has found, less the faults that came back. */
 export function noteReturned(seen: Seen, found: Found): void {
   const known = new Set(seen.faults.map(invocationOf));

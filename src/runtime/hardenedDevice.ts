@@ -76,7 +76,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const wantCheck = () => void verifier.verify();
   const scopes = new ErrorScopes(device);
   const journal: Journal = new Journal(device, textures, usages, memory, scopes, recovers, wantCheck);
-  const verifier = new Verifier(arena, journal, memory, resolved, {
+  const verifier = new Verifier(device, arena, journal, memory, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
     onUnverified: (unverified) => events.emit("unverified", unverified),
     onFault: (fault) => {

@@ -24,7 +24,7 @@ export interface Findings {
 interface Side {
   readonly key: string;
   readonly replica: number;
-  readonly fault: Omit<Detection, "values" | "wordOffsets" | "difference">;
+  readonly fault: Omit<Detection, "values" | "wordOffsets" | "difference" | "stored">;
   readonly value: string;
   readonly wordOffset: number;
 }
@@ -87,6 +87,7 @@ function joinSides(sides: readonly Side[]): Detection[] {
       wordOffsets: [sides[0]?.wordOffset ?? null, sides[1]?.wordOffset ?? null],
       values: [sides[0]?.value ?? null, sides[1]?.value ?? null],
       difference: null,
+      stored: null,
     });
   };
   for (const side of sides) {
@@ -121,6 +122,7 @@ function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" 
       workgroup: { index, modulo: cells.length / cellsOfWorkgroup },
       ...{ localIndex: null, wordOffsets: [null, null], values: [null, null] },
       difference: formatWord("hash", difference),
+      stored: null,
     }),
   );
   return { faults, count: differences.size };
@@ -175,7 +177,8 @@ function formatValue(site: CheckSite | undefined, words: readonly number[]): str
   return components.length === 1 ? components[0]! : `(${components.join(", ")})`;
 }
 
-function formatWord(scalar: CheckSite["scalar"], word: number): string {
+/** A word in its own type. */
+export function formatWord(scalar: CheckSite["scalar"], word: number): string {
   scratch.setUint32(0, word);
   switch (scalar) {
     case "f32":

@@ -1,9 +1,10 @@
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
-import { type Found, isClean, note, noteReturned, type Seen } from "./found.ts";
+import { type Found, isClean, isHashed, note, noteReturned, noteStored, type Seen } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { ReportSnapshot } from "./reportArena.ts";
+import { compareStored, placesOf, readStored } from "./storedDifference.ts";
 
 /** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
 export interface PendingMapping {
@@ -23,6 +24,7 @@ interface Reexecuted {
 }
 
 export interface ReexecutionParts {
+  readonly device: GPUDevice;
   readonly reports: EpochReports;
   readonly journal: Journal;
   readonly memory: Memory | undefined;
@@ -50,7 +52,7 @@ export class Reexecution {
 
   /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; `seen` gets what else is found. */
   async untilClean(epoch: Epoch, found: Found, seen: Seen): Promise<Reexecuted> {
-    const { reports, journal, memory, retries, onReplay } = this.#parts;
+    const { device, reports, journal, memory, retries, onReplay } = this.#parts;
     let epochs: readonly Epoch[] = [epoch];
     let last = found;
     let attempts = 0;
@@ -63,6 +65,8 @@ export class Reexecution {
       this.#replays++;
       for (const mapping of this.mappings) mapping.suspend();
       const discarding = reports.takeSnapshot(epochs);
+      const searched = this.#search(epochs, last);
+      const faulty = searched.map(({ places }) => readStored(device, places));
       onReplay();
       let before: Promise<ReportSnapshot> | undefined;
       const accepted = journal.replay(epochs, () => {
@@ -72,6 +76,7 @@ export class Reexecution {
       });
       memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
       const taking = reports.takeSnapshot(epochs);
+      const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
       note(seen, reports.read(epochs, discarded));
@@ -86,7 +91,20 @@ export class Reexecution {
       }
       last = await reports.scrubbed(reports.read(epochs, snapshot));
       noteReturned(seen, last);
+      for (const [i, { kernel, places }] of searched.entries()) {
+        const [before, after] = await Promise.all([faulty[i], clean[i]]);
+        if (before && after && isClean(last))
+          noteStored(seen, kernel, compareStored(kernel, places, [before, after]));
+      }
     }
     return { epochs, last, attempts };
+  }
+
+  /** The kernels of whose faults only hashes are known, and what they store to, where that can be compared. */
+  #search(epochs: readonly Epoch[], { kernels }: Found) {
+    return [...kernels].flatMap(([kernel, { faults }]) => {
+      const places = faults.some(isHashed) ? placesOf(epochs, kernel) : undefined;
+      return places ? [{ kernel, places }] : [];
+    });
   }
 }

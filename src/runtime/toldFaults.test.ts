@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../test/testDevices.ts";
 import { bindBuffers, readBuffers, resultBuffer } from "../../workloads/buffers.ts";
-import type { Fault } from "./fault.ts";
+import { describeFault, type Fault } from "./fault.ts";
 import { harden } from "./harden.ts";
 import type { ArmedFault } from "./injector.ts";
 import type { Policy } from "./policy.ts";
@@ -68,6 +68,115 @@ describe("a fault is told once", () => {
     await strike("i * 3u");
     expect(told.map(({ site, values }) => [site?.line, values])).toEqual([[6, ["14", "15"]]]);
     expect((await device.belay.report()).kernels).toMatchObject([{ detections: 1 }]);
+    device.destroy();
+  });
+});
+
+describe("what a fault has stored, where hashes are compared", () => {
+  const signatures = [
+    {},
+    { redundancy: "intra+lds" },
+    { redundancy: "intra-lds", channel: "workgroup" },
+    { redundancy: "intra+lds", pairing: "passes" },
+    { redundancy: "inter" },
+  ] as const satisfies readonly Policy[];
+
+  it.each(signatures)("is found when the work runs again: %o", async (policy) => {
+    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
+    expect((await strike("i * 3u"))[5]).toBe(15);
+    expect(told.map(({ stored }) => stored)).toEqual([
+      {
+        variable: "out",
+        stores: [{ line: 5, column: 3 }],
+        wordOffset: 5,
+        values: ["14", "15"],
+        count: 1,
+      },
+    ]);
+    expect(describeFault(told[0]!)).toContain(
+      "word 5 of out, stored in line 5, was 14, and 15 when it ran again",
+    );
+    device.destroy();
+  });
+
+  it.each(signatures)("is nothing where the replica was struck that does not store: %o", async (policy) => {
+    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
+    await strike("i * 3u", { replica: 1 });
+    expect(told.map(({ stored }) => stored)).toEqual(["nothing"]);
+    expect(describeFault(told[0]!)).toContain("nothing differs in what the kernel stores to");
+    device.destroy();
+  });
+
+  it.each([
+    ["f32", "f32(i) * 0.5", 5, ["-2.5", "2.5"], { xor: 1 << 31 }],
+    ["i32", "i32(i) - 9", 5, ["-3", "-4"], { xor: 1 }],
+    ["vec2f", "vec2f(f32(i), 1)", 10, ["-5", "5"], { xor: 1 << 31 }],
+    ["vec3u", "vec3u(i, 1, 2)", 20, ["4", "5"], { xor: 1 }],
+  ] as const)("has the values of its type: %s", async (type, source, wordOffset, values, effect) => {
+    const code = body(`  out[i] = ${source};`, `var<storage, read_write> out: array<${type}>;`);
+    const { device, told, strike } = await prepare(code, {});
+    await strike(source, { effect });
+    expect(told.map(({ stored }) => stored)).toMatchObject([{ wordOffset, values, count: 1 }]);
+    device.destroy();
+  });
+
+  it("names all stores of a variable, and the variable", async () => {
+    const code = body(
+      "  let x = i * 3u;\n  other[i] = i;\n  if (i < 4u) { out[i] = x; }\n  else { out[i + 8u] = x; }",
+      "var<storage, read_write> other: array<u32>;\n@group(0) @binding(1) var<storage, read_write> out: array<u32>;",
+    );
+    const { device, told, strike } = await prepare(code, {}, 2);
+    await strike("i * 3u");
+    expect(told.map(({ stored }) => stored)).toMatchObject([
+      { variable: "out", stores: [{ line: 8 }, { line: 9 }], wordOffset: 13, values: ["14", "15"] },
+    ]);
+    device.destroy();
+  });
+
+  it("is not known while the fault comes back, and the error says what is known", async () => {
+    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), { retries: 2 });
+    await expect(strike("i * 3u", { permanent: true })).rejects.toThrow(/computed 0x\w+ and 0x\w+/);
+    expect(told.map(({ stored, outcome }) => [stored, outcome])).toEqual([[null, "refused"]]);
+    device.destroy();
+  });
+
+  it("is found in a texture", async () => {
+    const code = `
+@group(0) @binding(0) var out: texture_storage_2d<r32float, write>;
+@compute @workgroup_size(8)
+fn main(@builtin(local_invocation_index) i: u32) {
+  let x = f32(i) * 0.5;
+  textureStore(out, vec2u(i % 4u, i / 4u), vec4f(x));
+}`;
+    const device = await harden(await newDevice(), { injectFaults: true });
+    const told: Fault[] = [];
+    device.belay.on("fault", (fault) => told.push(fault));
+    const texture = device.createTexture({
+      size: [4, 2],
+      format: "r32float",
+      usage: GPUTextureUsage.STORAGE_BINDING,
+    });
+    const module = device.createShaderModule({ code });
+    const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+    const group = device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(0),
+      entries: [{ binding: 0, resource: texture.createView() }],
+    });
+    const [{ kernel, sites }] = device.belay.faultSites() as [ReturnType<typeof device.belay.faultSites>[0]];
+    const site = sites.find(({ span }) => code.slice(span.start, span.end) === "f32(i) * 0.5")!.id;
+    const place = { workgroup: [0, 0, 0], localIndex: 5, replica: 0 } as const;
+    device.belay.arm({ kernel, site, ...place, effect: { xor: 1 << 31 } });
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    await device.belay.verify();
+    expect(told.map(({ stored }) => stored)).toMatchObject([
+      { variable: "out", stores: [{ line: 6 }], wordOffset: 5, values: ["-2.5", "2.5"], count: 1 },
+    ]);
     device.destroy();
   });
 });

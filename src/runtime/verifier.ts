@@ -83,6 +83,7 @@ export class Verifier {
   #recoveryMilliseconds = 0;
 
   constructor(
+    device: GPUDevice,
     arena: ReportArena,
     journal: Journal,
     memory: Memory | undefined,
@@ -95,7 +96,7 @@ export class Verifier {
     this.#onFault = policy.onFault;
     this.#hooks = hooks;
     this.#reexecution = new Reexecution({
-      ...{ reports: this.#reports, journal, memory, retries: policy.retries },
+      ...{ device, reports: this.#reports, journal, memory, retries: policy.retries },
       onReplay: () => hooks.onReplay(),
     });
   }
