@@ -14,7 +14,7 @@ import {
   type Scope,
   type Scopes,
 } from "./source/scopes.ts";
-import { type SpeculatedLoop, speculatedLoops } from "./source/speculatedLoops.ts";
+import { speculatedLoops, type UndirectedLoop } from "./source/speculatedLoops.ts";
 
 export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;
@@ -31,7 +31,7 @@ export interface PlacedLoop {
   readonly span: Span;
   /** Where the loop, or its label, starts. */
   readonly start: number;
-  /** Whether the function around the loop is async, or there is none. */
+  /** Whether the function around the loop is async, or the loop stands in a module outside all functions. */
   readonly mayAwait: boolean;
   /** Whether the loop itself waits, or hands values out, before it ends. */
   readonly pauses: boolean;
@@ -47,10 +47,14 @@ export interface Translation {
 }
 
 /**
- * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides the language. Loops that
- * cannot be translated are left out and have a diagnostic. Never throws on bad input.
+ * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides the language. Outside of functions, a
+ * file in the format of CommonJS cannot wait. Loops that cannot be translated are left out and have a diagnostic. Never throws on bad input.
  */
-export function translate(source: string, filename: string): Translation {
+export function translate(
+  source: string,
+  filename: string,
+  format: "commonjs" | "module" = "module",
+): Translation {
   const { file, diagnostics } = parse(source, filename);
   if (!file) return { loops: [], refused: [], diagnostics };
   const scopes = resolveScopes(file.program);
@@ -61,7 +65,7 @@ export function translate(source: string, filename: string): Translation {
   for (const one of found.loops) {
     const lowered = lowerLoop(file, scopes, one, found.directiveNames);
     all.push(...lowered.diagnostics);
-    const place = placeOf(one, scopes);
+    const place = placeOf(one, scopes, format);
     if (!lowered.result) {
       refused.push(place);
       continue;
@@ -77,6 +81,12 @@ export function translate(source: string, filename: string): Translation {
     }
     if (!place.mayAwait) all.push(loopError.notAsync(one.directive.span));
     translated.push({ ...lowered.result, ...place, sequential, container: one.container });
+  }
+  for (const one of found.malformed) {
+    const place = placeOf(one, scopes, format);
+    // Loops in it wait for their own turns.
+    const hasLoops = found.loops.some(({ node }) => one.node.start <= node.start && node.end <= one.node.end);
+    refused.push({ ...place, pauses: place.pauses || hasLoops });
   }
   const shared = sharedVariables(translated);
   const loops = translated.map(({ used, changed, container, ...loop }) => ({
@@ -123,7 +133,11 @@ function functionOf({ node, parent }: Scope): Node {
   return parent && !isFunction(node) ? functionOf(parent) : node;
 }
 
-function placeOf({ node, scope, container, span, start }: SpeculatedLoop, scopes: Scopes): PlacedLoop {
+function placeOf(
+  { node, scope, container, span, start }: UndirectedLoop,
+  scopes: Scopes,
+  format: "commonjs" | "module",
+): PlacedLoop {
   const names = new Set<string>();
   let pauses = false;
   for (const [part, inner] of everyNode(node, scopes, scope)) {
@@ -136,6 +150,7 @@ function placeOf({ node, scope, container, span, start }: SpeculatedLoop, scopes
       names.add(part.name);
     }
   }
-  const mayAwait = container.type === "Program" || ("async" in container && container.async === true);
+  const mayAwait =
+    container.type === "Program" ? format === "module" : "async" in container && container.async === true;
   return { span, start, mayAwait, pauses, names: [...names] };
 }

@@ -102,6 +102,56 @@ describe("replaceLoops", () => {
     expect(code).toContain("{ $belay_requireOnHost({ n, a, p, last }); outer: for (let i = 0; i < n; i++) {");
   });
 
+  it("has the host get the arrays of a loop whose directive is wrong", () => {
+    for (const wrong of [
+      "target(webgpu) speculate(a",
+      "target(webgpu) nonsense(a)",
+      "target(webgpu) speculate(a) speculate(a) schedule(0)",
+    ]) {
+      const { code, diagnostics } = replaceLoops(relax.replace("target(webgpu) speculate(a)", wrong), "m.ts");
+      expect(diagnostics.map(({ code }) => code)).toContain("BELAY502");
+      expect(code).toContain("try { await $belay_turn.toHost(); outer: for (let i = 0; i < n; i++) {");
+    }
+    const calls = `import { schedule } from "belay-gpu/speculate";
+export function f(a: Int32Array) {
+  "use speculate";
+  schedule("x");
+  for (let i = 0; i < 4; i++) a[i] = i;
+}`;
+    expect(replaceLoops(calls, "m.ts").code).toContain("{ $belay_requireOnHost({ a }); for (let i");
+  });
+
+  it("has a loop with a wrong directive wait only before the loops in it", () => {
+    const { code } = replaceLoops(
+      `export async function f(a: Int32Array) {
+  "use speculate";
+  //#pragma omp for target(webgpu) nonsense(a)
+  for (let k = 0; k < 3; k++) {
+    //#pragma omp for target(webgpu) speculate(a)
+    for (let i = 0; i < 4; i++) a[i] = i;
+  }
+}`,
+      "m.ts",
+    );
+    expect(code).toContain("await $belay_turn.toHost();} finally { $belay_turn.end(); }  for (let k");
+    expect(code).toContain("await $belay_speculate({");
+  });
+
+  it("checks the arrays of a CommonJS loop that cannot wait", () => {
+    const check = '{ require("belay-gpu/speculate").requireOnHost({ n, a, p, last }); outer: for (let i';
+    expect(replaceLoops(relax.replace("async ", ""), "m.cts").code).toContain(check);
+    const top = `"use speculate";
+const a = new Int32Array(4);
+//#pragma omp for target(webgpu) speculate(a)
+for (let i = 0; i < 4; i++) a[i] = i;
+`;
+    const { code, diagnostics } = replaceLoops(top, "m.cjs");
+    expect(diagnostics.map(({ code }) => code)).toContain("BELAY519");
+    expect(code).toContain('{ require("belay-gpu/speculate").requireOnHost({ a }); for (let i');
+    expect(code).not.toContain("await");
+    expect(replaceLoops(top, "m.mjs").code).toContain("await $belay_speculate({");
+  });
+
   it("has calls take turns that share a variable", () => {
     const { code } = replaceLoops(
       `let total = 0;

@@ -28,7 +28,7 @@ export function replaceLoops(
   filename: string,
   format: "commonjs" | "module" = /\.c[jt]s$/.test(filename) ? "commonjs" : "module",
 ): Replacement {
-  const { loops, refused, diagnostics } = translate(source, filename);
+  const { loops, refused, diagnostics } = translate(source, filename, format);
   const replaced = loops.filter(({ mayAwait }) => mayAwait);
   const kept = [...refused, ...loops.filter(({ mayAwait }) => !mayAwait)];
   if (replaced.length + kept.length === 0) return { diagnostics };
@@ -41,6 +41,9 @@ export function replaceLoops(
     imported.add(name);
     return `${prefix}${name}`;
   };
+  // The versions of Node.js that Belay runs on require modules.
+  const engineAtOnce = (name: string) =>
+    format === "commonjs" ? `require("${directiveModule}").${name}` : engine(name);
   for (const [at, loop] of replaced.entries()) {
     const { span, start } = loop;
     const [before, after] = aroundTranslated(loop, engine, prefix, at);
@@ -49,9 +52,8 @@ export function replaceLoops(
     text.appendRight(span.end, ` ${after}}`);
   }
   for (const place of kept) {
-    // What is CommonJS cannot import the engine without waiting.
-    if (!place.mayAwait && (format === "commonjs" || place.names.length === 0)) continue;
-    const [before, after] = aroundKept(place, engine, prefix);
+    if (!place.mayAwait && place.names.length === 0) continue;
+    const [before, after] = aroundKept(place, place.mayAwait ? engine : engineAtOnce, prefix);
     text.appendLeft(place.start, `{ ${before} `);
     text.appendRight(place.span.end, ` ${after}}`);
   }

@@ -36,6 +36,10 @@ it.each([
   ["if (Math.min(x[i]! + 1, y[i]!) < 2) a[i] = 1;", ["33: Math.min(x[i]! + 1, y[i]!) < 2"]],
   ["y[i] = x[i]! * y[i]! + 1; if (y[i]! > 2) a[i] = 1;", ["33: y[i]! > 2"]],
   ["s += x[i]!;", ["34: s += x[i]!"]],
+  ["s = x[i]! + s;", ["34: s = x[i]! + s"]],
+  ["s = y[i]! + s + x[i]!;", ["34: s = y[i]! + s + x[i]!"]],
+  ["s = s * x[i]!;", ["34: s = s * x[i]!"]],
+  ["s = x[i]! - (s as number);", ["34: s = x[i]! - (s as number)"]],
   ["let t = 0; for (let j = 0; j < 9; j++) t += x[j]!; y[i] = t;", ["34: t += x[j]!"]],
 ])("warns where a double would decide otherwise: %s", (body, expected) => {
   expect(warned(body)).toEqual(expected);

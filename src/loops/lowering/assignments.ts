@@ -12,7 +12,7 @@ import { meaningOf } from "./names.ts";
 import { afterwards, held, inOrder } from "./operands.ts";
 import { reduce } from "./reductions.ts";
 import { refuse } from "./refusal.ts";
-import { type Change, note, setLocal } from "./setVariables.ts";
+import { type Change, note, setLocal, warnOfSum } from "./setVariables.ts";
 import { storeElement } from "./storedElements.ts";
 import { hostConstant, type Value } from "./values.ts";
 import { typeOfVariable } from "./variables.ts";
@@ -28,6 +28,9 @@ export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = 
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
     if (meaning.kind === "array") return refuseTarget(target.name, node);
+    const isSum =
+      node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
+    if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
     if (operator === "") return setName(lowering, target.name, expression(lowering, right), node);
     const [before, change] = inOrder(lowering, [target, right]);
     return setName(lowering, target.name, binary(lowering, operator, before!, change!, node), node, {
@@ -71,6 +74,7 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   if (target.type === "Identifier") {
     const meaning = meaningOf(lowering, target.name, target);
     if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
     const read = expression(lowering, target);
     const before = isUsed ? held(lowering, read) : read;
     const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
@@ -85,6 +89,15 @@ export function update(lowering: Lowering, node: UpdateExpression, isUsed = true
   const before = isUsed ? held(lowering, loadOf(lowering, once)) : loadOf(lowering, once);
   const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
   return node.prefix ? after : before;
+}
+
+/** Whether a value is a sum or a product that a variable is part of. */
+function accumulates(node: Source, name: string): boolean {
+  const value = withoutTypes(node);
+  if (value.type === "Identifier") return value.name === name;
+  if (value.type === "UnaryExpression") return value.operator === "-" && accumulates(value.argument, name);
+  if (value.type !== "BinaryExpression" || !["+", "-", "*"].includes(value.operator)) return false;
+  return accumulates(value.left as Source, name) || accumulates(value.right, name);
 }
 
 /** An assignment as an operator and a right side; `x = x + y` is taken as `x += y`. */

@@ -156,7 +156,7 @@ function choose(
   no: Branch,
   convert: (value: Value) => Expression,
 ): Expression {
-  const [a, b] = [yes, no].map(({ before, value }) => {
+  const [a, b] = ([yes, no] as const).map(({ before, value }): Arm => {
     let ir!: Expression;
     const statements = lowering.collect(() => {
       lowering.block.push(...before);

@@ -10,6 +10,12 @@ import { signed } from "./minusZeros.ts";
 import { as, boolean, type IntegerValue, type Interval, negated, type Value } from "./values.ts";
 import { type Kind, typeOfVariable, type Variable } from "./variables.ts";
 
+/** Warns where a float takes up one value after another. */
+export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): void {
+  if (variable.kind !== "float" || lowering.repetitions.length <= variable.depth) return;
+  lowering.warn(loopWarning.floatSum(variable.name, node));
+}
+
 /** The kind of variable that holds a value. */
 export function kindOf(value: Value, node: Node): Kind {
   switch (value.kind) {
@@ -47,10 +53,6 @@ export function note(
   };
   if (kind === "float" || variable.kind === "float") {
     lowering.variables.setAccuracy(variable, accuracyOf(lowering, value));
-    const isRepeated = lowering.repetitions.length > variable.depth;
-    if (change && "+-*".includes(change.operator) && isRepeated) {
-      lowering.warn(loopWarning.floatSum(variable.name, node));
-    }
   }
   if (kind === "integer" && asInteger(lowering, value, node)?.minusZero) {
     lowering.variables.setMinusZero(variable);

@@ -32,7 +32,12 @@ export interface FoundLoops {
   /** What the file calls the functions it imports from Belay, by those names. */
   readonly directiveNames: ReadonlyMap<string, string>;
   readonly diagnostics: readonly Diagnostic[];
+  /** Loops whose directive is wrong, so that they stay as they are. */
+  readonly malformed: readonly UndirectedLoop[];
 }
+
+/** A loop as it stands in the file, without what its directive says. */
+export type UndirectedLoop = Pick<SpeculatedLoop, "node" | "span" | "start" | "scope" | "container">;
 
 /** Where programs import the call form from. */
 export const directiveModule = "belay-gpu/speculate";
@@ -44,14 +49,17 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
   const directiveNames = importedNames(file);
   const loops: Omit<SpeculatedLoop, "name">[] = [];
   const branchDirectives: BranchDirective[] = [];
+  const malformed: UndirectedLoop[] = [];
 
   for (const comment of file.comments) {
     const directive = parseComment(comment, file.source);
     if (!directive) continue;
-    if ("code" in directive) diagnostics.push(directive);
-    else if (directive.kind === "branch") branchDirectives.push(directive);
+    const place = places.find(({ start }) => start >= comment.end && isBlank(file, comment.end, start));
+    if ("code" in directive) {
+      diagnostics.push(directive);
+      if (place) malformed.push(undirected(place, place.start));
+    } else if (directive.kind === "branch") branchDirectives.push(directive);
     else {
-      const place = places.find(({ start }) => start >= comment.end && isBlank(file, comment.end, start));
       if (place) loops.push(loopAt(place, directive, place.start));
       else diagnostics.push(loopError.misplacedLoopDirective(directive.span));
     }
@@ -62,8 +70,11 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
     if (calls.length === 0) continue;
     for (const { statement } of calls) called.add(statement);
     const directive = parseCalls(calls);
-    if ("code" in directive) diagnostics.push(directive);
-    else loops.push(loopAt(place, directive, calls[0]!.statement.start));
+    const { start } = calls[0]!.statement;
+    if ("code" in directive) {
+      diagnostics.push(directive);
+      malformed.push(undirected(place, start));
+    } else loops.push(loopAt(place, directive, start));
   }
   diagnostics.push(...strayCalls(file, scopes, directiveNames, called));
 
@@ -89,6 +100,10 @@ export function speculatedLoops(file: ParsedFile, scopes: Scopes): FoundLoops {
     })),
     directiveNames,
     diagnostics,
+    malformed: malformed.filter(
+      (loop) =>
+        ![...outermost, ...malformed].some(({ node }) => node !== loop.node && contains(node, loop.node)),
+    ),
   };
 }
 
@@ -102,17 +117,12 @@ function numbered(loops: readonly { readonly container: Node }[], at: number, sc
 const contains = (outer: Span, inner: Span) => outer.start <= inner.start && inner.end <= outer.end;
 
 function loopAt(place: ForLoop, directive: LoopDirective, start: number): Omit<SpeculatedLoop, "name"> {
-  const { node, label, scope, container } = place;
-  return {
-    node,
-    label,
-    span: { start, end: node.end },
-    start: place.start,
-    directive,
-    branchDirectives: [],
-    scope,
-    container,
-  };
+  return { ...undirected(place, start), label: place.label, directive, branchDirectives: [] };
+}
+
+function undirected(place: ForLoop, start: number): UndirectedLoop {
+  const { node, scope, container } = place;
+  return { node, span: { start, end: node.end }, start: place.start, scope, container };
 }
 
 /** Whether there is nothing but comments between two places. */
