@@ -2,7 +2,7 @@
 import { performance } from "node:perf_hooks";
 import { type CampaignConfiguration, unprotected } from "./configurations.ts";
 import { CampaignError } from "./failure.ts";
-import { refuseOther } from "./fingerprint.ts";
+import { refuseOther, refuseOtherAdapter } from "./fingerprint.ts";
 import { inject } from "./injections.ts";
 import { openDevice, START_LIMIT } from "./openDevice.ts";
 import { type Missing, missingInjections, recordOf } from "./planned.ts";
@@ -109,7 +109,7 @@ class CampaignRun {
     watched: WatchedProcess,
   ): Promise<Omit<SkipRecord, "kind" | keyof Unit> | undefined> {
     for (let attempt = 1; ; attempt++) {
-      await openDevice(watched);
+      this.#useAdapter(await openDevice(watched));
       try {
         return await this.#countUnit(program, configuration, watched);
       } catch (error) {
@@ -164,7 +164,8 @@ class CampaignRun {
     const { program } = unit;
     const configuration = settings.configurations.find(({ name }) => name === unit.configuration)!;
     const open = async () => {
-      await watched.ask("start", {}, START_LIMIT);
+      const { adapter } = await watched.ask("start", {}, START_LIMIT);
+      this.#useAdapter(adapter);
       const digest = this.#digestOf(program);
       await watched.ask("reopen", { program, digest, configuration, kernels: unit.kernels }, openLimit);
     };
@@ -176,6 +177,13 @@ class CampaignRun {
       this.#progress.tell(doing);
       if (this.#isOver()) break;
     }
+  }
+
+  /** Records the adapter that the campaign begins on, and refuses any other, also where a GPU is lost on the way. */
+  #useAdapter(adapter: string): void {
+    const begunOn = this.#results.adapter;
+    if (begunOn === undefined) this.#add({ kind: "adapter", description: adapter });
+    else refuseOtherAdapter(this.#options.directory, begunOn, adapter);
   }
 
   #digestOf(program: string): string {

@@ -21,17 +21,38 @@ export interface CellComparison {
   readonly noticed: Compared;
 }
 
+type Entry = Pick<CellSummary, "configuration" | "structure">;
+
+/** How two campaigns differ. */
+export interface CampaignComparison {
+  readonly compared: readonly CellComparison[];
+  /** Entries in which faults have struck, and which the other campaign has nothing for: of the first, and of the second. */
+  readonly unmatched: readonly [readonly Entry[], readonly Entry[]];
+}
+
 type Cells = Pick<Summary, "cells">;
 
 /** Compares the cells of two campaigns: of the same configuration where both have it, else of the same flavor. */
-export function compareCampaigns(a: Cells, b: Cells): CellComparison[] {
-  return a.cells.flatMap((cell) => {
-    const others = b.cells.filter(({ structure }) => structure === cell.structure);
+export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
+  const [first, second] = [a, b].map(({ cells }) => cells.filter(({ sdc }) => sdc.trials > 0)) as [
+    CellSummary[],
+    CellSummary[],
+  ];
+  const pairs = first.flatMap((cell) => {
+    const others = second.filter(({ structure }) => structure === cell.structure);
     const other =
       others.find(({ configuration }) => configuration === cell.configuration) ??
       others.find(({ flavor }) => flavor === cell.flavor);
-    return other ? [compareCells(cell, other)] : [];
+    return other ? [[cell, other] as const] : [];
   });
+  const unmatched = (cells: readonly CellSummary[], side: 0 | 1): Entry[] =>
+    cells
+      .filter((cell) => !pairs.some((pair) => pair[side] === cell))
+      .map(({ configuration, structure }) => ({ configuration, structure }));
+  return {
+    compared: pairs.map(([cell, other]) => compareCells(cell, other)),
+    unmatched: [unmatched(first, 0), unmatched(second, 1)],
+  };
 }
 
 /** Compares, in one campaign, the configurations of each flavor: the first one with each of the others. */

@@ -38,7 +38,7 @@ async function answerTo(question: Question) {
   opened ??= await openGpu();
   switch (question.kind) {
     case "start":
-      return null;
+      return { adapter: opened.choice.description };
     case "open":
     case "reopen": {
       const programs = (await import(process.argv[2]!)) as Programs;

@@ -11,7 +11,8 @@ export type CampaignFailureCode =
   | "BELAY609" // shards that do not fit together
   | "BELAY610" // a store that cannot be written
   | "BELAY611" // an injection that is not in the store
-  | "BELAY612"; // a process that ends before it can do anything
+  | "BELAY612" // a process that ends before it can do anything
+  | "BELAY613"; // another adapter than the one that a campaign was begun on
 
 /** Ends a campaign, or what it does with one workload, with one message. */
 export class CampaignError extends Error {

@@ -23,6 +23,16 @@ export function refuseOther(
   }
 }
 
+/** Refuses to go on with a store on another adapter, of whose rates it would be a mixture. */
+export function refuseOtherAdapter(directory: string, begunOn: string, present: string): void {
+  if (begunOn === present) return;
+  throw new CampaignError(
+    "BELAY613",
+    `${directory} was begun on ${begunOn}, and the adapter here is ${present}`,
+    { help: "go on where that adapter and driver are, or name another --out" },
+  );
+}
+
 /** A shard as the command line has it, counted from 1. */
 export const nameOf = ({ index, count }: Shard): string => `${index + 1}/${count}`;
 

@@ -2,7 +2,13 @@
 
 export type { BitSummary, KernelSummary, LineSummary } from "./breakdowns.ts";
 export { type CampaignOptions, runCampaign } from "./campaign.ts";
-export { type CellComparison, type Compared, compareCampaigns, compareWithinFlavors } from "./compare.ts";
+export {
+  type CampaignComparison,
+  type CellComparison,
+  type Compared,
+  compareCampaigns,
+  compareWithinFlavors,
+} from "./compare.ts";
 export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
 export { CampaignError, type CampaignFailureCode } from "./failure.ts";
 export {
@@ -25,4 +31,11 @@ export type { Cell, Results } from "./results.ts";
 export type { Explanation } from "./session.ts";
 export { type Collisions, countCollisions, type StreamDifference } from "./signatureCollisions.ts";
 export * from "./statistics.ts";
-export { type CellSummary, type CostSummary, type Summary, summarize } from "./summary.ts";
+export {
+  type CellSummary,
+  type CostSummary,
+  type Summary,
+  summarize,
+  type Unstruck,
+  type Untested,
+} from "./summary.ts";

@@ -54,6 +54,7 @@ export function mergeShards(directories: readonly string[], into: string): Resul
     const others = missing > names.length ? `, and ${missing - names.length} more` : "";
     throw new CampaignError("BELAY609", `of ${count} shards these are missing: ${names.join(", ")}${others}`);
   }
+  refuseOtherAdapters(stores);
   refuseOtherPlans(stores);
   const header: Header = { ...first.header, shard: { index: 0, count: 1 } };
   const results = new Results(header, []);
@@ -64,6 +65,21 @@ export function mergeShards(directories: readonly string[], into: string): Resul
   }
   store.sync();
   return results;
+}
+
+/** Refuses shards that were injected on several adapters: the rates would be those of none of them. */
+function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: string })[]): void {
+  const found = stores.flatMap(({ directory, records }) =>
+    records.flatMap((record) => (record.kind === "adapter" ? [{ directory, on: record.description }] : [])),
+  );
+  const other = found.find(({ on }) => on !== found[0]!.on);
+  if (!other) return;
+  const [{ directory, on }] = found as [(typeof found)[0]];
+  throw new CampaignError(
+    "BELAY613",
+    `${other.directory} was begun on ${other.on}, and ${directory} on ${on}`,
+    { help: "inject all shards on adapters of one kind, with one driver" },
+  );
 }
 
 /** Refuses shards that drew faults from different profiles of a unit, which are no parts of one plan. */
@@ -87,12 +103,17 @@ function refuseOtherPlans(stores: readonly (Stored & { readonly directory: strin
   }
 }
 
-/** Of what each shard finds out about the units, the first shard's counts. */
+/** Returns the records of all shards. The first shard's counts of what each finds out about the adapter and the units. */
 function* recordsOf(stores: readonly Stored[]): Generator<Exclude<StoreRecord, Header>> {
   const known = new Set<string>();
+  let hasAdapter = false;
   for (const { records } of stores) {
     for (const record of records) {
       if (record.kind === "header") continue;
+      if (record.kind === "adapter") {
+        if (hasAdapter) continue;
+        hasAdapter = true;
+      }
       if (record.kind === "unit" || record.kind === "skipped") {
         const name = [record.kind, record.program, record.configuration].join("/");
         if (known.has(name)) continue;

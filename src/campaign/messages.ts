@@ -8,8 +8,8 @@ import type { Explanation } from "./session.ts";
 
 /** What can be asked of the process with the device, and what it answers. */
 export interface Exchanges {
-  /** Opens the device's adapter. */
-  start: { ask: object; answer: null };
+  /** Opens the device's adapter, and describes it. */
+  start: { ask: object; answer: { adapter: string } };
   /**
    * Takes a program in a configuration, in place of the one before. `counted`: what it executes in another configuration,
    * which holds where the sites are the same. `digest`: of the version of the program that is meant. The `seed` decides which executions are drawn.

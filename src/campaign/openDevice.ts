@@ -6,14 +6,14 @@ export const START_LIMIT = 60_000;
 const ATTEMPTS = 3;
 
 /**
- * Opens the device in a process. Rejects with a `CampaignError` where there is none, which says nothing of the programs: a
+ * Opens the device in a process, and returns its adapter's description. Rejects with a `CampaignError` where there is none, which says nothing of the programs: a
  * campaign ends with it, and can be resumed.
  */
-export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<void> {
+export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await watched.ask("start", {}, START_LIMIT);
-      return;
+      const { adapter } = await watched.ask("start", {}, START_LIMIT);
+      return adapter;
     } catch (error) {
       if (!(error instanceof ProcessLost)) throw error;
       if (attempt < ATTEMPTS) continue;

@@ -43,10 +43,16 @@ export interface Unit {
   readonly configuration: string;
 }
 
+/** The adapter that the campaign was begun on, and goes on with. */
+export interface AdapterRecord {
+  readonly kind: "adapter";
+  /** Vendor, device and driver. */
+  readonly description: string;
+}
+
 /** What is known of a unit before the first fault. */
 export interface UnitRecord extends Unit {
   readonly kind: "unit";
-  readonly adapter: string;
   readonly kernels: readonly StruckKernel[];
   /** Kernels with parts outside the sphere of replication, and which. */
   readonly gaps: readonly { readonly kernel: string; readonly line: number; readonly message: string }[];
@@ -95,4 +101,4 @@ export interface InjectionRecord extends Unit {
 }
 
 /** A line of a store. */
-export type StoreRecord = Header | UnitRecord | ControlRecord | SkipRecord | InjectionRecord;
+export type StoreRecord = Header | AdapterRecord | UnitRecord | ControlRecord | SkipRecord | InjectionRecord;

@@ -18,11 +18,13 @@ export interface Replay {
   /** Absent when the process was lost. */
   readonly explanation?: Explanation;
   readonly detail?: string;
+  /** The adapters of the campaign and of this process, where they are not the same. */
+  readonly elsewhere?: { readonly begunOn: string; readonly present: string };
 }
 
 /** Injects one fault of a campaign again, and tells all that is known of it. Rejects with a `CampaignError`. */
 export async function replay(directory: string, id: string, programs: URL): Promise<Replay> {
-  const { header, injections, units } = readResults(directory);
+  const { header, injections, units, adapter: begunOn } = readResults(directory);
   const found = injections.filter((injection) => injection.id.startsWith(id));
   const [injection] = found;
   if (!injection || found.length > 1) {
@@ -38,8 +40,10 @@ export async function replay(directory: string, id: string, programs: URL): Prom
   const site = "site" in fault ? kernel?.sites.find((each) => each.id === fault.site) : undefined;
   const place = kernel && site ? { place: { kernel, site } } : {};
   const watched = new WatchedProcess(programs);
+  let elsewhere: Pick<Replay, "elsewhere"> = {};
   try {
-    await openDevice(watched);
+    const present = await openDevice(watched);
+    if (begunOn !== undefined && begunOn !== present) elsewhere = { elsewhere: { begunOn, present } };
     const { digest } = header.settings.programs.find(({ name }) => name === program)!;
     await makeReady(watched, { program, digest, configuration, kernels: unit?.kernels ?? [] });
     const explanation = await watched.ask(
@@ -47,10 +51,10 @@ export async function replay(directory: string, id: string, programs: URL): Prom
       { fault },
       10_000 + 100 * (unit?.milliseconds.protected ?? 0),
     );
-    return { injection, ...place, outcome: classify(explanation), explanation };
+    return { injection, ...place, ...elsewhere, outcome: classify(explanation), explanation };
   } catch (error) {
     if (!(error instanceof ProcessLost)) throw error;
-    return { injection, ...place, outcome: error.how, detail: error.message };
+    return { injection, ...place, ...elsewhere, outcome: error.how, detail: error.message };
   } finally {
     watched.kill();
   }

@@ -5,7 +5,7 @@ import type { UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
 
 const unit = (program: string): UnitRecord => ({
-  ...{ kind: "unit", program, configuration: "none", adapter: "", gaps: [], buffers: [8], sameBits: true },
+  ...{ kind: "unit", program, configuration: "none", gaps: [], buffers: [8], sameBits: true },
   ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
 });
 

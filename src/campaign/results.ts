@@ -41,6 +41,7 @@ export interface Cell {
 /** All that a campaign has found so far. */
 export class Results {
   readonly header: Header;
+  #adapter: string | undefined;
   readonly units: UnitRecord[] = [];
   readonly controls: ControlRecord[] = [];
   readonly skipped: SkipRecord[] = [];
@@ -66,8 +67,16 @@ export class Results {
     for (const record of records) this.add(record);
   }
 
+  /** The adapter that all of it was found on; undefined before a device was opened. */
+  get adapter(): string | undefined {
+    return this.#adapter;
+  }
+
   add(record: StoreRecord): void {
     switch (record.kind) {
+      case "adapter":
+        this.#adapter = record.description;
+        break;
       case "unit":
         // A program that was left out may have been tried again.
         this.#remove(this.skipped, record);

@@ -109,7 +109,7 @@ export class Session {
     const unit: UnitRecord = {
       kind: "unit",
       ...{ program: program.name, configuration: configuration.name },
-      ...{ adapter: opened.choice.description, kernels, gaps, buffers: session.#program.buffers },
+      ...{ kernels, gaps, buffers: session.#program.buffers },
       sameBits: findDifference(expected, again) === undefined,
       milliseconds: { plain, protected: milliseconds },
     };

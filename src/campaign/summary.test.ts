@@ -15,7 +15,7 @@ describe("what was not tested", () => {
     const results = new Results({ kind: "header", version: 1, settings, shard }, []);
     for (const { name: configuration } of settings.configurations) {
       results.add({
-        ...{ kind: "unit", program: "a", configuration, adapter: "", gaps: [], buffers, sameBits: true },
+        ...{ kind: "unit", program: "a", configuration, gaps: [], buffers, sameBits: true },
         ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
       });
       for (const [number, injection] of injections.entries()) {
@@ -138,7 +138,7 @@ it("judges a configuration by the faults that it claims to detect", () => {
     samples: [[0]],
   };
   results.add({
-    ...{ kind: "unit", program: "a", configuration, adapter: "", gaps: [], buffers: [8], sameBits: true },
+    ...{ kind: "unit", program: "a", configuration, gaps: [], buffers: [8], sameBits: true },
     ...{
       kernels: [{ kernel: "k", source: "x", sites: [site] } as never],
       milliseconds: { plain: 1, protected: 1 },

@@ -71,7 +71,8 @@ export interface Summary {
   readonly problems: readonly string[];
   readonly settings: Header["settings"];
   readonly shard: Header["shard"];
-  readonly adapters: readonly string[];
+  /** Null before a device was opened. */
+  readonly adapter: string | null;
   readonly cells: readonly CellSummary[];
   /** Entries of structures of which the programs execute nothing. A claim to cover them holds without a fault. */
   readonly absent: readonly Unstruck[];
@@ -135,7 +136,7 @@ export function summarize(results: Results): Summary {
     ok: problems.length === 0,
     problems,
     ...{ settings, shard, cells, ...unstruck, controls },
-    adapters: [...new Set(results.units.map(({ adapter }) => adapter))],
+    adapter: results.adapter ?? null,
     surplus: {
       injections: surplus.length,
       silent: surplus.filter(({ outcome }) => outcome === "sdc").length,

@@ -26,7 +26,7 @@ export function campaignReplayCommand(io: Io, finish: (status: number) => void):
     });
 }
 
-function render({ injection, place, outcome, explanation, detail }: Replay, io: Io): string {
+function render({ injection, place, outcome, explanation, detail, elsewhere }: Replay, io: Io): string {
   const { id, program, configuration, structure, model, fault } = injection;
   const frame = place
     ? renderDiagnostic(
@@ -57,6 +57,7 @@ function render({ injection, place, outcome, explanation, detail }: Replay, io: 
     rows.push(["differs first", describeDifference(difference)]);
     rows.push(["differ in all", `${difference.count} elements`]);
   }
+  if (elsewhere) rows.push(["recorded on", elsewhere.begunOn], ["replayed on", elsewhere.present]);
   const said = detail ?? explanation?.error;
   if (said !== undefined) rows.push(["because", said]);
   return `${frame}\n\n${alignColumns(rows)}\n`;

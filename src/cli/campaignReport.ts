@@ -66,11 +66,11 @@ function headlineOf({ ok, cells, problems, settings }: Summary): string {
   return `The claimed coverage held: silent corruption is at most ${proportion(settings.bound)} wherever it is claimed`;
 }
 
-function detailOf({ settings, cells, untested, absent, adapters }: Summary): string {
+function detailOf({ settings, cells, untested, absent, adapter }: Summary): string {
   const injections = cells.reduce((sum, cell) => sum + cell.injections, 0);
   const { programs, confidence, seed } = settings;
   const where = programs.length === 1 ? programs[0]!.name : `${programs.length} programs`;
-  const on = adapters.length > 0 ? ` on ${adapters.join(" and ")}` : "";
+  const on = adapter === null ? "" : ` on ${adapter}`;
   return `${plural(injections, "fault")} in ${where}${on}; ${100 * confidence} % Wilson intervals, seed ${seed}.${describeEntries("Not tested", untested)}${describeEntries("Absent from the programs", absent)}`;
 }
 
@@ -88,14 +88,14 @@ function problemsSection({ problems }: Summary): Section[] {
   return tableSection({ title: "What is wrong or missing" }, columnsOf(["Problem"], []), rows);
 }
 
-function factsSection({ adapters, settings, shard, controls, otherBits, surplus, shares }: Summary): Section {
+function factsSection({ adapter, settings, shard, controls, otherBits, surplus, shares }: Summary): Section {
   const rounded = [...new Set(otherBits.map(({ program }) => program))].join(", ") || "none";
   const { programs, margin, bound, minimum, confidence, seed } = settings;
   return {
     kind: "facts",
     title: "Campaign",
     facts: [
-      ["Adapter", adapters.join(" and ")],
+      ["Adapter", adapter ?? "none"],
       ["Programs", programs.map(({ name }) => name).join(", ")],
       [
         "Runs without a fault",

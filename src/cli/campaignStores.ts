@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { type CellComparison, compareCampaigns } from "../campaign/compare.ts";
+import { groupBy } from "../campaign/breakdowns.ts";
+import { type CampaignComparison, compareCampaigns } from "../campaign/compare.ts";
 import { mergeShards, readResults } from "../campaign/merge.ts";
 import { summarize } from "../campaign/summary.ts";
 import type { Cell } from "../report/report.ts";
@@ -31,24 +32,37 @@ export function campaignCompareCommand(io: Io, finish: (status: number) => void)
   return new Command("compare")
     .summary("compare the rates of two campaigns")
     .description(
-      "Compares the rates that two campaigns have in common, with the intervals of the differences. The exit status is 1 when one leaves no difference out.",
+      "Compares the rates that two campaigns have in common, with the intervals of the differences, and names what only one of them has. The exit status is 1 when an interval leaves no difference out, and when the campaigns have nothing in common.",
     )
     .argument("<first>", "the --out of a campaign")
     .argument("<second>", "the --out of another")
     .option("--json", "print the differences as JSON", false)
     .action(async (first: string, second: string, { json }: { json: boolean }) => {
       const [a, b] = [first, second].map((directory) => summarize(readResults(directory)));
-      const compared = compareCampaigns(a!, b!);
-      if (json) printJson(io, compared);
-      else tell(io.stdout, `${render(compared)}\n`);
+      const comparison = compareCampaigns(a!, b!);
+      if (json) printJson(io, comparison);
+      else tell(io.stdout, `${render(comparison, [first, second])}\n`);
+      const { compared } = comparison;
       const isSame = compared.every(({ sdc, noticed }) => sdc.same && noticed.same);
-      finish(isSame ? exitStatus.ok : exitStatus.failed);
+      finish(isSame && compared.length > 0 ? exitStatus.ok : exitStatus.failed);
     });
 }
 
-function render(compared: readonly CellComparison[]): string {
-  if (compared.length === 0) return "The campaigns have no configuration and structure in common.";
+function render({ compared, unmatched }: CampaignComparison, directories: readonly [string, string]): string {
+  const remarks = unmatched.flatMap((entries, i) =>
+    entries.length > 0 ? [`Only ${directories[i]} has ${listEntries(entries)}.`] : [],
+  );
+  if (compared.length === 0) {
+    return ["The campaigns have no entry in common in which faults have struck.", ...remarks].join("\n");
+  }
   const { columns, rows } = comparisonTable("", compared);
   const text = ({ text, ok }: Cell) => (ok === false ? `${text} differs` : text);
-  return alignColumns([columns.map(({ label }) => label), ...rows.map((row) => row.map(text))]);
+  const table = alignColumns([columns.map(({ label }) => label), ...rows.map((row) => row.map(text))]);
+  return [table, ...remarks].join("\n");
 }
+
+/** Names entries by configuration, each with its structures. */
+const listEntries = (entries: CampaignComparison["unmatched"][number]): string =>
+  [...groupBy(entries, ({ configuration }) => configuration)]
+    .map(([configuration, of]) => `${configuration} (${of.map(({ structure }) => structure).join(", ")})`)
+    .join(", ");

@@ -6,7 +6,7 @@ import { compareCampaigns } from "../../src/campaign/compare.ts";
 import { mergeShards, readResults } from "../../src/campaign/merge.ts";
 import { replay } from "../../src/campaign/replay.ts";
 import type { Results } from "../../src/campaign/results.ts";
-import { storePath } from "../../src/campaign/store.ts";
+import { readStore, Store, storePath } from "../../src/campaign/store.ts";
 import { summarize } from "../../src/campaign/summary.ts";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 
@@ -71,7 +71,8 @@ describe("a campaign", () => {
 
   it("compares with another", () => {
     const summary = summarize(readResults(whole));
-    const compared = compareCampaigns(summary, summary);
+    const { compared, unmatched } = compareCampaigns(summary, summary);
+    expect(unmatched).toEqual([[], []]);
     expect(compared.length).toBe(summary.cells.length);
     expect(
       compared.every(({ sdc, noticed }) => sdc.same && noticed.same && sdc.difference.difference === 0),
@@ -83,7 +84,7 @@ describe("a campaign", () => {
         .filter(({ configuration }) => configuration === from)
         .map((cell) => ({ ...cell, flavor: "inter" as const })),
     });
-    const different = compareCampaigns(named("none"), named("intra+lds signature"));
+    const { compared: different } = compareCampaigns(named("none"), named("intra+lds signature"));
     const alu = different.find(({ structure }) => structure === "ALU")!;
     expect([alu.sdc.same, alu.noticed.same]).toEqual([false, false]);
     expect(alu.sdc.difference.high).toBeLessThan(0);
@@ -214,6 +215,42 @@ it("refuses to go on, and to replay, with another version of a program", async (
   await expect(replay(at, injections[0]!.id, changed)).rejects.toMatchObject(refusal);
   await expect(runTestCampaign(directory(), settings)).rejects.toMatchObject(refusal);
   vi.unstubAllEnvs();
+});
+
+describe("another adapter than the one that a campaign was begun on", () => {
+  const settings = campaignSettings(["sum"], { structures: ["ALU"], margin: 0.45, bound: 0.45 });
+
+  /** Begins a campaign elsewhere, with the first `records` of one from here. */
+  function begunElsewhere(from: string, records: number): string {
+    const at = directory();
+    const stored = readStore(from);
+    using store = Store.create(at, stored.header);
+    for (const record of stored.records.slice(0, records)) {
+      if (record.kind === "header") continue;
+      store.append(record.kind === "adapter" ? { kind: "adapter", description: "a GPU" } : record);
+    }
+    return at;
+  }
+
+  it("does not go on with it, before or after the profile, and shows both in a replay", async () => {
+    const here = directory();
+    const { adapter, injections } = await runTestCampaign(here, settings);
+    expect(readStore(here).records[0]).toEqual({ kind: "adapter", description: adapter });
+    // The adapter alone, and all but the last injection.
+    for (const records of [1, readStore(here).records.length - 1]) {
+      const at = begunElsewhere(here, records);
+      await expect(runTestCampaign(at, settings, { resume: true })).rejects.toMatchObject({
+        code: "BELAY613",
+        message: `${at} was begun on a GPU, and the adapter here is ${adapter}`,
+      });
+      expect(readStore(at).records.length).toBe(records);
+    }
+    const programs = new URL("programs.ts", import.meta.url);
+    expect((await replay(here, injections[0]!.id, programs)).elsewhere).toBeUndefined();
+    const all = begunElsewhere(here, Number.POSITIVE_INFINITY);
+    const replayed = await replay(all, injections[0]!.id, programs);
+    expect(replayed.elsewhere).toEqual({ begunOn: "a GPU", present: adapter });
+  });
 });
 
 it("leaves programs out that are bad without a fault, each with its reason", async () => {

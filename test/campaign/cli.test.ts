@@ -28,6 +28,7 @@ function stored(
     executions = 1,
     most = 8,
     structures = settings.structures,
+    adapter = "a GPU",
   }: {
     silent?: number;
     index?: number;
@@ -36,11 +37,13 @@ function stored(
     executions?: number;
     most?: number;
     structures?: Settings["structures"];
+    adapter?: string;
   } = {},
 ): string {
   using store = Store.create(at(name), {
     ...{ kind: "header", version: 1, settings: { ...settings, seed, structures }, shard: { index, count } },
   });
+  store.append({ kind: "adapter", description: adapter });
   for (const { name: configuration } of settings.configurations) {
     const unit = { program: "sum", configuration };
     const span = { start: 0, end: 3 };
@@ -55,7 +58,7 @@ function stored(
     };
     const kernel = { kernel: "sum", entryPoint: "sum", source: "sum = a + b;", iterations: 1, sites: [site] };
     const counts = { gaps: [], buffers: [], sameBits: true, milliseconds: { plain: 1, protected: 2 } };
-    store.append({ kind: "unit", ...unit, adapter: "none", kernels: [kernel as never], ...counts });
+    store.append({ kind: "unit", ...unit, kernels: [kernel as never], ...counts });
     store.append({ kind: "control", ...unit, runs: 3, detections: 0, different: 0 });
     for (const structure of structures.filter((each) => ofValues.has(each))) {
       for (let number = index; number < most; number += count) {
@@ -118,7 +121,7 @@ describe("belay campaign refuses", () => {
     writeFileSync(path, damaged);
     const { status, stderr } = await belay(["campaign", "compare", out, out]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 6/);
+    expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 7/);
     expect(readFileSync(path, "utf8")).toBe(damaged);
   });
 });
@@ -199,6 +202,13 @@ describe("belay campaign merge", () => {
     expect(stderr).toContain("are no shards of one campaign: the first has seed 2 instead of 1");
   });
 
+  it("refuses shards of different adapters, and names both", async () => {
+    const other = stored("elsewhere", { index: 1, count: 2, adapter: "another GPU" });
+    const { status, stderr } = await belay(["campaign", "merge", at("shard0"), other, "--out", at("no")]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/error\[BELAY613\]: .*elsewhere was begun on another GPU, and .*shard0 on a GPU/);
+  });
+
   it("names some of very many shards that are missing", async () => {
     const only = stored("only", { index: 3, count: Number.MAX_SAFE_INTEGER });
     const { status, stderr } = await belay(["campaign", "merge", only, "--out", at("no")]);
@@ -228,4 +238,40 @@ it("belay campaign compare tells campaigns apart", async () => {
   const { status, stdout } = await belay(["campaign", "compare", bad, good]);
   expect(status).toBe(1);
   expect(stdout).toContain("-100.00 (-100.00 to -");
+});
+
+it("belay campaign compare names what only one campaign has, and fails where nothing is in common", async () => {
+  const alu = stored("only ALU");
+  const both = stored("ALU and VRF", { structures: ["ALU", "VRF"] });
+  const partly = await belay(["campaign", "compare", alu, both]);
+  expect(partly.status).toBe(0);
+  expect(partly.stdout).toContain(`\nOnly ${both} has none (VRF), intra+lds signature (VRF).\n`);
+  expect(partly.stdout).not.toContain(`Only ${alu}`);
+
+  const vrf = stored("only VRF", { structures: ["VRF"] });
+  const nothing = await belay(["campaign", "compare", alu, vrf]);
+  expect(nothing.status).toBe(1);
+  expect(nothing.stdout).toBe(
+    "The campaigns have no entry in common in which faults have struck.\n" +
+      `Only ${alu} has none (ALU), intra+lds signature (ALU).\n` +
+      `Only ${vrf} has none (VRF), intra+lds signature (VRF).\n`,
+  );
+  const json = await belay(["campaign", "compare", alu, vrf, "--json"]);
+  expect(json.status).toBe(1);
+  expect(JSON.parse(json.stdout)).toEqual({
+    compared: [],
+    unmatched: [
+      [
+        { configuration: "none", structure: "ALU" },
+        { configuration: "intra+lds signature", structure: "ALU" },
+      ],
+      [
+        { configuration: "none", structure: "VRF" },
+        { configuration: "intra+lds signature", structure: "VRF" },
+      ],
+    ],
+  });
+  // An entry that no fault has struck is not in common.
+  const unstruck = stored("unstruck", { most: 0 });
+  expect((await belay(["campaign", "compare", unstruck, alu])).status).toBe(1);
 });
