@@ -157,13 +157,14 @@ async function work(): Promise<Result> {
           result.failures.push({ policy, seed: kernelSeed, reason, code: kernel.code });
           console.error(`${policy}\n${reason}\n${kernel.code}\n`);
         };
-        const count = (result.counts[policy] ??= {
+        result.counts[policy] ??= {
           runs: 0,
           kernels: 0,
           leftAlone: 0,
           different: 0,
           alarms: 0,
-        });
+        };
+        const count = result.counts[policy];
         try {
           const got = await resultsOf(device, kernel, label, kernelSeed);
           const isSame = got.every((words, i) => words.every((word, at) => word === expected[i]![at]));
@@ -214,7 +215,8 @@ async function share(): Promise<Result> {
   const whole: Result = { counts: {}, failures: results.flatMap(({ failures }) => failures) };
   for (const { counts } of results)
     for (const [policy, count] of Object.entries(counts)) {
-      const sum = (whole.counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 });
+      whole.counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 };
+      const sum = whole.counts[policy];
       for (const field of Object.keys(count) as (keyof Count)[]) sum[field] += count[field];
     }
   return whole;

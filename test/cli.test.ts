@@ -87,11 +87,16 @@ describe("belay", () => {
 });
 
 describe("belay protect", () => {
-  it("prints the protected module, and says nothing else", async () => {
-    const { status, stdout, stderr } = await belay(["protect", file("double.wgsl", kernel)]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toContain("fn double(");
-    expect(stdout).not.toBe(kernel);
+  it("prints the protected module, and says nothing else but what it has chosen", async () => {
+    const path = file("double.wgsl", kernel);
+    const named = await belay(["protect", path, "--redundancy", "intra+lds"]);
+    expect(named).toMatchObject({ status: 0, stderr: "" });
+    expect(named.stdout).toContain("fn double(");
+    expect(named.stdout).not.toBe(kernel);
+    const chosen = await belay(["protect", path]);
+    expect(chosen.status).toBe(0);
+    expect(chosen.stderr).toMatch(/^chosen: .*\n$/);
+    expect(chosen.stdout).toContain("fn double(");
   });
 
   it("protects memory with a code that is named or chosen", async () => {
@@ -470,7 +475,10 @@ describe("the belay process", () => {
   it("ends quietly when nobody reads on", async () => {
     // More than a pipe holds.
     const constants = Array.from({ length: 200 }, (_, i) => `const ${"c".repeat(900)}${i} = ${i}u;\n`);
-    const { status, stderr } = await start(["protect", file("long.wgsl", kernel + constants.join(""))], 1);
+    const { status, stderr } = await start(
+      ["protect", "--redundancy", "intra+lds", file("long.wgsl", kernel + constants.join(""))],
+      1,
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 

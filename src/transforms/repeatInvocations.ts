@@ -98,7 +98,7 @@ function restored(program: Program, names: Names, fn: FunctionDeclaration): Stat
   const of = (space: string) => used.filter((variable) => addressSpaceOf(variable) === space);
   const team = { index: names.the("in_local_invocation_index"), count: invocationsOf(program, fn) };
   const memory = of("workgroup").map((variable) => zeroed(program, names, variable, team));
-  const inPlace = buffersInPlace(program, functions).size > 0;
+  const inPlace = [...buffersInPlace(program, functions)].some(({ name }) => !names.isGenerated(name));
   return [
     ...of("private").flatMap((variable) => initialized(program, variable)),
     ...(inPlace ? statements`storageBarrier();` : []),

@@ -34,3 +34,15 @@ it("counts what codes compute for a store to the window, in functions of its own
     new Set([undefined, "inside", "window"]),
   );
 });
+
+it.each(["adjacent", "half-subgroup", "subgroups", "passes"] as const)(
+  "makes the same sites in kernels that count as in kernels that strike, replicas %s",
+  (pairing) => {
+    const options = { pairing, strikeMachinery: true, features: ["subgroups"] };
+    const [strikes, counts] = [true, "profile" as const].map(
+      (injectFaults) => protect(wgsl, { ...options, injectFaults }).faultSites,
+    );
+    expect(strikes!.length).toBeGreaterThan(0);
+    expect(counts).toEqual(strikes);
+  },
+);
