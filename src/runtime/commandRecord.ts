@@ -3,14 +3,39 @@ import type { Kernel } from "./kernel.ts";
 import type { RunCounts } from "./kernels.ts";
 import { MemoryState } from "./memory/memoryState.ts";
 import { RangeSet } from "./rangeSet.ts";
-import { isTexture, type Resource } from "./resources.ts";
+import { isTexture, isWhole, type Place, type Resource, resourceOf } from "./resources.ts";
 import type { StoredPlace } from "./storedDifference.ts";
 
-/** What a command buffer does: what verification needs to know of it, and how to encode it again. */
-export class CommandRecord {
+/** The effect of one command, or of all commands of a render pass, on contents. */
+export interface Effect {
+  /** The protected kernel that it runs. */
+  readonly kernel?: Kernel | undefined;
   /** What its results depend on. */
+  readonly read: Iterable<Place>;
+  readonly written: Iterable<Place>;
+  /** What it fills anew, whatever was there before. */
+  readonly replaced: Iterable<Place>;
+}
+
+/** The resources that commands use. */
+export class Uses implements Access {
+  /** What their results depend on. */
   readonly read = new Set<Resource>();
   readonly written = new Set<Resource>();
+  readonly #added = new Set<Access>();
+
+  add(access: Access): void {
+    if (this.#added.has(access)) return;
+    this.#added.add(access);
+    for (const resource of access.read) this.read.add(resource);
+    for (const resource of access.written) this.written.add(resource);
+  }
+}
+
+/** What a command buffer does: what verification needs to know of it, and how to encode it again. */
+export class CommandRecord extends Uses {
+  /** What it does to contents, in the order of its commands. */
+  readonly effects: Effect[] = [];
   /** What it fills anew before anything else: what was there before does not matter to it. */
   readonly replaced = new Set<Resource>();
   /** The protected kernels that it dispatches. */
@@ -32,14 +57,10 @@ export class CommandRecord {
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
 
-  readonly #added = new Set<Access>();
-
-  add(access: Access): void {
-    if (this.#added.has(access)) return;
-    this.#added.add(access);
-    const { read, written } = access;
-    for (const resource of read) this.read.add(resource);
-    for (const resource of written) this.written.add(resource);
+  /** Notes the effect of what comes next. */
+  note(effect: Effect): void {
+    // The same dispatch once more changes nothing of what depends on what.
+    if (this.effects.at(-1) !== effect) this.effects.push(effect);
   }
 
   /** A kernel stores to places; null stands for unknown ones. */
@@ -50,13 +71,21 @@ export class CommandRecord {
     else this.stored.set(kernel, places && [...places]);
   }
 
-  /** Data moves from `source` into `destination`; `whole`: all of it is replaced. */
-  transfer(source: Resource | undefined, destination: Resource, whole: boolean): void {
+  /** Notes that data moves from `source` into `destination`, all of which is replaced if `replaces`. */
+  transfer(source: Place | undefined, destination: Place, replaces: boolean): void {
+    this.fill(source && resourceOf(source), destination, replaces);
+    const written = [destination];
+    this.note({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
+  }
+
+  /** As `transfer`, as a part of an effect that is noted elsewhere. */
+  fill(source: Resource | undefined, destination: Place, replaces: boolean): void {
     if (source) this.read.add(source);
-    const isNew = !this.read.has(destination) && !this.written.has(destination);
-    if (whole && isNew) this.replaced.add(destination);
-    this.written.add(destination);
-    if (!isTexture(destination)) this.shadowSync.removeAll(destination);
+    const resource = resourceOf(destination);
+    const isNew = !this.read.has(resource) && !this.written.has(resource);
+    if (replaces && isNew && isWhole(destination)) this.replaced.add(resource);
+    this.written.add(resource);
+    if (!isTexture(resource)) this.shadowSync.removeAll(resource);
   }
 
   /** Everything the commands use. */

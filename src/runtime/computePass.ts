@@ -1,7 +1,7 @@
 import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
-import type { CommandRecord } from "./commandRecord.ts";
+import { type CommandRecord, type Effect, Uses } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { BYTES_OF_ARGUMENTS, type IndirectDispatch } from "./indirectDispatch.ts";
@@ -38,6 +38,7 @@ interface Prepared {
   readonly bound: Bound | undefined;
   /** What it uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
+  readonly effect: Effect;
   /** What the kernel writes without a shadow, once that matters. */
   written?: readonly BufferRange[];
 }
@@ -115,6 +116,7 @@ export class ComputePass {
     const isInTurn = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
     this.#run(this.#withSlots(prepared), isInTurn, () => this.#commands.dispatchWorkgroups(...workgroups));
+    this.#record.note(prepared.effect);
     this.#noteWrites(prepared);
   }
 
@@ -139,6 +141,7 @@ export class ComputePass {
     }
     this.#run(prepared, isInTurn, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
     this.#record.read.add(buffer);
+    this.#record.note({ ...prepared.effect, read: [...prepared.effect.read, buffer] });
     this.#noteWrites(prepared);
   }
 
@@ -169,9 +172,14 @@ export class ComputePass {
     if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
-    for (const access of runs.accesses()) this.#record.add(access);
+    const uses = new Uses();
+    for (const access of runs.accesses()) {
+      this.#record.add(access);
+      uses.add(access);
+    }
     if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
     this.#prepared = {
+      effect: { kernel, read: uses.read, written: uses.written, replaced: [] },
       ...{ runs, variant, bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups) },
       guarded: this.#parts.memory?.bracketing.guarded(runs.uses(this.#sums)) ?? [],
     };

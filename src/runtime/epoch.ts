@@ -1,12 +1,12 @@
 import type { CommandRecord } from "./commandRecord.ts";
-import type { Resource } from "./resources.ts";
+import type { Place, Resource } from "./resources.ts";
 import type { Contents } from "./snapshots.ts";
 
 /** The host wrote into a buffer or a texture. */
 export interface HostWrite {
   readonly target: Resource;
-  /** All of it was replaced. */
-  readonly whole: boolean;
+  /** What of it was replaced; absent where that is a part of a texture. */
+  readonly replaced?: Place | undefined;
   /** Writes the same again; absent when that is never needed. */
   readonly again?: () => void;
 }

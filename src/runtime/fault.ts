@@ -1,4 +1,5 @@
 import type { CheckSite } from "../compiler/contract.ts";
+import { helpToReplace } from "./memory/memoryFault.ts";
 import type { SourcePosition } from "./sourcePosition.ts";
 import type { StoredDifference } from "./storedDifference.ts";
 
@@ -60,7 +61,7 @@ export class BelayFaultError extends Error {
     const first = faults[0];
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
-    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}${lost}`);
+    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}${lost}\n${helpToReplace}`);
     this.faults = faults;
   }
 }

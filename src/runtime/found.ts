@@ -5,7 +5,7 @@ import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
 import type { Corrected, Damage } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { Findings } from "./readReport.ts";
-import type { Resource } from "./resources.ts";
+import { type BufferRange, whole } from "./resources.ts";
 import { UnverifiedError, unverifiedError } from "./unverified.ts";
 
 /** Why data is not released. */
@@ -80,23 +80,38 @@ export function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
       );
 }
 
-/** The refusals that follow from what a check of these kernels' work has found, by what is to blame: a buffer or a kernel. */
-export function refusalsIn(
-  found: Found,
-  kernels: Iterable<Kernel>,
-  reason?: string,
-): Map<Kernel | Resource, Refusal> {
-  const refusals = new Map<Kernel | Resource, Refusal>();
-  for (const { error, owner } of found.damage) {
-    if (owner) refusals.set(owner.buffer, new BelayMemoryError([error], reason));
-  }
+/** What is to blame for wrong data, with the refusals that follow. */
+export interface Blame {
+  readonly kernels: ReadonlyMap<Kernel, Refusal>;
+  /** Damaged granules, or buffers where no granule is known. */
+  readonly damage: readonly { readonly place: BufferRange; readonly refusal: Refusal }[];
+  /** Set where more is damaged, in places that are not known: they are not recorded, or their buffers are gone. */
+  readonly elsewhere: Refusal | undefined;
+}
+
+/** Returns what is to blame for what a check of these kernels' work has found. */
+export function blameOf(found: Found, kernels: Iterable<Kernel>, reason?: string): Blame {
+  const refusals = new Map<Kernel, Refusal>();
+  const damage = found.damage.flatMap(({ error, owner }) => {
+    if (!owner) return [];
+    const { byteOffset, granuleBytes } = error;
+    const { buffer } = owner;
+    const place = byteOffset === null ? whole(buffer) : { buffer, offset: byteOffset, size: granuleBytes };
+    return [{ place, refusal: new BelayMemoryError([error], reason) }];
+  });
   for (const kernel of kernels) {
     const findings = found.kernels.get(kernel);
     if (findings) refusals.set(kernel, faultError([findings], reason));
     // It was found out too late that the device refuses the protected code: nothing has run.
     else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
   }
-  return refusals;
+  const isAll = damage.length >= found.damaged;
+  return { kernels: refusals, damage, elsewhere: isAll ? undefined : errorOf(found, reason) };
+}
+
+export function firstOf({ kernels, damage, elsewhere }: Blame): Refusal | undefined {
+  const [refusal] = [...damage.map((each) => each.refusal), ...kernels.values()];
+  return refusal ?? elsewhere;
 }
 
 function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {

@@ -27,6 +27,7 @@ import { ReportArena } from "./reportArena.ts";
 import { Textures } from "./resources.ts";
 import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
+import { Taints } from "./taints.ts";
 import { Verifier } from "./verifier.ts";
 
 /** The device that a program uses, and what Belay adds to it. */
@@ -60,6 +61,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     keep(memoryFaults, fault);
     events.emit("memoryFault", fault);
   };
+  const taints = new Taints();
   const memory =
     resolved.memory === "none"
       ? undefined
@@ -67,6 +69,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
           ...{ scheme: resolved.memory, retries: resolved.retries, refuses, strict: resolved.strict },
           onCorrected: (correction) => events.emit("corrected", correction),
           onFault: onMemoryFault,
+          isWrong: (range) => taints.coverAll(range),
         });
   const flips = new BitFlips(device);
   const usages = new DeclaredUsages(device, {
@@ -75,8 +78,10 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   });
   const wantCheck = () => void verifier.verify();
   const scopes = new ErrorScopes(device);
-  const journal: Journal = new Journal(device, textures, usages, memory, scopes, recovers, wantCheck);
-  const verifier = new Verifier(device, arena, journal, memory, resolved, {
+  const journal: Journal = new Journal(
+    ...([device, textures, usages, memory, scopes, taints, recovers, wantCheck] as const),
+  );
+  const verifier = new Verifier(device, arena, journal, memory, taints, resolved, {
     onDetection: (detection) => events.emit("detection", detection),
     onUnverified: (unverified) => events.emit("unverified", unverified),
     onFault: (fault) => {

@@ -5,8 +5,16 @@ import { type Epoch, type HostWrite, newEpoch, type QueueEvent } from "./epoch.t
 import type { ErrorScopes } from "./errorScopes.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
-import { isTexture, type Resource, type Textures } from "./resources.ts";
+import {
+  type BufferRange,
+  isTexture,
+  isWhole,
+  type Place,
+  type Resource,
+  type Textures,
+} from "./resources.ts";
 import { type SnapshotReport, Snapshots } from "./snapshots.ts";
+import type { Taints } from "./taints.ts";
 
 /**
  * Everything on the queue that is not verified yet, and the means to run it again: what was submitted, what the host
@@ -25,6 +33,7 @@ export class Journal {
   readonly #usages: DeclaredUsages;
   readonly #memory: Memory | undefined;
   readonly #scopes: ErrorScopes;
+  readonly #taints: Taints;
   readonly #destruction: DeferredDestruction;
 
   /** `wantCheck` is called when a check would free memory. */
@@ -34,6 +43,7 @@ export class Journal {
     usages: DeclaredUsages,
     memory: Memory | undefined,
     scopes: ErrorScopes,
+    taints: Taints,
     recoverable: boolean,
     wantCheck: () => void,
   ) {
@@ -43,6 +53,7 @@ export class Journal {
     this.#usages = usages;
     this.#memory = memory;
     this.#scopes = scopes;
+    this.#taints = taints;
     this.recoverable = recoverable;
     this.#destruction = new DeferredDestruction((resource) => this.#isTouched(resource), wantCheck);
   }
@@ -129,27 +140,29 @@ export class Journal {
    * its data.
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
-    const { event, replaced } = this.#noteWrite(target, whole, again);
+    const { event, replaced } = this.#noteWrite(target, whole ? target : undefined, again);
     if (event) this.#watch(call, [event], replaced);
     else call();
   }
 
-  /** Call before the host writes to a buffer what the device is known to accept; `again` as for textures. */
-  writingBuffer(target: GPUBuffer, whole: boolean, again: () => () => void): void {
-    this.#noteWrite(target, whole, again);
+  /** Call before the host writes to a part of a buffer what the device is known to accept; `again` as for textures. */
+  writingBuffer(range: BufferRange, again: () => () => void): void {
+    this.#noteWrite(range.buffer, range, again);
   }
 
   /** The event is absent where nothing depends on it. */
-  #noteWrite(target: Resource, whole: boolean, again?: () => () => void) {
+  #noteWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
     this.using(target);
     // What no unverified work touches is not undone when that work is, so it need not be kept.
-    const kept = this.recoverable && this.#isTouched(target);
+    const isTouched = this.#isTouched(target);
+    const kept = this.recoverable && isTouched;
     if (!kept) this.#snapshots.changed(target);
-    if (!kept && !whole) return { replaced: [] };
+    // Nor can that work make it wrong.
+    if (!isTouched && this.#taints.of(target) === undefined) return { replaced: [] };
     const targets = new Set([target]);
-    const replaced = kept ? this.#save(targets, whole ? targets : new Set()) : [];
+    const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
     if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
-    const event: HostWrite = { target, whole, ...(kept && again && { again: again() }) };
+    const event: HostWrite = { target, replaced: filled, ...(kept && again && { again: again() }) };
     this.#open.events.push(event);
     if (kept) this.#open.touched.add(target);
     return { event, replaced };

@@ -63,7 +63,7 @@ export function hardenedQueue(
       const guarded = isTaken ? memory?.writes.into(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) {
-        journal.writingBuffer(buffer, offset === 0 && bytes.length === buffer.size, () => {
+        journal.writingBuffer(range, () => {
           const copy = bytes.slice();
           return () => write(copy);
         });

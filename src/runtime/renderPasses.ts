@@ -1,17 +1,23 @@
 import type { BindGroups } from "./bindGroups.ts";
-import { CommandRecord } from "./commandRecord.ts";
+import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags, membersOf } from "./nativeObjects.ts";
-import { isTexture, type Resource, type Textures } from "./resources.ts";
+import { isTexture, type Place, type Resource, type Textures } from "./resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "./steps.ts";
 
 type View = GPUTextureView | GPUTexture;
 type PassStep = Step<GPURenderPassEncoder>;
 
+/** The effect of a pass: its commands add what they use. */
+class PassEffect extends Uses implements Effect {
+  readonly replaced: Place[] = [];
+}
+
 interface RenderPass {
   readonly record: CommandRecord;
+  readonly effect: PassEffect;
   readonly steps: PassStep[];
 }
 
@@ -61,14 +67,14 @@ export class RenderPasses {
       return usage ? args.map((each) => (isBuffer(each) ? usages.used(each, usage) : each)) : args;
     };
     const bundles = this.#bundles;
-    const noteUse = (record: CommandRecord, args: readonly unknown[]) =>
-      noteArguments(record, args, bindGroups, memory);
+    const noteUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
+      noteArguments(record, args, bindGroups, memory, effect);
     const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
-        const { record, steps } = passOf(pass);
+        const { record, effect, steps } = passOf(pass);
         const copies = copyOffsets(args);
         steps.push((again) => (again[name] as Anything)(...copies));
-        noteUse(record, args);
+        noteUse(record, args, effect);
       }),
       end() {
         native.end.call(this);
@@ -80,12 +86,13 @@ export class RenderPasses {
       executeBundles(list) {
         const all = [...list];
         native.executeBundles.call(this, all);
-        const { record, steps } = passOf(this);
+        const { record, effect, steps } = passOf(this);
         steps.push((again) => again.executeBundles(all));
         for (const bundle of all) {
           const inside = bundles.get(bundle);
           if (!inside) continue;
           record.add(inside);
+          effect.add(inside);
           noteMemory(record, inside.memory.drawn, inside.written, memory);
         }
       },
@@ -105,10 +112,12 @@ export class RenderPasses {
 
   follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
     const steps: PassStep[] = [];
-    this.#passes.cover(pass, { record, steps });
+    const effect = new PassEffect();
+    this.#passes.cover(pass, { record, effect, steps });
     record.shadowSync.clear();
+    record.note(effect);
     const copy = copyDescriptor(descriptor);
-    this.#noteAttachments(copy, record);
+    this.#noteAttachments(copy, record, effect);
     record.steps.push((again) => {
       const passAgain = again.beginRenderPass(this.#again(copy));
       for (const step of steps) step(passAgain);
@@ -119,7 +128,7 @@ export class RenderPasses {
     this.#bundleEncoders.cover(encoder, new CommandRecord());
   }
 
-  #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
+  #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord, effect: PassEffect): void {
     const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
     if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
     const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
@@ -130,9 +139,16 @@ export class RenderPasses {
       }
       const treatments = treatmentsOf(texture.format);
       const allAre = (treatment: Treatment) => treatments.every((each) => each === treatment);
-      if (allAre("replaces")) record.transfer(undefined, texture, this.#textures.isWhole(view));
-      else if (allAre("reads")) record.read.add(texture);
-      else record.transfer(texture, texture, false);
+      if (!allAre("reads")) effect.written.add(texture);
+      if (allAre("replaces")) {
+        const isWhole = this.#textures.isWhole(view);
+        record.fill(undefined, texture, isWhole);
+        if (isWhole) effect.replaced.push(texture);
+        return;
+      }
+      effect.read.add(texture);
+      if (allAre("reads")) record.read.add(texture);
+      else record.fill(texture, texture, false);
     };
     for (const attachment of colorAttachments) {
       if (!attachment) continue;
@@ -223,15 +239,18 @@ function noteArguments(
   args: readonly unknown[],
   bindGroups: BindGroups,
   memory: Memory | undefined,
+  effect: PassEffect | undefined,
 ): void {
   for (const each of args.slice(0, 2)) {
     if (typeof each !== "object" || each === null) continue;
     const access = bindGroups.accessOf(each as GPUBindGroup, undefined);
     if (access) {
       record.add(access);
+      effect?.add(access);
       noteMemory(record, access.read, access.written, memory);
     } else if (isBuffer(each)) {
       record.read.add(each);
+      effect?.read.add(each);
       noteMemory(record, [each], [], memory);
     }
   }

@@ -12,6 +12,18 @@ export interface BufferRange {
   readonly size: number;
 }
 
+/** A part of a buffer, or all of a resource. */
+export type Place = Resource | BufferRange;
+
+export function resourceOf(place: Place): Resource {
+  return "buffer" in place ? place.buffer : place;
+}
+
+/** Whether a place is all of its resource. */
+export function isWhole(place: Place): boolean {
+  return !("buffer" in place) || (place.offset === 0 && place.size >= place.buffer.size);
+}
+
 /** All of a buffer. */
 export function whole(buffer: GPUBuffer): BufferRange {
   return { buffer, offset: 0, size: buffer.size };

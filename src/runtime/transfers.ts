@@ -43,7 +43,7 @@ export function transferMethods(
         copyBufferToBuffer.apply(this, args);
         record.steps.push((again) => (again.copyBufferToBuffer as Anything)(...args));
       });
-      record.transfer(from, target.buffer, source.size >= target.buffer.size);
+      record.transfer(source, target, true);
     },
     clearBuffer(buffer, offset, asked) {
       const record = recordOf(this);
@@ -54,29 +54,31 @@ export function transferMethods(
         native.clearBuffer.call(this, cleared, offset, size);
         record.steps.push((again) => again.clearBuffer(cleared, offset, size));
       });
-      record.transfer(undefined, buffer, target.size >= buffer.size);
+      record.transfer(undefined, target, true);
     },
     resolveQuerySet(querySet, first, count, buffer, offset) {
       const record = recordOf(this);
-      guarded(this, { target: rangeIn(buffer, offset, 8 * count) }, () => {
+      const target = rangeIn(buffer, offset, 8 * count);
+      guarded(this, { target }, () => {
         const used = usages.used(buffer, flags.bufferQueryResolve);
         native.resolveQuerySet.call(this, querySet, first, count, used, offset);
         record.steps.push((again) => again.resolveQuerySet(querySet, first, count, used, offset));
       });
-      record.transfer(undefined, buffer, false);
+      record.transfer(undefined, target, true);
     },
     copyBufferToTexture(from, to, size) {
       const record = recordOf(this);
       const declared = { ...to, texture: usages.target(to.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
-      guarded(this, { source: texelRange(from, to, size).range }, ({ source }) => {
-        const buffer = usages.source(source);
+      const source = texelRange(from, to, size).range;
+      guarded(this, { source }, (buffers) => {
+        const buffer = usages.source(buffers.source);
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
           again.copyBufferToTexture({ ...fromCopy, buffer }, textures.again(toCopy), sizeCopy),
         );
       });
-      record.transfer(from.buffer, to.texture, coversTexture(to, size));
+      record.transfer(source, to.texture, coversTexture(to, size));
     },
     copyTextureToBuffer(from, to, size) {
       const record = recordOf(this);
@@ -90,7 +92,7 @@ export function transferMethods(
           again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer }, sizeCopy),
         );
       });
-      record.transfer(from.texture, to.buffer, false);
+      record.transfer(from.texture, range, isFilled);
     },
     copyTextureToTexture(from, to, size) {
       const source = { ...from, texture: usages.source(from.texture) };

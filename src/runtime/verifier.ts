@@ -1,7 +1,7 @@
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
 import type { Detection, Fault, FaultOutcome } from "./fault.ts";
-import { errorOf, type Found, isClean, type Refusal, refusalsIn, type Seen, seenIn } from "./found.ts";
+import { blameOf, errorOf, type Found, firstOf, isClean, type Refusal, type Seen, seenIn } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { MemoryError, MemoryFault } from "./memory/memoryFault.ts";
@@ -9,7 +9,7 @@ import type { OnFault } from "./policy.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { ReportArena } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
-import { Taints } from "./taints.ts";
+import type { Taints } from "./taints.ts";
 import { UnverifiedError } from "./unverified.ts";
 
 /** What came of checking an epoch. */
@@ -64,8 +64,8 @@ export interface VerifierHooks extends ReportHooks {
 /**
  * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
  * back and run again. Where that is not wanted or does not help, it marks the resources that the fault may have reached:
- * what the faulty kernel's command buffer writes, and from there whatever is computed or copied from it, until the
- * host replaces the contents.
+ * what the faulty kernel writes, and from there whatever is computed or copied from it, until commands or the host replace
+ * the contents.
  */
 export class Verifier {
   readonly #reports: EpochReports;
@@ -74,7 +74,7 @@ export class Verifier {
   readonly #hooks: VerifierHooks;
   readonly #memory: Memory | undefined;
   readonly #reexecution: Reexecution;
-  readonly #taints = new Taints();
+  readonly #taints: Taints;
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
   readonly #settled = new WeakMap<Epoch, { readonly result: Outcome; readonly outcome: FaultOutcome }>();
   #checked: Promise<Outcome> = Promise.resolve({});
@@ -87,12 +87,14 @@ export class Verifier {
     arena: ReportArena,
     journal: Journal,
     memory: Memory | undefined,
+    taints: Taints,
     policy: { readonly onFault: OnFault; readonly retries: number },
     hooks: VerifierHooks,
   ) {
     this.#reports = new EpochReports(arena, memory, hooks);
     this.#journal = journal;
     this.#memory = memory;
+    this.#taints = taints;
     this.#onFault = policy.onFault;
     this.#hooks = hooks;
     this.#reexecution = new Reexecution({
@@ -183,14 +185,15 @@ export class Verifier {
     outcome: FaultOutcome,
     reason?: string,
   ): Outcome {
-    const errors = refusalsIn(found, kernelsOf(epochs), reason);
-    for (const epoch of epochs) this.#taints.follow(epoch, errors);
-    for (const { owner } of found.damage) {
-      if (owner) this.#taints.add(owner.buffer, errors.get(owner.buffer)!);
-    }
+    const blame = blameOf(found, kernelsOf(epochs), reason);
+    for (const epoch of epochs) this.#taints.follow(epoch, blame);
+    for (const { place, refusal } of blame.damage) this.#taints.add(place, refusal);
+    // Damage in a place that nobody knows may have reached all that was written.
+    if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
     this.#journal.forget(epochs);
     this.#announce(seen, outcome);
-    const refused = outcome === "refused" || isClean(found) ? [...errors.values()][0] : undefined;
+    const isRefused = outcome === "refused" || isClean(found);
+    const refused = isRefused ? firstOf(blame) : undefined;
     const result: Outcome = refused ? { refused } : {};
     for (const epoch of epochs) this.#settled.set(epoch, { result, outcome });
     return result;

@@ -28,6 +28,8 @@ export interface MemoryOptions extends MemoryListeners {
   readonly retries: number;
   /** Whether damaged data is refused. */
   readonly refuses: boolean;
+  /** Whether all of a range is known to be wrong. */
+  readonly isWrong: (range: BufferRange) => boolean;
   /** Whether every buffer has to have check words. */
   readonly strict: boolean;
 }
@@ -72,7 +74,8 @@ export class Memory {
     const transfers = new GuardedTransfers(buffers, words);
     this.commands = new MemoryCommands(device, buffers, words);
     const submit = (encode: (site: EncoderSite) => void) => this.commands.submit(encode);
-    this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
+    const { isWrong } = options;
+    this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, isWrong, submit });
     this.#mappings = new Mappings({
       ...{ scheme, buffers, retries: options.retries, refuses: options.refuses },
       send: (owner) =>

@@ -26,6 +26,10 @@ export interface MemoryFault extends MemoryError {
   readonly outcome: MemoryOutcome;
 }
 
+/** How a program gets rid of a refusal. */
+export const helpToReplace =
+  "help: write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)";
+
 /** Data was not released because memory was damaged beyond what its code corrects. */
 export class BelayMemoryError extends Error {
   override readonly name = "BelayMemoryError";
@@ -38,7 +42,7 @@ export class BelayMemoryError extends Error {
     const first = errors[0];
     const more = errors.length > 1 ? `\nand ${errors.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
-    super(`${first ? describeMemoryError(first) : "memory is damaged"}${more}${lost}`);
+    super(`${first ? describeMemoryError(first) : "memory is damaged"}${more}${lost}\n${helpToReplace}`);
     this.errors = errors;
   }
 }
@@ -46,6 +50,6 @@ export class BelayMemoryError extends Error {
 /** An error in one line: buffer and place. */
 export function describeMemoryError({ buffer, byteOffset, granuleBytes, kernel }: MemoryError): string {
   const place = byteOffset === null ? "" : `, bytes ${byteOffset} to ${byteOffset + granuleBytes - 1},`;
-  const found = kernel === null ? "" : `; kernel "${kernel}" loads them`;
-  return `the contents of buffer "${buffer}"${place} do not fit their check word${found}`;
+  const found = kernel === null ? "" : `; kernel "${kernel}" loaded them`;
+  return `the contents of buffer "${buffer}"${place} did not fit their check word${found}`;
 }

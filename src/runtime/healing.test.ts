@@ -1,0 +1,255 @@
+/** After a refusal, data that is brought anew is released: no way of replacing all that a fault may have reached leaves a trace. */
+import { describe, expect, it } from "vitest";
+import { standInProtect } from "../../test/standInCompiler.ts";
+import { testDevices } from "../../test/testDevices.ts";
+import type { Protect } from "../compiler/contract.ts";
+import { harden } from "./harden.ts";
+import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
+import type { Policy } from "./policy.ts";
+
+const { newDevice } = testDevices();
+
+const WORDS = 16;
+const BYTES = 4 * WORDS;
+const TRIPLE = `
+@group(0) @binding(0) var<storage, read> input: array<vec4u>;
+@group(0) @binding(1) var<storage, read_write> output: array<vec4u>;
+@compute @workgroup_size(4) fn triple(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < arrayLength(&output) - 1) { output[id.x] = input[id.x] * 3; }
+  else if (id.x < arrayLength(&output)) { output[id.x] = input[id.x] * 3; }
+}`;
+const words = (value: number) => new Uint32Array(WORDS).fill(value);
+
+/** A kernel that stores all of its output, in a way that nobody proves. */
+class Program {
+  readonly device: HardenedDevice;
+  readonly input: GPUBuffer;
+  readonly output: GPUBuffer;
+  readonly staging: GPUBuffer;
+  readonly #pipeline: GPUComputePipeline;
+  readonly #group: GPUBindGroup;
+
+  constructor(device: HardenedDevice) {
+    this.device = device;
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const make = (label: string, usage: number) => device.createBuffer({ label, size: BYTES, usage });
+    this.input = make("input", STORAGE | COPY_DST);
+    this.output = make("output", STORAGE | COPY_SRC | COPY_DST);
+    this.staging = make("staging", MAP_READ | COPY_DST);
+    const compute = { module: device.createShaderModule({ code: TRIPLE }) };
+    this.#pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const entries = [this.input, this.output].map((buffer, binding) => ({ binding, resource: { buffer } }));
+    this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
+    device.queue.writeBuffer(this.input, 0, words(1));
+  }
+
+  /** A buffer with words of a value. */
+  filled(value: number): GPUBuffer {
+    const usage = GPUBufferUsage.COPY_SRC;
+    const buffer = this.device.createBuffer({ size: BYTES, usage, mappedAtCreation: true });
+    new Uint32Array(buffer.getMappedRange()).fill(value);
+    buffer.unmap();
+    return buffer;
+  }
+
+  submit(act: (encoder: GPUCommandEncoder) => void): void {
+    const encoder = this.device.createCommandEncoder();
+    act(encoder);
+    this.device.queue.submit([encoder.finish()]);
+  }
+
+  run(encoder: GPUCommandEncoder): void {
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, this.#group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+  }
+
+  async read(encode: (encoder: GPUCommandEncoder) => void = () => {}): Promise<number[]> {
+    this.submit((encoder) => {
+      encode(encoder);
+      encoder.copyBufferToBuffer(this.output, this.staging);
+    });
+    await this.staging.mapAsync(GPUMapMode.READ);
+    const read = [...new Uint32Array(this.staging.getMappedRange())];
+    this.staging.unmap();
+    return read;
+  }
+}
+
+/** Ways to get to a refusal of what the program reads. */
+const refusals: Record<string, { readonly policy: Policy; readonly strike: (program: Program) => void }> = {
+  "damaged input, thrown": {
+    policy: { redundancy: "none", memory: "secded128", onFault: "throw", injectFaults: true },
+    strike: ({ device, input }) => device.belay.flip(input, 20, 3),
+  },
+  "damaged input, not recovered": {
+    policy: { redundancy: "none", memory: "secded128", onFault: "recover", injectFaults: true },
+    strike: ({ device, input }) => device.belay.flip(input, 20, 3),
+  },
+  "damaged input that is verified before the kernel": {
+    policy: { redundancy: "none", memory: "checksum", onFault: "throw", injectFaults: true },
+    strike: ({ device, input }) => device.belay.flip(input, 20, 3),
+  },
+  "a faulty kernel, thrown": {
+    policy: { redundancy: "intra+lds", memory: "secded128", onFault: "throw", injectFaults: true },
+    strike: ({ device }) => {
+      const site = device.belay.faultSites()[0]!.sites.find(({ kind }) => kind === "value")!.id;
+      const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
+      device.belay.arm({ kernel: "triple", site, ...place });
+    },
+  },
+};
+
+async function refused(name: string): Promise<Program> {
+  const { policy, strike } = refusals[name]!;
+  const program = new Program(await harden(await newDevice(), policy));
+  strike(program);
+  await expect(program.read((encoder) => program.run(encoder))).rejects.toThrow(/BELAY|buffer|kernel/);
+  return program;
+}
+
+const halves = [0, BYTES / 2] as const;
+
+/** Ways to bring the input anew. */
+const inputs: Record<string, (program: Program) => void> = {
+  "a write": ({ device, input }) => device.queue.writeBuffer(input, 0, words(2)),
+  "two writes": ({ device, input }) => {
+    for (const at of halves) device.queue.writeBuffer(input, at, words(2), 0, WORDS / 2);
+  },
+  "two copies": (program) =>
+    program.submit((encoder) => {
+      const source = program.filled(2);
+      for (const at of halves) encoder.copyBufferToBuffer(source, at, program.input, at, BYTES / 2);
+    }),
+};
+
+/** Ways to replace what followed from it. */
+const outputs: Record<string, (program: Program, encoder: GPUCommandEncoder) => void> = {
+  "a clear": ({ output }, encoder) => encoder.clearBuffer(output),
+  "two clears": ({ output }, encoder) => {
+    for (const at of halves) encoder.clearBuffer(output, at, BYTES / 2);
+  },
+  "a copy": (program, encoder) => encoder.copyBufferToBuffer(program.filled(9), program.output),
+  "two writes": ({ device, output }) => {
+    for (const at of halves) device.queue.writeBuffer(output, at, words(9), 0, WORDS / 2);
+  },
+};
+
+describe.each(Object.keys(refusals))("%s", (name) => {
+  const pairs = Object.keys(inputs).flatMap((input) =>
+    Object.keys(outputs).map((output) => [input, output] as const),
+  );
+  it.each(pairs)("heals by %s of the input and %s of the output", async (input, output) => {
+    const program = await refused(name);
+    // A copy to a part of a granule verifies the rest, and finds the damage for the last time.
+    if (input === "two copies" && refusals[name]!.policy.memory === "checksum") {
+      inputs[input]!(program);
+      await expect(program.read()).rejects.toThrow("did not fit");
+    }
+    inputs[input]!(program);
+    const read = program.read((encoder) => {
+      outputs[output]!(program, encoder);
+      program.run(encoder);
+    });
+    expect(await read).toEqual([...words(6)]);
+    program.device.destroy();
+  });
+
+  it("stays refused as long as bytes of the output are what they were", async () => {
+    const program = await refused(name);
+    inputs["a write"]!(program);
+    const read = program.read((encoder) => {
+      encoder.clearBuffer(program.output, 0, BYTES / 2);
+      encoder.clearBuffer(program.output, BYTES / 2 + 16);
+      program.run(encoder);
+    });
+    await expect(read).rejects.toThrow("help: ");
+    program.device.destroy();
+  });
+});
+
+it.each(["damaged input, thrown", "damaged input, not recovered"])(
+  "heals by a write of the damaged granule alone (%s)",
+  async (name) => {
+    const program = await refused(name);
+    program.device.queue.writeBuffer(program.input, 16, words(1), 0, 4);
+    const read = program.read((encoder) => {
+      encoder.clearBuffer(program.output);
+      program.run(encoder);
+    });
+    expect(await read).toEqual([...words(3)]);
+    program.device.destroy();
+  },
+);
+
+it("stays refused where another granule than the damaged one is written", async () => {
+  const program = await refused("damaged input, thrown");
+  program.device.queue.writeBuffer(program.input, 32, words(1), 0, 4);
+  const read = program.read((encoder) => {
+    encoder.clearBuffer(program.output);
+    program.run(encoder);
+  });
+  await expect(read).rejects.toThrow('buffer "input", bytes 16 to 31');
+  program.device.destroy();
+});
+
+const PAINT = `
+@group(0) @binding(0) var picture: texture_storage_2d<rgba8unorm, write>;
+@compute @workgroup_size(4) fn paint(@builtin(global_invocation_id) id: vec3u) {
+  textureStore(picture, id.xy, vec4f(0.5));
+}`;
+/** A fault that comes back however often the work runs again. */
+const stuck: Protect = (wgsl, options) => {
+  const result = standInProtect(wgsl, options);
+  const code = result.code.replace(/if \(atomicLoad[^{]*\{ return; \}/, "if (index != 2) { return; }");
+  return { ...result, code };
+};
+
+describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) => {
+  it.each(["clear", "load"] as const)("under load operation %s", async (loadOp) => {
+    const device = await hardenWith(stuck, await newDevice(), { onFault });
+    const { STORAGE_BINDING, COPY_SRC, RENDER_ATTACHMENT } = GPUTextureUsage;
+    const usage = STORAGE_BINDING | COPY_SRC | RENDER_ATTACHMENT;
+    const texture = device.createTexture({ size: [16, 1], format: "rgba8unorm", usage });
+    const compute = { module: device.createShaderModule({ code: PAINT }) };
+    const pipeline = device.createComputePipeline({ layout: "auto", compute });
+    const entries = [{ binding: 0, resource: texture.createView() }];
+    const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+    const { MAP_READ, COPY_DST } = GPUBufferUsage;
+    const buffer = device.createBuffer({ size: 64, usage: MAP_READ | COPY_DST });
+    const read = async (act: (encoder: GPUCommandEncoder) => void) => {
+      const encoder = device.createCommandEncoder();
+      act(encoder);
+      encoder.copyTextureToBuffer({ texture }, { buffer }, [16, 1]);
+      device.queue.submit([encoder.finish()]);
+      await buffer.mapAsync(GPUMapMode.READ);
+      const texels = new Uint32Array(buffer.getMappedRange()).slice();
+      buffer.unmap();
+      return texels;
+    };
+    const painted = read((encoder) => {
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, group);
+      pass.dispatchWorkgroups(4);
+      pass.end();
+    });
+    await expect(painted).rejects.toThrow("disagree");
+    const cleared = read((encoder) => {
+      // What was there is used before it is replaced.
+      const other = device.createTexture({
+        size: [16, 1],
+        format: "rgba8unorm",
+        usage: GPUTextureUsage.COPY_DST,
+      });
+      encoder.copyTextureToTexture({ texture }, { texture: other }, [16, 1]);
+      const color = { view: texture.createView(), loadOp, storeOp: "store" } as const;
+      encoder.beginRenderPass({ colorAttachments: [color] }).end();
+    });
+    if (loadOp === "clear") expect(await cleared).toEqual(new Uint32Array(16));
+    else await expect(cleared).rejects.toThrow("disagree");
+    device.destroy();
+  });
+});
