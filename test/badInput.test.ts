@@ -213,9 +213,8 @@ describe("belay protect", () => {
     const { status, stdout, stderr } = await belay(["protect", "-", "--channel", "subgroup"], double);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain("BELAY209");
-    expect(
-      await belay(["protect", "-", "--channel", "subgroup", "--feature", "subgroups"], double),
-    ).toMatchObject({
+    const flags = ["--redundancy", "intra+lds", "--channel", "subgroup", "--feature", "subgroups"];
+    expect(await belay(["protect", "-", ...flags], double)).toMatchObject({
       status: 0,
       stderr: "",
     });
