@@ -1,4 +1,4 @@
-import type { BindingPoint } from "../compiler/contract.ts";
+import type { BindingPoint, ProtectedBinding } from "../compiler/contract.ts";
 import type { Access, BindGroups, SetGroups } from "./bindGroups.ts";
 import type { Kernel, LessMemory } from "./kernel.ts";
 import type { Use } from "./memory/bracketing.ts";
@@ -104,10 +104,12 @@ export class BoundPipeline {
   /** What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a check. */
   uses(sums: DispatchSums | undefined): Use[] {
     const bindings = this.kernel?.memory?.bindings ?? [];
-    const checked = bindings
-      .filter(({ mode, index }) => mode === "checked" || sums?.get(index))
-      .map(({ of }) => of);
-    return this.#ranges().map(({ of, range, stores }) => ({ range, stores, isChecked: has(checked, of) }));
+    const pointsOf = (wanted: readonly ProtectedBinding[]) => wanted.map(({ of }) => of);
+    const checked = pointsOf(bindings.filter(({ mode, index }) => mode === "checked" || sums?.get(index)));
+    const doubted = pointsOf(bindings.filter(({ stores, index }) => stores && sums?.get(index)?.doubt));
+    return this.#ranges().map(({ of, range, stores }) => ({
+      ...{ range, stores, isChecked: has(checked, of), mayLeaveWords: has(doubted, of) },
+    }));
   }
 
   /** What it may store to without a shadow that follows. */

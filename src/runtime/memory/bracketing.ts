@@ -10,6 +10,8 @@ export interface Use {
   readonly stores: boolean;
   /** Whether the kernel itself verifies what it loads, and makes check words of what it stores. */
   readonly isChecked: boolean;
+  /** Whether the kernel may turn out to store only some of what a pass after it adds up. */
+  readonly mayLeaveWords: boolean;
 }
 
 /** As `Use`, of a buffer that has check words. */
@@ -34,9 +36,9 @@ export class Bracketing {
 
   /** What of these uses has to be guarded. */
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
-    return uses.flatMap(({ range, stores, isChecked }) => {
-      const granules = this.#buffers.granulesIn(range);
-      return granules ? [{ granules, range: bytesOf(granules), stores, isChecked }] : [];
+    return uses.flatMap((use) => {
+      const granules = this.#buffers.granulesIn(use.range);
+      return granules ? [{ ...use, granules, range: bytesOf(granules) }] : [];
     });
   }
 
@@ -44,8 +46,9 @@ export class Bracketing {
   before(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
     const { raw, verified } = site.state;
-    for (const { granules, range, isChecked, stores } of uses) {
-      if (isChecked) this.#words.encodeRaw(site, granules);
+    for (const { granules, range, isChecked, mayLeaveWords, stores } of uses) {
+      if (mayLeaveWords) this.#words.ensureVerified(site, granules);
+      else if (isChecked) this.#words.encodeRaw(site, granules);
       else if (!raw.has(range) && !verified.has(range))
         this.#words.ensureVerified(site, granules, canWait && !stores);
     }

@@ -67,6 +67,12 @@ class Program {
     this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
   }
 
+  /** Has the host write a buffer, so that replays cannot make its contents again. */
+  write(buffer: number): void {
+    const { size } = this.buffers[buffer]!;
+    this.#device.queue.writeBuffer(this.buffers[buffer]!, 0, Uint32Array.from(contents(size / 4)));
+  }
+
   /** Changes the limit without Belay's knowledge. */
   damageLimit(value: number): void {
     const { queue } = this.#native;
@@ -81,16 +87,17 @@ class Program {
     });
   }
 
-  /** One step, on the first bytes of its buffers, or with the grid in a buffer. */
-  runStep(i: number, how?: { size?: number; indirect?: boolean }): void {
+  /** One step, on the first bytes of its buffers, on another grid, or with the grid in a buffer. */
+  runStep(i: number, how?: { size?: number; indirect?: boolean; grid?: number }): void {
     this.#submit((pass) => this.#encode(pass, i, how));
   }
 
   #encode(
     pass: GPUComputePassEncoder,
     i: number,
-    { size, indirect = false }: { size?: number; indirect?: boolean } = {},
+    { size, indirect = false, grid: groups }: { size?: number; indirect?: boolean; grid?: number } = {},
   ): void {
+    const dispatched = groups === undefined ? this.#grid : [groups];
     const pipeline = this.#pipelines[i]!;
     const [a, b] = [this.buffers[i]!, this.buffers[i + 1]!].map((buffer) => ({
       buffer,
@@ -101,12 +108,12 @@ class Program {
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, this.#device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
     if (!indirect) {
-      pass.dispatchWorkgroups(...(this.#grid as [number]));
+      pass.dispatchWorkgroups(...(dispatched as [number]));
       return;
     }
     const { INDIRECT, COPY_DST } = GPUBufferUsage;
     const grid = this.#device.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
-    this.#device.queue.writeBuffer(grid, 0, Uint32Array.of(this.#grid[0]!, 1, 1));
+    this.#device.queue.writeBuffer(grid, 0, Uint32Array.of(dispatched[0]!, 1, 1));
     pass.dispatchWorkgroupsIndirect(grid, 0);
   }
 
@@ -229,13 +236,21 @@ describe("kernels that access all of a buffer add it up, and nothing passes over
       32,
       [2],
     ],
-    ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
-    ["a condition that memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
     ["some elements more often", kernel("u32", "b[id.x] = 0u * a[id.x / 2] + a[id.x];"), 16, [2]],
     ["a stencil", kernel("u32", STENCIL), 41, [6]],
   ])("%s", async (_, code, words, grid) => {
     using program = await Program.create(code, words, grid);
     expect(await passedOver(program)).toEqual([false, false, false]);
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it.each([
+    ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
+    ["a condition that memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
+  ])("%s: what they store to is verified before", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    expect(await passedOver(program)).toEqual([false, true, true]);
     expect(await program.read()).toEqual(contents(words));
     expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
   });
@@ -284,7 +299,8 @@ describe.each([
   /** A program that Belay knows to access all words, and that now accesses one word less. */
   const limited = async (policy?: Policy) => {
     const program = await Program.create(kernel("u32", body), words, [6], policy);
-    expect(await passedOver(program)).toEqual([false, false, false]);
+    // Sizes decide once and for all, uniform buffers do not.
+    expect(await passedOver(program)).toEqual([false, body === LIMITED, body === LIMITED]);
     program.limit(words - 1);
     return program;
   };
@@ -385,7 +401,7 @@ describe("flips at rest", () => {
 
 it("verifies what it loads of other buffers, too, behind the kernel", async () => {
   using program = await Program.create(kernel("u32", LIMITED), 41, [6], { onFault: "report" });
-  expect(await passedOver(program)).toEqual([false, false, false]);
+  expect(await passedOver(program)).toEqual([false, true, true]);
   program.damageLimit(40);
   program.runStep(0);
   await program.report();
@@ -413,4 +429,30 @@ it("is right on random sizes and grids", async () => {
     expect(await program.read()).toEqual(contents(words).map((word, i) => (i < 8 * groups ? word : 0)));
     expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
   }
+});
+
+describe.each([
+  ["at first", GUARDED, 41, false],
+  ["on each grid that it has not run on", GUARDED, 41, true],
+  ["as an index says", "if (id.x == 10) { b[10] = a[10]; }", 41, false],
+  ["where a limit in a uniform buffer has changed", LIMITED, 41, true],
+] as const)("a kernel that stores to a part of a buffer, %s,", (_, body, words, isKnown) => {
+  it.each(["checksum", "auto-detect"] as const)(
+    "does not add up what flips elsewhere (%s)",
+    async (memory) => {
+      for (const indirect of [false, true]) {
+        using program = await Program.create(kernel("u32", body), words, [6], { memory });
+        if (isKnown) await passedOver(program);
+        else program.write(1);
+        await program.read();
+        await program.flip(1, 40, 1 << 9);
+        if (body === LIMITED) program.limit(11);
+        program.runStep(0, { indirect, ...(body === GUARDED && { grid: 2 }) });
+        await expect(program.read(1)).rejects.toMatchObject({ name: "BelayMemoryError" });
+        expect(program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`)).toContain(
+          "second refused",
+        );
+      }
+    },
+  );
 });
