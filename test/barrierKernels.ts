@@ -112,7 +112,8 @@ class Generator {
       case 9:
         return `{ var ${name} = ${x()}; while (${name} > 0u) { ${name} /= 2u; ${inner()} } }`;
       case 10:
-        return `loop { ${inner()} continuing { break if ${this.#condition(isUniform)}; } }`;
+        // It counts, as a loop that waits for another invocation is left unprotected (BELAY217).
+        return `{ var ${name} = ${x()}; loop { ${inner()} continuing { ${name}++; break if (${this.#condition(isUniform)}) | (${name} > 9u); } } }`;
       default:
         return `switch ${x()} { case 0u: { ${inner(false)} } default: { ${inner(false)} } }`;
     }
