@@ -38,20 +38,19 @@ export class HostWrites {
   }
 
   /**
-   * Writes bytes and check words. Granules that keep some of their bytes are verified before, and stay damaged if they are. Bytes
-   * that are known to be wrong are not found once more: they stay known, though they get a check word that fits.
+   * Writes bytes and check words. Granules that keep some of their bytes are verified before and encoded after. What they keep
+   * and is known to be wrong is not found once more: it stays known, though it gets a check word that fits.
    */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
     const { queue, buffers, words, transfers, isWrong, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;
     const { owner } = granules;
     const { body, edges } = splitWrite(owner, range);
-    const known = edges.filter((edge) => kept(edge, range).every(isWrong));
-    const unknown = edges.filter((edge) => !known.includes(edge));
-    const beginParts = (site: EncoderSite) => {
-      for (const edge of unknown) words.beginParts(site, edge);
+    const unknown = edges.filter((edge) => !kept(edge, range).every(isWrong));
+    const verifyEdges = (site: EncoderSite) => {
+      for (const edge of unknown) words.ensureVerified(site, edge);
     };
-    if (unknown.length > 0) submit(beginParts);
+    if (unknown.length > 0) submit(verifyEdges);
     queue.writeBuffer(owner.contents, range.offset, bytes);
     if (body.count > 0) {
       const start = body.first * owner.granuleBytes - range.offset;
@@ -61,8 +60,7 @@ export class HostWrites {
     if (edges.length === 0 && !owner.mapped && !paddingBehind(body)) return;
     submit((site) => {
       words.clearPadding(site, body);
-      for (const edge of known) words.encode(site, edge);
-      for (const edge of unknown) words.endParts(site, edge);
+      for (const edge of edges) words.encode(site, edge);
       if (owner.mapped) transfers.flush(site, granules);
     });
   }
