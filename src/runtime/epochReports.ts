@@ -4,7 +4,7 @@ import { type Found, nothing } from "./found.ts";
 import { observedIn } from "./injector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { Corrected, Damage, Damaged, KernelDamaged } from "./memory/memoryLog.ts";
+import { type Corrected, type Damaged, distinct, type KernelDamaged } from "./memory/memoryLog.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Unverified } from "./unverified.ts";
@@ -68,14 +68,14 @@ export class EpochReports {
       for (const each of findings.unverified) this.#hooks.onUnverified(each);
       found.set(kernel, findings);
     }
-    const all: readonly Damaged[] = own ? [own, ...reports] : reports;
+    // Kernels come first, as their errors tell more of a granule.
+    const all: readonly Damaged[] = own ? [...reports, own] : reports;
     const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
     return {
       corrected: together(all.map(({ corrected }) => corrected)),
       isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
       kernels: found,
-      damaged: all.reduce((sum, { count }) => sum + count, 0),
-      damage: all.flatMap(({ damage }) => damage),
+      ...withoutRepetition(all),
       suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
     };
   }
@@ -94,12 +94,12 @@ export class EpochReports {
     this.#memory.scrub(found.suspects);
     const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
     const { count, damage, corrected } = this.#memory.read(snapshot(this.#memory.slot));
-    const isNew = ({ owner, error }: Damage) =>
-      !found.damage.some((each) => each.owner === owner && each.error.byteOffset === error.byteOffset);
     return this.#believed({
       ...found,
-      damaged: found.damaged + count,
-      damage: [...found.damage, ...damage.filter(isNew)],
+      ...withoutRepetition([
+        { count: found.damaged, damage: found.damage },
+        { count, damage },
+      ]),
       corrected: together([found.corrected, corrected]),
     });
   }
@@ -113,6 +113,16 @@ export class EpochReports {
       damage: [...found.damage, ...this.#memory!.log.disbelieved(corrected)],
     };
   }
+}
+
+/** Adds up damaged granules, each once where several looks have found it. */
+function withoutRepetition(
+  all: readonly Pick<Damaged, "count" | "damage">[],
+): Pick<Found, "damaged" | "damage"> {
+  const recorded = all.flatMap(({ damage }) => damage);
+  const damage = distinct(recorded);
+  const repeated = recorded.length - damage.length;
+  return { damaged: all.reduce((sum, { count }) => sum + count, 0) - repeated, damage };
 }
 
 function together(all: readonly Corrected[]): Corrected {

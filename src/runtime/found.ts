@@ -1,8 +1,8 @@
 /** What the check of submitted work finds, and why data is refused for it. */
 import { BelayFaultError, type Detection, invocationOf } from "./fault.ts";
 import type { Kernel } from "./kernel.ts";
-import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
-import type { Corrected, Damage } from "./memory/memoryLog.ts";
+import { BelayMemoryError } from "./memory/memoryFault.ts";
+import { type Corrected, type Damage, distinct } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { Findings } from "./readReport.ts";
 import { type BufferRange, whole } from "./resources.ts";
@@ -27,7 +27,7 @@ export interface Found {
 /** All that was seen of faults while work was run again: each once, however often it came back. */
 export interface Seen {
   readonly faults: Detection[];
-  readonly damage: MemoryError[];
+  damage: readonly Damage[];
 }
 
 export const nothing: Found = {
@@ -59,15 +59,22 @@ export const isHashed = ({ site, difference }: Detection): boolean =>
 /** Adds what the check of work that has run again has found, less the faults that came back. */
 export function noteReturned(seen: Seen, found: Found): void {
   const known = new Set(seen.faults.map(invocationOf));
-  const again: Seen = { faults: [], damage: [] };
-  note(again, found);
-  seen.faults.push(...again.faults.filter((fault) => !known.has(invocationOf(fault))));
-  seen.damage.push(...again.damage);
+  seen.faults.push(...faultsIn(found).filter((fault) => !known.has(invocationOf(fault))));
+  noteDamage(seen, found);
 }
 
-export function note(seen: Seen, { kernels, damage }: Found): void {
-  seen.faults.push(...[...kernels.values()].flatMap(({ faults }) => faults));
-  seen.damage.push(...damage.map(({ error }) => error));
+/** Adds what the check of work that runs for the first time has found. */
+export function note(seen: Seen, found: Found): void {
+  seen.faults.push(...faultsIn(found));
+  noteDamage(seen, found);
+}
+
+function faultsIn({ kernels }: Found): Detection[] {
+  return [...kernels.values()].flatMap(({ faults }) => faults);
+}
+
+function noteDamage(seen: Seen, { damage }: Found): void {
+  seen.damage = distinct([...seen.damage, ...damage]);
 }
 
 /** The refusal of all that a check has found. */

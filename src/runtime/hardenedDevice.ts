@@ -15,7 +15,7 @@ import { Injector } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
 import { Memory } from "./memory/memory.ts";
-import type { MemoryFault } from "./memory/memoryFault.ts";
+import { BelayMemoryError, type MemoryFault } from "./memory/memoryFault.ts";
 import { scrubAtIntervals } from "./memory/scrubber.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
@@ -28,7 +28,7 @@ import { Textures } from "./resources.ts";
 import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 import { Taints } from "./taints.ts";
-import { Verifier } from "./verifier.ts";
+import { type Outcome, Verifier } from "./verifier.ts";
 
 /** The device that a program uses, and what Belay adds to it. */
 export type HardenedDevice = GPUDevice & { readonly belay: Belay };
@@ -69,7 +69,6 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
           ...{ scheme: resolved.memory, retries: resolved.retries, refuses, strict: resolved.strict },
           onCorrected: (correction) => events.emit("corrected", correction),
           onFault: onMemoryFault,
-          isWrong: (range) => taints.coverAll(range),
         });
   const flips = new BitFlips(device);
   const usages = new DeclaredUsages(device, {
@@ -106,9 +105,14 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   });
   const arrived = async (buffer: GPUBuffer) => memory?.arrived(buffer);
   const readBack = new ReadBack(verifier, journal, { refuse: refuses, arrived });
-  const scrub = () => {
+  const scrub = async (): Promise<Outcome> => {
     memory?.scrub();
-    return verifier.verifyAnyway();
+    const outcome = await verifier.verifyAnyway();
+    if (!memory || !refuses || outcome.lost || outcome.refused) return outcome;
+    // Damage that was found before is tainted, and its check words fit.
+    const taints = [...memory.buffers].map(({ buffer }) => verifier.taintOf(buffer));
+    const damage = taints.find((taint) => taint instanceof BelayMemoryError);
+    return damage ? { refused: damage } : {};
   };
   if (memory && resolved.scrubInterval > 0) scrubAtIntervals(device, resolved.scrubInterval, scrub);
 

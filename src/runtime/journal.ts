@@ -157,8 +157,9 @@ export class Journal {
     const isTouched = this.#isTouched(target);
     const kept = this.recoverable && isTouched;
     if (!kept) this.#snapshots.changed(target);
-    // Nor can that work make it wrong.
-    if (!isTouched && this.#taints.of(target) === undefined) return { replaced: [] };
+    // Nor can that work make it wrong. A check that has begun may still find it damaged.
+    const canBeWrong = isTouched || this.#taints.of(target) !== undefined || this.#closed.length > 0;
+    if (!canBeWrong) return { replaced: [] };
     const targets = new Set([target]);
     const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
     if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
@@ -243,6 +244,14 @@ export class Journal {
     for (const step of record.steps) step(encoder);
     const commands = encoder.finish();
     this.#device.queue.submit(this.#memory?.commands.around(commands, record) ?? [commands]);
+  }
+
+  /** Whether unverified work writes a resource. */
+  isWritten(resource: Resource): boolean {
+    const events = this.#epochs.flatMap((epoch) => epoch.events);
+    return events.some((event) =>
+      "record" in event ? event.record.written.has(resource) : event.target === resource,
+    );
   }
 
   #isTouched(resource: Resource): boolean {

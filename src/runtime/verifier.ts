@@ -165,7 +165,8 @@ export class Verifier {
     this.#recoveryMilliseconds += milliseconds;
     if (isClean(last)) {
       this.#recoveries++;
-      this.#hooks.onRecovery({ ...seen, attempts, milliseconds });
+      const errors = seen.damage.map(({ error }) => error);
+      this.#hooks.onRecovery({ faults: seen.faults, damage: errors, attempts, milliseconds });
       return this.#settle(epochs, last, seen, "recovered");
     }
     this.#giveUps++;
@@ -191,6 +192,11 @@ export class Verifier {
     // Damage in a place that nobody knows may have reached all that was written.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
     this.#journal.forget(epochs);
+    // Contents that later work has written may be right again: only a check can tell.
+    const known = blame.damage
+      .map(({ place }) => place)
+      .filter(({ buffer }) => !this.#journal.isWritten(buffer));
+    if (outcome === "refused") this.#memory?.accept(known);
     this.#announce(seen, outcome);
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;
@@ -201,6 +207,6 @@ export class Verifier {
 
   #announce({ faults, damage }: Seen, outcome: FaultOutcome): void {
     for (const fault of faults) this.#hooks.onFault({ ...fault, outcome });
-    for (const error of damage) this.#hooks.onMemoryFault({ ...error, outcome });
+    for (const { error } of damage) this.#hooks.onMemoryFault({ ...error, outcome });
   }
 }

@@ -38,6 +38,19 @@ ${scheme.wgsl("code_")}
 ${overSpan("encodeSpan", "arena[check] = code_encode(data[granule]);")}`;
 }
 
+/**
+ * Turns check words of a span into syndromes, and syndromes into check words, as codes are linear. A granule that is damaged keeps
+ * its syndrome whatever is written in between, so it stays damaged.
+ */
+export function toggleKernel(scheme: MemoryScheme): string {
+  return `
+@group(0) @binding(0) var<storage, read> data: array<${scheme.granuleType}>;
+@group(0) @binding(1) var<storage, read_write> arena: array<u32>;
+@group(0) @binding(2) var<storage, read> span: Span;
+${scheme.wgsl("code_")}
+${overSpan("toggleSpan", "arena[check] ^= code_encode(data[granule]);")}`;
+}
+
 /** Verifies a span, corrects what it can, in data and check words, and records what it finds. */
 export function verifyKernel(scheme: MemoryScheme): string {
   const { corrected, memoryRecords, memoryRecordStride, memoryRecordCapacity } = reportWords;

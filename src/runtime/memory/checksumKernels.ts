@@ -107,8 +107,8 @@ export interface SettleRecord {
   readonly reference?: number | undefined;
   readonly weight: number;
   readonly isCompared: boolean;
-  /** Whether it is the checksum in the end. */
-  readonly isKept: boolean;
+  /** What stands in the place of the checksum in the end, if that changes: the sum, what the checksum exceeds it by, or both together. */
+  readonly kept: keyof typeof keeping;
   /** The count of places of a sum of all words, where that is to be seen. */
   readonly places?: number;
   readonly trial?: Trial | undefined;
@@ -116,13 +116,15 @@ export interface SettleRecord {
   readonly instead?: number | undefined;
 }
 
+const keeping = { nothing: 0, sum: 1, excess: 2, total: 3 } as const;
+
 /** Its words, in the order of `Record`. */
 export function settleRecord(record: SettleRecord): number[] {
-  const { checksum, weight, isCompared, isKept, places = 0 } = record;
+  const { checksum, weight, isCompared, kept, places = 0 } = record;
   const numbered = (number = -1) => number + 1;
   const { reference, trial, instead } = record;
   return [
-    ...[checksum, numbered(reference), weight, Number(isCompared), Number(isKept)],
+    ...[checksum, numbered(reference), weight, Number(isCompared), keeping[kept]],
     ...[numbered(trial?.cell), places, numbered(instead), trial?.tag ?? 0],
   ];
 }
@@ -130,7 +132,7 @@ export function settleRecord(record: SettleRecord): number[] {
 /** Compares sums with checksums, keeps those that are, tells of trials. */
 export const SETTLE = `
 struct Record {
-  checksum: u32, reference: u32, weight: u32, isCompared: u32, isKept: u32,
+  checksum: u32, reference: u32, weight: u32, isCompared: u32, kept: u32,
   cell: u32, places: u32, instead: u32, tag: u32,
 }
 struct List { count: u32, records: array<Record> }
@@ -181,8 +183,10 @@ fn settle(@builtin(local_invocation_index) local: u32) {
     }
   }
   storageBarrier();
-  if (isUsed && record.isKept != 0) {
-    let sum = sumOf(standIn(local));
+  if (isUsed && record.kept != 0) {
+    var sum = sumOf(standIn(local));
+    if (record.kept == ${keeping.excess}) { sum = right - sum; }
+    if (record.kept == ${keeping.total}) { sum = right + sum; }
     arena[record.checksum] = sum.x;
     arena[record.checksum + 1] = sum.y;
   }

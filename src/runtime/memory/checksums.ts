@@ -22,8 +22,13 @@ import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 /** What was added up of a buffer, in the slot of its number in the list. */
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
-  /** `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. */
-  readonly kind: "loaded" | "stored";
+  /**
+   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. `"begun"`: what the
+   * checksum exceeds it by stands in the checksum's place, until a sum that `"ended"` is added to that.
+   */
+  readonly kind: "loaded" | "stored" | "begun" | "ended";
+  /** Set where a sum that has begun need not be compared. */
+  readonly isVerified?: boolean;
   readonly weight: number;
   /**
    * Set where a kernel may not have accessed each word as often: the count of places if it has, and where to tell. Nobody relies on such a sum but the one that stands in for it.
@@ -82,6 +87,16 @@ export class Checksums implements CodePasses {
 
   verify(site: Site, { owner }: Granules): void {
     this.#pass(site, [{ owner, kind: "loaded", weight: 1 }]);
+  }
+
+  beginParts(site: Site, { owner }: Granules, isVerified: boolean): void {
+    this.#pass(site, [{ owner, kind: "begun", weight: 1, isVerified }]);
+    this.settle(site);
+  }
+
+  endParts(site: Site, { owner }: Granules): void {
+    this.#pass(site, [{ owner, kind: "ended", weight: 1 }]);
+    this.settle(site);
   }
 
   /**
@@ -145,16 +160,16 @@ export class Checksums implements CodePasses {
     const latest = new Map<ProtectedBuffer, number>();
     const references = pending.map((sum, i) => {
       const reference = sum && latest.get(sum.owner);
-      if (sum?.kind === "stored" && !sum.doubt) latest.set(sum.owner, i);
+      if (sum && sum.kind !== "loaded" && !sum.doubt) latest.set(sum.owner, i);
       return reference;
     });
     const words = pending.flatMap((sum, i) => {
-      if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, isKept: false });
-      const { owner, kind, weight, doubt, standsInFor: instead } = sum;
+      if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, kept: "nothing" });
+      const { owner, kind, weight, doubt, isVerified, standsInFor: instead } = sum;
       return settleRecord({
         ...{ checksum: owner.first, weight, instead, reference: references[i] },
-        isCompared: kind === "loaded" && !doubt,
-        isKept: latest.get(owner) === i,
+        isCompared: (kind === "loaded" && !doubt) || (kind === "begun" && !isVerified),
+        kept: latest.get(owner) === i ? keptOf[kind] : "nothing",
         ...(doubt ?? pending[instead ?? -1]?.doubt),
         trial: doubt?.trial,
       });
@@ -164,6 +179,8 @@ export class Checksums implements CodePasses {
     site.run((commands) => this.#settle.encode(commands, [whole(arena), this.slots, list, rangeOf(slot)], 1));
   }
 }
+
+const keptOf = { loaded: "nothing", stored: "sum", begun: "excess", ended: "total" } as const;
 
 /** A part that is probably superfluous gets no more workgroups than fill a GPU. */
 function workgroupsFor({ count, instead }: SumPart): number {

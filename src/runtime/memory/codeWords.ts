@@ -23,6 +23,10 @@ export interface CodePasses {
   encode(site: Site, granules: Granules): void;
   /** Corrects granules that do not fit their check words, or reports them as damaged. */
   verify(site: Site, granules: Granules): void;
+  /** Verifies granules, unless that is done, and leaves their syndromes in place of their checks. */
+  beginParts(site: Site, granules: Granules, isVerified: boolean): void;
+  /** Makes checks of the granules' contents and these syndromes. */
+  endParts(site: Site, granules: Granules): void;
   /** Has the checks written that are still to be, before something else than passes uses them. */
   settle(site: Site): void;
 }
@@ -79,6 +83,24 @@ export class CodeWords {
     if (canWait) waiting.push(granules);
     else this.verify(site, granules);
     verified.add(range);
+  }
+
+  /**
+   * Prepares granules for a write to parts of them, and verifies them. Until `endParts` their syndromes stand in place of their
+   * check words, so that a damaged granule does not get a check word that fits.
+   */
+  beginParts(site: Site, granules: Granules): void {
+    this.encodeRaw(site, granules);
+    const range = bytesOf(granules);
+    const isVerified = site.state.verified.has(range);
+    if (!isVerified) granules.owner.counts.verifiedBytes += range.size;
+    this.#passes.beginParts(site, granules, isVerified);
+  }
+
+  /** Makes the check words of granules once their parts are written; those that were damaged stay damaged. */
+  endParts(site: Site, granules: Granules): void {
+    this.#passes.endParts(site, granules);
+    this.wrote(site.state, granules);
   }
 
   /** Granules were written together with their check words. */

@@ -2,7 +2,7 @@ import type { MemoryScheme } from "../../codes/scheme.ts";
 import { OwnKernel } from "../ownKernel.ts";
 import { type ReportSlot, rangeOf } from "../reportArena.ts";
 import { type BufferRange, whole } from "../resources.ts";
-import { encodeKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";
+import { encodeKernel, toggleKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
 import type { Granules } from "./granules.ts";
@@ -23,6 +23,7 @@ export class GranulePasses implements CodePasses {
   readonly #parts: GranulePassesParts;
   readonly #encode: OwnKernel;
   readonly #verify: OwnKernel;
+  readonly #toggle: OwnKernel;
   /** Granules that can be bound at once: a multiple of 256, as every device accepts offsets of 256 bytes. */
   readonly #bindable: number;
 
@@ -36,6 +37,9 @@ export class GranulePasses implements CodePasses {
     this.#verify = new OwnKernel(device, {
       ...{ label: "belay: verify", code: verifyKernel(scheme), buffers: [write, write, read, write] },
     });
+    this.#toggle = new OwnKernel(device, {
+      ...{ label: "belay: toggle", code: toggleKernel(scheme), buffers: [read, write, read] },
+    });
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / scheme.granuleBytes / 256) * 256;
   }
 
@@ -45,6 +49,15 @@ export class GranulePasses implements CodePasses {
 
   verify(site: Site, granules: Granules): void {
     this.#overData(site, this.#verify, granules, [rangeOf(this.#parts.slot)]);
+  }
+
+  beginParts(site: Site, granules: Granules, isVerified: boolean): void {
+    if (!isVerified) this.verify(site, granules);
+    this.#overData(site, this.#toggle, granules, []);
+  }
+
+  endParts(site: Site, granules: Granules): void {
+    this.#overData(site, this.#toggle, granules, []);
   }
 
   /** Nothing is left to be written. */

@@ -70,7 +70,6 @@ export class GuardedTransfers {
       count,
     });
     words.encodeRaw(site, to);
-    for (const kept of leavesGaps ? [to] : edges) words.ensureVerified(site, kept);
     // What the host is going to read is verified where it comes from, so that errors are put right, and named, there.
     if (from && (shift === undefined || to.owner.mapped)) {
       words.ensureVerified(site, from);
@@ -78,13 +77,17 @@ export class GuardedTransfers {
       words.encodeRaw(site, from);
       for (const edge of edges) words.ensureVerified(site, counterpart(edge));
     }
+    const kept = leavesGaps ? [to] : edges;
+    for (const granules of kept) words.beginParts(site, granules);
     return () => {
       words.wrote(site.state, to);
-      if (!leavesGaps) words.clearPadding(site, body);
-      if (result === "zeros" && body.count > 0) site.clear(words.checksAt(site, body));
-      else if (shift === undefined) words.encode(site, body);
-      else words.move(site, counterpart(body), body);
-      for (const edge of edges) words.encode(site, edge);
+      if (!leavesGaps) {
+        words.clearPadding(site, body);
+        if (result === "zeros" && body.count > 0) site.clear(words.checksAt(site, body));
+        else if (shift === undefined) words.encode(site, body);
+        else words.move(site, counterpart(body), body);
+      }
+      for (const granules of kept) words.endParts(site, granules);
       if (to.owner.mapped) this.flush(site, to);
     };
   }

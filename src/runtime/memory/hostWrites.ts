@@ -2,7 +2,7 @@ import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
-import { bytesOf, type Granules, paddingBehind, splitWrite } from "./granules.ts";
+import { paddingBehind, splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
 import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
@@ -13,8 +13,6 @@ interface HostWriteParts {
   readonly buffers: ProtectedBuffers;
   readonly words: CodeWords;
   readonly transfers: GuardedTransfers;
-  /** Whether all of a range is known to be wrong. */
-  readonly isWrong: (range: BufferRange) => boolean;
   /** Submits commands of Belay's own. */
   readonly submit: (encode: (site: EncoderSite) => void) => void;
 }
@@ -37,20 +35,16 @@ export class HostWrites {
     return isGuarded ? (bytes) => this.#write(range, bytes) : undefined;
   }
 
-  /**
-   * Writes bytes and check words. Granules that keep some of their bytes are verified before and encoded after. What they keep
-   * and is known to be wrong is not found once more: it stays known, though it gets a check word that fits.
-   */
+  /** Writes bytes and check words. Granules that keep some of their bytes are verified before, and stay damaged if they are. */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
-    const { queue, buffers, words, transfers, isWrong, submit } = this.#parts;
+    const { queue, buffers, words, transfers, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;
     const { owner } = granules;
     const { body, edges } = splitWrite(owner, range);
-    const unknown = edges.filter((edge) => !kept(edge, range).every(isWrong));
-    const verifyEdges = (site: EncoderSite) => {
-      for (const edge of unknown) words.ensureVerified(site, edge);
+    const beginParts = (site: EncoderSite) => {
+      for (const edge of edges) words.beginParts(site, edge);
     };
-    if (unknown.length > 0) submit(verifyEdges);
+    if (edges.length > 0) submit(beginParts);
     queue.writeBuffer(owner.contents, range.offset, bytes);
     if (body.count > 0) {
       const start = body.first * owner.granuleBytes - range.offset;
@@ -60,7 +54,7 @@ export class HostWrites {
     if (edges.length === 0 && !owner.mapped && !paddingBehind(body)) return;
     submit((site) => {
       words.clearPadding(site, body);
-      for (const edge of edges) words.encode(site, edge);
+      for (const edge of edges) words.endParts(site, edge);
       if (owner.mapped) transfers.flush(site, granules);
     });
   }
@@ -88,16 +82,4 @@ export class HostWrites {
     if (contents !== buffer) queue.writeBuffer(contents, 0, bytes);
     queue.writeBuffer(buffers.arena.buffer, 4 * first, checks);
   }
-}
-
-/** What a write to a range leaves of granules. */
-function kept(granules: Granules, { offset, size }: BufferRange): BufferRange[] {
-  const all = bytesOf(granules);
-  const end = Math.min(all.offset + all.size, all.buffer.size);
-  const behind = Math.max(all.offset, offset + size);
-  const parts = [
-    { ...all, size: Math.min(offset, end) - all.offset },
-    { ...all, offset: behind, size: end - behind },
-  ];
-  return parts.filter((part) => part.size > 0);
 }

@@ -28,8 +28,6 @@ export interface MemoryOptions extends MemoryListeners {
   readonly retries: number;
   /** Whether damaged data is refused. */
   readonly refuses: boolean;
-  /** Whether all of a range is known to be wrong. */
-  readonly isWrong: (range: BufferRange) => boolean;
   /** Whether every buffer has to have check words. */
   readonly strict: boolean;
 }
@@ -74,8 +72,7 @@ export class Memory {
     const transfers = new GuardedTransfers(buffers, words);
     this.commands = new MemoryCommands(device, buffers, words);
     const submit = (encode: (site: EncoderSite) => void) => this.commands.submit(encode);
-    const { isWrong } = options;
-    this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, isWrong, submit });
+    this.writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
     this.#mappings = new Mappings({
       ...{ scheme, buffers, retries: options.retries, refuses: options.refuses },
       send: (owner) =>
@@ -195,6 +192,18 @@ export class Memory {
   /** The buffers among resources that have check words. */
   ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[] {
     return [...resources].flatMap((each) => (isTexture(each) ? [] : (this.buffers.of(each) ?? [])));
+  }
+
+  /**
+   * Makes check words that fit damaged contents, once these are known to be wrong and refused. A later write to a part of
+   * them is then not taken for more damage.
+   */
+  accept(places: Iterable<BufferRange>): void {
+    const damaged = [...places].flatMap((place) => this.buffers.granulesIn(place) ?? []);
+    if (damaged.length === 0) return;
+    this.commands.submit((site) => {
+      for (const granules of damaged) this.words.encode(site, granules);
+    });
   }
 
   /** Submits the verification of buffers; by default, of all that the device keeps. */

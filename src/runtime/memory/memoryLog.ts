@@ -18,6 +18,17 @@ export interface Damage {
   readonly owner: ProtectedBuffer | undefined;
 }
 
+/** Returns the first error of each granule. Errors in buffers that are gone are all kept. */
+export function distinct(damage: readonly Damage[]): readonly Damage[] {
+  const known = new Map<ProtectedBuffer, Set<number | null>>();
+  return damage.filter(({ owner, error: { byteOffset } }) => {
+    if (!owner) return true;
+    const offsets = known.get(owner) ?? new Set();
+    known.set(owner, offsets);
+    return !offsets.has(byteOffset) && offsets.add(byteOffset);
+  });
+}
+
 /** Damaged granules that a report tells of: how many, and the first ones. */
 export interface Damaged {
   readonly count: number;
