@@ -5,9 +5,13 @@ import { faultExtent } from "../reportBuffer.ts";
 
 export interface Trigger {
   /**
-   * WGSL that declares what sites call: `is_hit(site)` and `is_hit_in(site, line)`, and `is_spent()` in loops. An entry point
-   * begins with `aim()` and ends with `settle()`. `struck_clear`, `struck_mask` and `struck_component` say what becomes of a
-   * struck value, which is kept in `struck`.
+   * WGSL that declares the functions that sites call: `is_hit(site)` and `is_hit_in(site, line)`, and
+   * `is_spent()` in loops. An entry point begins with `aim()` and ends with `settle()`; one that runs in
+   * two passes does so in each. Occurrences are counted through both passes: a fault that sets the
+   * number of the pass back would otherwise strike again, for ever.
+   *
+   * `struck_clear`, `struck_mask` and `struck_component` say how a struck value changes; it is kept in
+   * `struck`.
    */
   readonly declarations: string;
   /** Set when the declarations depend on how many sites there are: what says so. */
@@ -55,7 +59,6 @@ export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigge
       ${n("struck_by_line")} = ${report}.armed_extent == ${faultExtent.line}u;
       let aimed = select(me, mates, ${report}.armed_extent == ${faultExtent.subgroup}u) | ${n("struck_by_line")};
       ${n("armed")} = select(0u, ${report}.armed_site, aimed & now);
-      ${n("occurrence")} = 0u;
       ${n("struck_first")} = ${report}.armed_occurrence;
       ${n("struck_others")} = ${report}.armed_occurrences;
       ${n("struck_line")} = ${report}.armed_line;
