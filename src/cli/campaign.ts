@@ -16,15 +16,16 @@ import { type MemoryCode, memoryCodes } from "../codes/scheme.ts";
 import type { Configuration } from "../compiler/configurations.ts";
 import type { Check, Pairing } from "../compiler/contract.ts";
 import { printable } from "../diagnostics/printable.ts";
+import { askWorkload } from "./askWorkload.ts";
 import { count, namesFrom, path, whole } from "./benchOptions.ts";
-import { namesOf, programNamed } from "./campaignPrograms.ts";
+import { digestOf, isModule, namesOf } from "./campaignPrograms.ts";
 import { campaignReplayCommand } from "./campaignReplay.ts";
 import { printCampaign } from "./campaignReport.ts";
 import { campaignSignatureCommand } from "./campaignSignature.ts";
 import { campaignCompareCommand, campaignMergeCommand } from "./campaignStores.ts";
 import { exitStatus } from "./failure.ts";
 import { type Io, isTerminal } from "./io.ts";
-import { pairingOption } from "./options.ts";
+import { pairingOption, timeoutOption } from "./options.ts";
 
 interface Flags {
   readonly flavors: readonly Configuration["redundancy"][];
@@ -41,6 +42,7 @@ interface Flags {
   readonly shard: Shard;
   readonly jobs: number;
   readonly timeLimit?: number;
+  readonly timeout: number;
   readonly resume: boolean;
   readonly out: string;
   readonly json: boolean;
@@ -90,6 +92,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     )
     .option("--jobs <count>", "processes that inject at the same time", jobs, 1)
     .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
+    .addOption(timeoutOption())
     .option("--resume", "go on with the campaign in the output directory", false)
     .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
     .option("--json", "print the result as JSON", false)
@@ -102,6 +105,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           jobs: flags.jobs,
           resume: flags.resume,
           programs: programsModule(),
+          openLimit: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),
           progress,
         }),
@@ -124,9 +128,14 @@ export function programsModule(): URL {
 
 async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
-  const programs = await Promise.all(namesOf(workload).map(programNamed));
+  const programs: Settings["programs"][number][] = [];
+  for (const name of namesOf(workload)) {
+    // A workload that cannot be loaded, or that ends or blocks its process, is refused before there is a store.
+    if (isModule(name)) await askWorkload("load", name, {}, flags);
+    programs.push({ name, digest: digestOf(name) });
+  }
   return {
-    programs: programs.map(({ name, digest }) => ({ name, digest })),
+    programs,
     configurations: campaignConfigurations({ flavors, checks, pairing, memory, structures }),
     ...{ structures, models, margin, bound: flags.bound ?? margin, minimum, confidence, seed },
   };

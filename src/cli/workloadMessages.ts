@@ -6,6 +6,8 @@ import type { RunResult } from "./runTwice.ts";
 
 /** The questions that a process with a workload answers: what each asks, and what its answer is. */
 export interface WorkloadTasks {
+  /** Imports the workload, and no more. */
+  load: { readonly asks: object; readonly answer: null };
   run: { readonly asks: { readonly policy: Policy }; readonly answer: RunResult };
   tune: {
     readonly asks: { readonly cover: readonly Structure[]; readonly runs: number };

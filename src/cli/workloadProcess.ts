@@ -59,6 +59,7 @@ process.once("beforeExit", () =>
 
 async function answer(): Promise<unknown> {
   const loaded = await loadWorkload(task.path);
+  if (task.kind === "load") return null;
   const workload: Workload = (device) => {
     send({ kind: "step" });
     return loaded(device);

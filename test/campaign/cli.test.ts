@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
@@ -124,6 +124,32 @@ describe("belay campaign refuses", () => {
     expect(stderr).toMatch(/error\[BELAY606\]: .*campaign.jsonl is damaged in line 7/);
     expect(readFileSync(path, "utf8")).toBe(damaged);
   });
+});
+
+it.each([
+  ["exits", "process.exit(0);", "BELAY410", "the workload ended its process with status 0"],
+  ["blocks", "for (;;);", "BELAY410", "the workload had not ended after 1 s"],
+  [
+    "waits",
+    "await new Promise(() => {});",
+    "BELAY408",
+    "the workload waits for something that never happens",
+  ],
+  ["throws", 'throw new Error("no");', "BELAY406", "no"],
+  ["exports nothing", "", "BELAY407", "has no workload as its default export"],
+])("belay campaign refuses a workload that %s when it is imported, and leaves no store", async (...given) => {
+  const [what, text, code, message] = given;
+  const path = at(`${what}.ts`);
+  const workload = text && "\nexport default async () => ({});";
+  writeFileSync(path, `${text}${workload}\nexport {};\n`);
+  const out = at(`${what} when imported`);
+  // Only what blocks is waited for to the end, and that takes longer than any limit.
+  const limit = what === "blocks" ? ["--timeout", "1"] : [];
+  const { status, stderr } = await belay(["campaign", path, ...limit, "--out", out]);
+  expect(stderr).toContain(`error[${code}]`);
+  expect(stderr).toContain(message);
+  expect(status).toBe(1);
+  expect(existsSync(out)).toBe(false);
 });
 
 it("belay campaign says once that there is no adapter, and goes on when there is one", async ({ skip }) => {
