@@ -67,6 +67,7 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
       ? undefined
       : new Memory(device, arena, {
           ...{ scheme: resolved.memory, retries: resolved.retries, refuses, strict: resolved.strict },
+          onMappedWrite: (range) => journal.wroteMapped(range),
           onCorrected: (correction) => events.emit("corrected", correction),
           onFault: onMemoryFault,
         });

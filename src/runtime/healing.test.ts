@@ -190,6 +190,56 @@ it("stays refused where another granule than the damaged one is written", async 
   program.device.destroy();
 });
 
+describe.each(["throw", "recover"] as const)("a buffer that is mapped for writing, onFault %s", (onFault) => {
+  /** Reads a buffer that is damaged as it is unmapped, and is refused. */
+  async function damaged() {
+    const policy = { memory: "secded128", onFault, injectFaults: true } as const;
+    const { MAP_READ, MAP_WRITE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const device = await harden(await newDevice(), policy);
+    const upload = device.createBuffer({ label: "upload", size: BYTES, usage: MAP_WRITE | COPY_SRC });
+    const staging = device.createBuffer({ size: BYTES, usage: MAP_READ | COPY_DST });
+    const write = async (value: number, offset = 0, size = BYTES) => {
+      await upload.mapAsync(GPUMapMode.WRITE, offset, size);
+      new Uint32Array(upload.getMappedRange(offset, size)).fill(value);
+      upload.unmap();
+    };
+    const read = async () => {
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(upload, staging);
+      device.queue.submit([encoder.finish()]);
+      await staging.mapAsync(GPUMapMode.READ);
+      const found = [...new Uint32Array(staging.getMappedRange())];
+      staging.unmap();
+      return found;
+    };
+    device.belay.flip(upload, 20, 3);
+    await write(1);
+    await expect(read()).rejects.toThrow('buffer "upload", bytes 16 to 31');
+    return { device, write, read };
+  }
+
+  it("heals when all of it is written", async () => {
+    const { device, write, read } = await damaged();
+    await write(2);
+    expect(await read()).toEqual([...words(2)]);
+    device.destroy();
+  });
+
+  it("heals when a part of the damaged granule is written", async () => {
+    const { device, write, read } = await damaged();
+    await write(2, 24, 8);
+    expect(await read()).toEqual([...words(1).fill(2, 6, 8)]);
+    device.destroy();
+  });
+
+  it("stays refused where another granule is written", async () => {
+    const { device, write, read } = await damaged();
+    await write(2, 32, 16);
+    await expect(read()).rejects.toThrow('buffer "upload", bytes 16 to 31');
+    device.destroy();
+  });
+});
+
 const PAINT = `
 @group(0) @binding(0) var picture: texture_storage_2d<rgba8unorm, write>;
 @compute @workgroup_size(4) fn paint(@builtin(global_invocation_id) id: vec3u) {

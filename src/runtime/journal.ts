@@ -150,6 +150,11 @@ export class Journal {
     this.#noteWrite(range.buffer, range, again);
   }
 
+  /** Notes that the host has replaced a part of a buffer while it was mapped, when no commands can use it. */
+  wroteMapped(range: BufferRange): void {
+    this.#noteWrite(range.buffer, range);
+  }
+
   /** The event is absent where nothing depends on it. */
   #noteWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
     this.using(target);

@@ -1,5 +1,6 @@
 import type { Journal } from "./journal.ts";
 import { Layer, rank } from "./layer.ts";
+import { isMappedAndBound } from "./memory/protectedBuffers.ts";
 import { flags } from "./nativeObjects.ts";
 import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
@@ -8,6 +9,7 @@ import type { Verifier } from "./verifier.ts";
 interface Hold extends PendingMapping {
   /** The native mapping; begun anew when work that uses the buffer runs again. */
   mapping: Promise<undefined>;
+  readonly mode: GPUMapModeFlags;
   cancelled: boolean;
 }
 
@@ -41,11 +43,12 @@ export class ReadBack {
         mapAsync(mode, offset, size) {
           journal.using(this);
           const mapping = native.mapAsync.call(this, mode, offset, size);
-          const isHeld = (mode & flags.mapRead) !== 0 || journal.recoverable;
+          const isHeld = showsWork(this, mode) || journal.recoverable;
           if (holds.has(this) || stateOf(this) !== "pending") return mapping;
           if (!isHeld) return mapping.then(() => options.arrived(this)).then(() => undefined);
           const hold: Hold = {
             mapping,
+            mode,
             cancelled: false,
             suspend: () => native.unmap.call(this),
             resume: () => {
@@ -94,7 +97,9 @@ export class ReadBack {
       verifier.mappings.delete(hold);
       await hold.mapping;
       throwIfCancelled(hold);
-      const error = lost ?? (refuse ? verifier.taintOf(buffer) : undefined);
+      // A mapping that only shows what the host wrote is how the program brings the data anew.
+      const isRefusable = refuse && showsWork(buffer, hold.mode);
+      const error = lost ?? (isRefusable ? verifier.taintOf(buffer) : undefined);
       if (error) throw error;
       await arrived(buffer);
       throwIfCancelled(hold);
@@ -113,6 +118,11 @@ export class ReadBack {
     this.#verifier.mappings.delete(hold);
     this.#holds.delete(buffer);
   }
+}
+
+/** Whether a mapping shows what work of the device wrote. A buffer for uploads shows only what the host wrote. */
+function showsWork({ usage }: GPUBuffer, mode: GPUMapModeFlags): boolean {
+  return (mode & flags.mapRead) !== 0 || isMappedAndBound(usage);
 }
 
 function throwIfCancelled({ cancelled }: Hold): void {

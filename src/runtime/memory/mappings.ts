@@ -1,6 +1,7 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import { Layer } from "../layer.ts";
 import { flags } from "../nativeObjects.ts";
+import type { BufferRange } from "../resources.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { MappedFlips } from "./mappedFlips.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
@@ -18,6 +19,8 @@ export interface MappingParts {
   send(owner: ProtectedBuffer): void;
   /** Writes what a buffer was made with to where the device keeps it, as far as that is somewhere else. */
   initialize(owner: ProtectedBuffer, bytes: Uint8Array<ArrayBuffer>, checks: Uint32Array<ArrayBuffer>): void;
+  /** Notes that the host has replaced a part of a buffer. */
+  replaced(range: BufferRange): void;
   corrected(owner: ProtectedBuffer, count: number): void;
   /** Tells of damaged granules; returns the error that names them. */
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
@@ -204,5 +207,6 @@ export class Mappings {
     target.set(bytes);
     this.flips.strike(owner, start, target);
     if (isFirst) this.#parts.initialize(owner, bytes, made as Uint32Array<ArrayBuffer>);
+    else this.#parts.replaced({ buffer: owner.buffer, offset: start, size: bytes.length });
   }
 }

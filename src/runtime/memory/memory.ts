@@ -30,6 +30,8 @@ export interface MemoryOptions extends MemoryListeners {
   readonly refuses: boolean;
   /** Whether every buffer has to have check words. */
   readonly strict: boolean;
+  /** Called when the host has replaced a part of a buffer that it had mapped. */
+  onMappedWrite(range: BufferRange): void;
 }
 
 /** The protected memory of a device: a check word for every granule of every buffer. */
@@ -80,6 +82,7 @@ export class Memory {
           words.ensureVerified(site, allOf(owner));
           transfers.flush(site, allOf(owner));
         }),
+      replaced: options.onMappedWrite,
       initialize: (owner, bytes, checks) => this.writes.initialize(owner, bytes, checks),
       corrected: (owner, count) => log.correctedOnHost(owner, count),
       damaged: (owner, granules, outcome) => log.damagedOnHost(owner, granules, outcome),

@@ -185,7 +185,7 @@ export class ProtectedBuffers {
 }
 
 /** Devices may offer mapping of buffers that shaders use as well; those have no place for a mirror. */
-function isMappedAndBound(usage: number): boolean {
+export function isMappedAndBound(usage: number): boolean {
   const others = usage & ~MAP;
   if (usage & flags.bufferMapRead) return (others & ~flags.bufferCopyDst) !== 0 || (usage & MAP) === MAP;
   return (usage & flags.bufferMapWrite) !== 0 && (others & ~flags.bufferCopySrc) !== 0;
