@@ -11,6 +11,9 @@ export const namedByReport = 3;
 export const firstInTurn = 4;
 export const secondInTurn = 5;
 
+/** What the program can do about a grid that cannot be doubled. */
+export const helpToFit = "help: dispatch fewer workgroups at a time (BELAY331)";
+
 /** Every dimension of a grid has more than half the workgroups that the device allows, so none can be doubled. */
 export class GridSizeError extends RangeError {
   override readonly name = "GridSizeError";
@@ -18,7 +21,9 @@ export class GridSizeError extends RangeError {
 
   constructor(kernel: string, grid: Grid, limit: number) {
     const size = grid.join(" by ");
-    super(`kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}`);
+    super(
+      `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}\n${helpToFit}`,
+    );
   }
 }
 

@@ -79,7 +79,7 @@ function asking(name: PropertyKey, native: PropertyDescriptor): PropertyDescript
 }
 
 /** A function that tells the native one's name and count of parameters. */
-function likeNative<F extends (...args: never[]) => unknown>(made: F, native: object): F {
+export function likeNative<F extends (...args: never[]) => unknown>(made: F, native: object): F {
   for (const name of ["name", "length"]) {
     const descriptor = Reflect.getOwnPropertyDescriptor(native, name);
     if (descriptor) Object.defineProperty(made, name, descriptor);

@@ -97,7 +97,7 @@ describe("a hardened device", () => {
     const sizes: number[] = [];
     device.createBuffer = (descriptor) => {
       sizes.push(descriptor.size);
-      return createBuffer(descriptor);
+      return createBuffer.call(device, descriptor);
     };
     const submit = vi.fn(device.queue.submit);
     Object.defineProperty(device.queue, "submit", { value: submit, configurable: true });

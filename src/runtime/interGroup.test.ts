@@ -320,6 +320,11 @@ describe("a twin that does not come in time", () => {
     device.belay.on("giveUp", (giveUp) => gaveUp.push(giveUp.error));
     await expect(number(device, [4, 2, 1])).rejects.toMatchObject(error);
     expect(gaveUp).toMatchObject([error]);
+    const lines = String((gaveUp[0] as Error).message).split("\n");
+    expect(lines[0]).toMatch(/waited too long for its twin$/);
+    expect(lines.slice(1)).toEqual([
+      expect.stringMatching(/^help: take check: "signature".*pairing: "passes".*\(BELAY330\)$/),
+    ]);
     done();
   });
 

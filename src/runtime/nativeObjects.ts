@@ -1,4 +1,4 @@
-import { standIn } from "./faces.ts";
+import { likeNative, standIn } from "./faces.ts";
 
 /**
  * How Belay stands between a program and WebGPU. The device and its queue are shown through a front, so that the
@@ -29,24 +29,31 @@ export const flags = {
 } as const;
 
 /**
- * An object that answers from `members` first and is `native` otherwise, `instanceof` included. What the program puts on
- * it, such as a method of its own around one of these, goes before both and is nothing that Belay itself ever calls.
+ * An object that answers from `members` first and is `native` otherwise, `instanceof` included. Its methods are those of its class,
+ * which ask the object for which they are called: without one, they refuse the call as the class does. What the program puts on
+ * the object, such as a method of its own around one of these, goes before all and is nothing that Belay itself ever calls.
  */
 export function front<T extends object, M extends object>(native: T, members: M): T & M {
-  const bound = new Map<PropertyKey, unknown>();
+  const made = new Map<PropertyKey, unknown>();
   const own: object = {};
   const get = (_: T, name: PropertyKey): unknown => {
     if (Object.hasOwn(members, name)) return Reflect.get(members, name);
-    if (bound.has(name)) return bound.get(name);
+    if (made.has(name)) return made.get(name);
     const value: unknown = Reflect.get(native, name, native);
     // Native methods and accessors accept no other `this` than the native object.
     if (typeof value !== "function" || name === "constructor" || isAccessor(native, name)) return value;
-    const method = value.bind(native);
-    bound.set(name, method);
+    const method = likeNative(function (this: unknown, ...args: unknown[]): unknown {
+      return Reflect.apply(value, this === shown ? native : this, args);
+    }, value);
+    made.set(name, method);
     return method;
   };
+  const prototype: object = Object.getPrototypeOf(native);
   const shown = new Proxy(native, {
-    get: (_, name) => (Object.hasOwn(own, name) ? Reflect.get(own, name) : get(native, name)),
+    get: (_, name) => {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name);
+      return isMethod(prototype, name) ? Reflect.get(prototype, name) : get(native, name);
+    },
     set: (_, name, value) =>
       isAccessor(native, name) ? Reflect.set(native, name, value, native) : Reflect.set(own, name, value),
     has: (_, name) => [own, members].some((each) => Object.hasOwn(each, name)) || Reflect.has(native, name),
@@ -57,7 +64,7 @@ export function front<T extends object, M extends object>(native: T, members: M)
   }) as T & M;
   // The class's own methods, called with the front, do not find what the program has put on it.
   const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
-  standIn(shown, Object.getPrototypeOf(native), new Proxy(native, { get, set }));
+  standIn(shown, prototype, new Proxy(native, { get, set }));
   return shown;
 }
 
@@ -69,6 +76,12 @@ export function membersOf<T extends object>(descriptor: T): T {
   const members: Partial<T> = {};
   for (const name in descriptor) members[name] = descriptor[name];
   return members as T;
+}
+
+/** Whether a class has a method of this name itself, which asks each object for its face. */
+function isMethod(prototype: object, name: PropertyKey): boolean {
+  if (typeof name !== "string" || name === "constructor") return false;
+  return typeof Reflect.getOwnPropertyDescriptor(prototype, name)?.value === "function";
 }
 
 /** Whether a property is an attribute of the object's class, such as `label`. */

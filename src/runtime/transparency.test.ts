@@ -206,6 +206,67 @@ it("refuses what is no object of a class as before", () => {
   }
 });
 
+describe("a method without its object", () => {
+  const methodsOf = (prototype: object) =>
+    Object.entries(Object.getOwnPropertyDescriptors(prototype)).flatMap(([name, { value }]) =>
+      typeof value === "function" && name !== "constructor" ? [name] : [],
+    );
+  /** What comes of calling a method for no object, or for a wrong one. */
+  const outcome = async (call: () => unknown) => {
+    try {
+      await call();
+      return "nothing";
+    } catch (error) {
+      return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    }
+  };
+
+  it.each(["none", "secded128"] as const)(
+    "is refused as a plain device refuses it: memory %s",
+    async (memory) => {
+      const device = await harden(await newDevice(), { memory });
+      const [hardened, plain] = [objectsOf(device), objectsOf(plainDevice)];
+      for (const key of Object.keys(plain) as (keyof Objects)[]) {
+        for (const name of methodsOf(Object.getPrototypeOf(plain[key]))) {
+          const [ours, own] = [hardened, plain].map((objects) => Reflect.get(objects[key], name) as Anything);
+          for (const wrong of [undefined, {}, globalThis]) {
+            const expected = await outcome(() => own!.call(wrong));
+            expect(expected, `${key}.${name}`).toMatch(/^TypeError/);
+            expect(await outcome(() => ours!.call(wrong)), `${key}.${name}`).toBe(expected);
+          }
+        }
+      }
+      const { submit } = device.queue;
+      expect(() => submit([])).toThrow(TypeError);
+      device.destroy();
+    },
+  );
+
+  it("is the method of the class, so that it serves other objects too", async () => {
+    const device = await harden(await newDevice());
+    expect(device.queue.submit).toBe(GPUQueue.prototype.submit);
+    expect(device.createBuffer).toBe(GPUDevice.prototype.createBuffer);
+    const buffer = device.createBuffer.call(plainDevice, { size: 4, usage: GPUBufferUsage.COPY_DST });
+    device.queue.writeBuffer.call(plainDevice.queue, buffer, 0, new Uint32Array([1]));
+    expect((await device.belay.report()).checks).toBe(0);
+    device.destroy();
+  });
+
+  it("is what a tool has put in its place", async () => {
+    const device = await harden(await newDevice());
+    const { submit } = GPUQueue.prototype;
+    const seen: GPUQueue[] = [];
+    GPUQueue.prototype.submit = function (buffers) {
+      seen.push(this);
+      return submit.call(this, buffers);
+    };
+    device.queue.submit([]);
+    GPUQueue.prototype.submit = submit;
+    expect(seen[0]).toBe(device.queue);
+    device.destroy();
+  });
+});
+
 it("names in errors no usages but those that the program declared", async () => {
   const errorsOf = async (device: GPUDevice) => {
     const { STORAGE, VERTEX } = GPUBufferUsage;

@@ -1,3 +1,4 @@
+import { helpToFit } from "./doubledGrid.ts";
 import { describeWorkgroup } from "./fault.ts";
 
 /** Results that nobody knows to be right or wrong: no fault, and no verification either. */
@@ -32,8 +33,16 @@ export class UnverifiedError extends Error {
   }
 }
 
+/** What the program can do about work of which nobody knows whether it is right. */
+const remedies: Readonly<Record<Unverified["cause"], string>> = {
+  waitedTooLong:
+    'help: take check: "signature", or, where the kernel uses results of atomic operations, pairing: "passes" or redundancy: "intra+lds"; or dispatch fewer workgroups at a time (BELAY330)',
+  gridTooLarge: helpToFit,
+};
+
 export function unverifiedError(unverified: Unverified): UnverifiedError {
-  return new UnverifiedError(describeUnverified(unverified), codes[unverified.cause]);
+  const { cause } = unverified;
+  return new UnverifiedError(`${describeUnverified(unverified)}\n${remedies[cause]}`, codes[cause]);
 }
 
 /** Why results are not verified, in one line. */
