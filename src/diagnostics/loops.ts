@@ -116,7 +116,7 @@ export const loopError = {
 
   notAsync: (span: Span) =>
     error("BELAY519", "a speculated loop needs an async function around it", span, {
-      help: "declare the function async, and await it where it is called",
+      help: "put the loop into an async function, and await that where it is called",
     }),
 };
 

@@ -19,7 +19,7 @@ import type { Outcome, Verifier, VerifierReport } from "./verifier.ts";
 
 /** What a kernel went through so far. */
 export interface KernelReport extends KernelCoverage {
-  /** Dispatches submitted. */
+  /** Dispatches in submits that the device has accepted; those that are run again count once. */
   readonly dispatches: number;
   /** Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all runs. */
   readonly detections: number;

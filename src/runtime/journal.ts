@@ -126,7 +126,6 @@ export class Journal {
         continue;
       }
       for (const resource of record.touched()) this.using(resource);
-      for (const [runs, count] of record.dispatches) runs.dispatches += count;
       if (this.recoverable) replaced.push(...this.#save(record.written, record.replaced));
       for (const resource of record.touched()) this.#open.touched.add(resource);
       events.push({ record });
@@ -188,7 +187,7 @@ export class Journal {
       refuse();
       throw error;
     }
-    epoch.answers.push(accepted.then((isAccepted) => (isAccepted ? undefined : refuse())));
+    epoch.answers.push(accepted.then((isAccepted) => (isAccepted ? countDispatches(events) : refuse())));
   }
 
   /** Ends the open epoch and begins the next. */
@@ -291,6 +290,14 @@ export class Journal {
     });
     if (saved) epoch.answers.push(saved);
     return unsaved;
+  }
+}
+
+/** Counts the dispatches of what the device has accepted. */
+function countDispatches(events: readonly QueueEvent[]): void {
+  for (const event of events) {
+    if (!("record" in event)) continue;
+    for (const [runs, count] of event.record.dispatches) runs.dispatches += count;
   }
 }
 

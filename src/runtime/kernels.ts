@@ -23,7 +23,7 @@ export interface KernelChoice {
 
 /** How often pipelines of one kernel ran. */
 export interface RunCounts {
-  /** Dispatches submitted. */
+  /** Dispatches in submits that the device has accepted. */
   dispatches: number;
 }
 

@@ -112,6 +112,27 @@ it("does not run again what the device has refused to run", async () => {
   device.destroy();
 });
 
+it("does not count dispatches that the device has refused", async () => {
+  const { device, increment } = await incrementing();
+  const hidden = device.createBuffer({ size: 4, usage: GPUBufferUsage.STORAGE });
+  const commands = (isValid: boolean) => {
+    const encoder = device.createCommandEncoder();
+    increment(encoder).end();
+    if (!isValid) encoder.copyBufferToBuffer(hidden, 0, hidden, 0, 4);
+    return encoder.finish();
+  };
+  const once = commands(true);
+  device.pushErrorScope("validation");
+  device.queue.submit([once]);
+  device.queue.submit([once]);
+  device.queue.submit([commands(false)]);
+  device.queue.submit([commands(true), commands(false)]);
+  device.queue.submit([commands(true), commands(true)]);
+  expect(await device.popErrorScope()).not.toBeNull();
+  expect((await device.belay.report()).kernels).toMatchObject([{ dispatches: 3 }]);
+  device.destroy();
+});
+
 type Mistake = (
   encoder: GPUCommandEncoder,
   pass: GPUComputePassEncoder,

@@ -1,6 +1,8 @@
+import { messageOf } from "../diagnostics/messageOf.ts";
 import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
 import { takesLong } from "../loops/kernels/walk.ts";
+import { DeviceFailure } from "./deviceFailure.ts";
 
 /** A compiled kernel. */
 export interface LoopPipeline {
@@ -35,7 +37,7 @@ export class Pipelines {
     return this.#slowest;
   }
 
-  /** Compiles a loop's kernels, each once. */
+  /** Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` where the device refuses one. */
   compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
     const compiled = this.#compiled.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
     this.#compiled.set(loop, compiled);
@@ -52,6 +54,7 @@ export class Pipelines {
     const device = this.#device;
     const start = performance.now();
     const types = { uniform: "uniform", read: "read-only-storage", write: "storage" } as const;
+    device.pushErrorScope("validation");
     const layout = device.createBindGroupLayout({
       entries: kernel.bindings.map(({ access }, binding) => ({
         binding,
@@ -59,16 +62,24 @@ export class Pipelines {
         buffer: { type: types[access] },
       })),
     });
-    const pipeline = await device.createComputePipelineAsync({
-      label: kernel.name,
-      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-      compute: {
-        module: device.createShaderModule({ code: kernel.code }),
-        entryPoint: kernel.name,
-        constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: invocations } : {},
-      },
-    });
-    this.#slowest = Math.max(this.#slowest, performance.now() - start);
-    return { kernel, pipeline, layout };
+    const pipelineLayout = device.createPipelineLayout({ bindGroupLayouts: [layout] });
+    const module = device.createShaderModule({ code: kernel.code });
+    const failed = device.popErrorScope().catch(() => null);
+    try {
+      const pipeline = await device.createComputePipelineAsync({
+        label: kernel.name,
+        layout: pipelineLayout,
+        compute: {
+          module,
+          entryPoint: kernel.name,
+          constants: usesWorkgroupSize(kernel.code) ? { [workgroupSize]: invocations } : {},
+        },
+      });
+      this.#slowest = Math.max(this.#slowest, performance.now() - start);
+      return { kernel, pipeline, layout };
+    } catch (error) {
+      // The pipeline's own error may only name a part that is invalid.
+      throw new DeviceFailure(`it refused a kernel: ${messageOf((await failed) ?? error)}`, { cause: error });
+    }
   }
 }

@@ -220,14 +220,24 @@ describe("variables that iterations share", () => {
     ["s = a[i]! % 3;", "s = a[i]! % 3", ""],
     ["s = Math.min(s, -(a[i]! >> 1));", "s = Math.min(s, -(a[i]! >> 1))", "reduction(min:s)"],
     ["s = Math.max(s, (a[i]! >> 1) * -1);", "s = Math.max(s, (a[i]! >> 1) * -1)", "reduction(max:s)"],
-  ])("are not translated where they may be -0: %s", (body, place, clauses) => {
+    ["s = s * -1; a[i] = s;", "s = s * -1", ""],
+  ])("are not translated where they may be -0, and run as written: %s", async (body, place, clauses) => {
     const source = loop(body, clauses);
     const { diagnostics } = translate(source, "zeros.ts");
     const found = diagnostics.filter(({ severity }) => severity === "error");
     expect(found.map(({ code, span }) => [code, source.slice(span.start, span.end)])).toEqual([
       ["BELAY514", place],
     ]);
+    expect(found[0]!.message).toContain("`s` may become −0");
     expect(found[0]!.help).toContain("| 0");
+    const { exports, calls } = evaluateTranslated(source);
+    for (const elements of [[], [0], [3, 0, 0], [-3, -1, 5, -8]]) {
+      const [result, expected] = await Promise.all(
+        [exports, evaluate(source)].map(({ run }) => run!(...([Int32Array.from(elements), 0] as never[]))),
+      );
+      expect(result).toBe(expected);
+    }
+    expect(calls).toEqual([]);
   });
 
   it.each([

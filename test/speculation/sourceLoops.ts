@@ -65,6 +65,7 @@ export async function expectSequential(
     },
     { fallback: "never", ...options },
   );
+  expect(result.statistics.reason).not.toContain("refused a kernel");
   for (const array of Object.values(arrays)) if (array instanceof Resident) await array.read();
   const { next, ended } = result;
   const left = { arrays: Object.fromEntries(hosts), carried: result.carried, reductions: result.reductions };

@@ -267,6 +267,52 @@ describe("a device without memory", () => {
   });
 });
 
+describe("a device that refuses a kernel", () => {
+  const refusing = async () => {
+    const device = await devices.newDevice();
+    const { createShaderModule } = device;
+    device.createShaderModule = ({ code }) =>
+      createShaderModule.call(device, { code: `${code}\nconst wrong = nonsense;` });
+    return device;
+  };
+
+  it.each(["default", "published"] as const)(
+    "leaves the loop to the CPU and tells its first reason, engine: %s",
+    async (engine) => {
+      const device = await refusing();
+      const a = values();
+      const expected = a.slice();
+      sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+      const call = { loop, sequential, arrays: { a, p: order }, ...variables };
+      const { statistics } = await speculate(call, { device, engine, fallback: "never" });
+      expect(a).toEqual(expected);
+      expect(statistics.reason).toMatch(/^the device failed: it refused a kernel: .*'nonsense'/);
+    },
+  );
+
+  it("is an error where only the device has an array, and keeps the array", async () => {
+    const device = await devices.newDevice();
+    const kept = resident(values());
+    const run = (one: typeof loop) =>
+      speculate(
+        { loop: one, sequential, arrays: { a: kept, p: order }, ...variables },
+        { device, fallback: "never" },
+      );
+    await run(loop);
+    const { createShaderModule } = device;
+    device.createShaderModule = () => createShaderModule.call(device, { code: "const wrong = nonsense;" });
+    const before = structuredClone(loop);
+    await expect(run(before)).rejects.toMatchObject({
+      code: "BELAY540",
+      cause: { message: expect.stringMatching(/^it refused a kernel: .*'nonsense'/) },
+    });
+    const expected = values();
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    expect(await kept.read()).toEqual(expected);
+    kept.release();
+  });
+});
+
 describe("floats too small to be normal", () => {
   it("are copied, are not zero, and name no element", async () => {
     const floats = loopFrom(
