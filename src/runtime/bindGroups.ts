@@ -45,6 +45,8 @@ export class BindGroups {
   readonly #usages: DeclaredUsages;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
   readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
+  /** What bind groups hold to which Belay has added. */
+  readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
   constructor(device: GPUDevice, textures: Textures, usages: DeclaredUsages) {
     this.#device = device;
@@ -91,7 +93,16 @@ export class BindGroups {
     const own = (group && this.#groups.get(group)?.entries) ?? [];
     const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
     const label = group ? group.label : "belay";
-    return makeSilently(this.#device, () => this.#device.createBindGroup({ label, layout, entries })).made;
+    const { made } = makeSilently(this.#device, () =>
+      this.#device.createBindGroup({ label, layout, entries }),
+    );
+    this.#extended.set(made, entries);
+    return made;
+  }
+
+  /** What a bind group holds, as the device has it: the program's or one that Belay has extended; undefined for others. */
+  nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
+    return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
   }
 
   /** The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound there. */

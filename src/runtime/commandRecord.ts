@@ -2,6 +2,7 @@ import type { Access } from "./bindGroups.ts";
 import type { Kernel } from "./kernel.ts";
 import type { RunCounts } from "./kernels.ts";
 import { MemoryState } from "./memory/memoryState.ts";
+import type { Variant } from "./pipelineRecord.ts";
 import { RangeSet } from "./rangeSet.ts";
 import { isTexture, isWhole, type Place, type Resource, resourceOf } from "./resources.ts";
 import type { StoredPlace } from "./storedDifference.ts";
@@ -42,6 +43,8 @@ export class CommandRecord extends Uses {
   readonly kernels = new Set<Kernel>();
   /** What each of them stores to; null where that is not known. */
   readonly stored = new Map<Kernel, StoredPlace[] | null>();
+  /** The pipelines that run them. */
+  readonly variants = new Map<Variant, Kernel>();
   /** How often it dispatches each kernel, whether protected or not. */
   readonly dispatches = new Map<RunCounts, number>();
   /** The commands, to be encoded again in this order. */

@@ -177,6 +177,7 @@ export class ComputePass {
       this.#record.add(access);
       uses.add(access);
     }
+    if (kernel) this.#record.variants.set(variant, kernel);
     if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
     this.#prepared = {
       effect: { kernel, read: uses.read, written: uses.written, replaced: [] },

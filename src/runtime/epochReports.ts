@@ -7,6 +7,7 @@ import type { Memory } from "./memory/memory.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "./memory/memoryLog.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
+import type { Substitution } from "./storeSearch.ts";
 import type { Unverified } from "./unverified.ts";
 
 export interface ReportHooks {
@@ -39,34 +40,46 @@ export class EpochReports {
   }
 
   /** Puts a snapshot of the reports of all kernels in the epochs behind what is in the queue; undefined when there are none. */
-  takeSnapshot(epochs: readonly Epoch[]): Promise<ReportSnapshot> | undefined {
+  takeSnapshot(
+    epochs: readonly Epoch[],
+    substitutes: Substitution["kernels"] = new Map(),
+  ): Promise<ReportSnapshot> | undefined {
     const own = this.#memory ? [this.#memory.slot] : [];
-    const slots = [...own, ...[...kernelsOf(epochs)].map(({ slot }) => slot)];
+    const kernels = [...kernelsOf(epochs), ...substitutes.values()];
+    const slots = [...own, ...kernels.map(({ slot }) => slot)];
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
     return this.#arena.takeSnapshot(slots);
   }
 
-  /** What a snapshot for the same epochs has found. Kernels count it, and whoever listens is told. */
-  read(epochs: readonly Epoch[], snapshot: ReportSnapshot | undefined): Found {
+  /** What a snapshot for the same epochs and substitutes has found. Kernels count it, and whoever listens is told. */
+  read(
+    epochs: readonly Epoch[],
+    snapshot: ReportSnapshot | undefined,
+    substitutes: Substitution["kernels"] = new Map(),
+  ): Found {
     if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
     const own = this.#memory?.read(snapshot(this.#memory.slot));
     const reports: KernelDamaged[] = [];
-    for (const kernel of kernelsOf(epochs)) {
-      const words = snapshot(kernel.slot);
+    const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
+      const substitute = substitutes.get(kernel);
+      return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
+    });
+    for (const { kernel, by } of ran) {
+      const words = snapshot(by.slot);
       if (this.#memory && kernel.memory?.checks)
         reports.push(this.#memory.log.readKernel(words, kernel.name));
       kernel.observed = observedIn(words);
-      const findings = readReport(kernel, words);
+      const findings = readReport(by, words);
       if (findings.count === 0) continue;
       kernel.detections += findings.detections;
       kernel.unverified += findings.undecided;
-      this.#arena.forgetExchange(kernel.slot);
+      this.#arena.forgetExchange(by.slot);
       for (const fault of findings.faults) this.#hooks.onDetection(fault);
       for (const each of findings.unverified) this.#hooks.onUnverified(each);
-      found.set(kernel, findings);
+      found.set(kernel, joined(found.get(kernel), findings));
     }
     // Kernels come first, as their errors tell more of a granule.
     const all: readonly Damaged[] = own ? [...reports, own] : reports;
@@ -113,6 +126,18 @@ export class EpochReports {
       damage: [...found.damage, ...this.#memory!.log.disbelieved(corrected)],
     };
   }
+}
+
+/** What a kernel and its substitute have found together. */
+function joined(before: Findings | undefined, more: Findings): Findings {
+  if (!before) return more;
+  return {
+    faults: [...before.faults, ...more.faults],
+    unverified: [...before.unverified, ...more.unverified],
+    count: before.count + more.count,
+    detections: before.detections + more.detections,
+    undecided: before.undecided + more.undecided,
+  };
 }
 
 /** Adds up damaged granules, each once where several looks have found it. */

@@ -56,10 +56,24 @@ export function noteStored(seen: Seen, kernel: Kernel, stored: Detection["stored
 export const isHashed = ({ site, difference }: Detection): boolean =>
   difference !== null || site?.scalar === "hash";
 
-/** Adds what the check of work that has run again has found, less the faults that came back. */
+/** Whether there are only findings that are no fault. */
+export const isUndecided = (found: Found): boolean =>
+  !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
+
+/**
+ * Adds what the check of work that has run again has found, less the faults that came back. Of one that was known by its hashes, and
+ * now by a store, the store is kept.
+ */
 export function noteReturned(seen: Seen, found: Found): void {
   const known = new Set(seen.faults.map(invocationOf));
-  seen.faults.push(...faultsIn(found).filter((fault) => !known.has(invocationOf(fault))));
+  for (const fault of faultsIn(found)) {
+    const hashed = isHashed(fault)
+      ? -1
+      : seen.faults.findIndex((each) => isHashed(each) && mayBeOf(each, fault));
+    if (hashed >= 0) seen.faults[hashed] = fault;
+    else if (!known.has(invocationOf(fault))) seen.faults.push(fault);
+    known.add(invocationOf(fault));
+  }
   noteDamage(seen, found);
 }
 
@@ -67,6 +81,16 @@ export function noteReturned(seen: Seen, found: Found): void {
 export function note(seen: Seen, found: Found): void {
   seen.faults.push(...faultsIn(found));
   noteDamage(seen, found);
+}
+
+/** Whether what is known by hashes of an invocation, or of a whole workgroup, may be of the same as a fault. */
+function mayBeOf(hashed: Detection, { kernel, workgroup, localIndex }: Detection): boolean {
+  if (hashed.kernel !== kernel) return false;
+  if (hashed.localIndex !== null && hashed.localIndex !== localIndex) return false;
+  if (!("index" in hashed.workgroup)) return hashed.workgroup.join() === String(workgroup);
+  // The grid is not known, which says how workgroups of other rows are numbered.
+  const [x, y, z] = workgroup as readonly [number, number, number];
+  return y + z > 0 || x % hashed.workgroup.modulo === hashed.workgroup.index;
 }
 
 function faultsIn({ kernels }: Found): Detection[] {

@@ -27,6 +27,7 @@ import { ReportArena } from "./reportArena.ts";
 import { Textures } from "./resources.ts";
 import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
+import { StoreSearch } from "./storeSearch.ts";
 import { Taints } from "./taints.ts";
 import { type Outcome, Verifier } from "./verifier.ts";
 
@@ -81,7 +82,9 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const journal: Journal = new Journal(
     ...([device, textures, usages, memory, scopes, taints, recovers, wantCheck] as const),
   );
-  const verifier = new Verifier(device, arena, journal, memory, taints, resolved, {
+  const bindGroups = new BindGroups(device, textures, usages);
+  const search = new StoreSearch(device, kernels, bindGroups, arena);
+  const verifier = new Verifier(device, arena, journal, memory, taints, resolved, search, {
     onDetection: (detection) => events.emit("detection", detection),
     onUnverified: (unverified) => events.emit("unverified", unverified),
     onFault: (fault) => {
@@ -93,7 +96,6 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     onGiveUp: (giveUp) => events.emit("giveUp", giveUp),
     onReplay: () => injector.workRunsAgain(kernels),
   });
-  const bindGroups = new BindGroups(device, textures, usages);
   const shadows = new ShadowBuffers(device);
   const pipelines = new Pipelines(device, kernels, bindGroups, shadows, memory);
   const modules = shaderModules(kernels);

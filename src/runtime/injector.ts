@@ -155,6 +155,9 @@ export function observedIn(report: Uint32Array): ObservedWords {
 /** The words that arm a fault. */
 const armedWords = reportWords.fuel + 1 - reportWords.armedSite;
 
+/** The words of a report with which the armed fault strikes, with what it has done so far. */
+export const armingWords = { first: reportWords.strikes, count: reportWords.fuel + 1 - reportWords.strikes };
+
 /** The bits of a word that are cleared, and those that flip then. */
 const effectOf = ({ effect }: ArmedFault) =>
   "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);

@@ -215,15 +215,19 @@ export class Journal {
 
   /**
    * Puts everything back to what it was before the oldest unverified epoch and runs all unverified epochs again.
-   * Returns whether the device accepted that, which is known later.
+   * Returns whether the device accepted that, which is known later. `follow` gets each encoder before it encodes commands again.
    */
-  replay(epochs: readonly Epoch[], between: () => void): Promise<boolean> {
+  replay(
+    epochs: readonly Epoch[],
+    between: () => void,
+    follow?: (encoder: GPUCommandEncoder) => void,
+  ): Promise<boolean> {
     const repeated = epochs.flatMap(({ events, refused }) => events.filter((event) => !refused.has(event)));
     const { failed } = makeSilently(this.#device, () => {
       // The oldest snapshot of a resource is the one that no fault can have touched.
       this.#snapshots.restore(epochs.flatMap(({ past }) => [...past]));
       between();
-      for (const event of repeated) this.#repeat(event);
+      for (const event of repeated) this.#repeat(event, follow);
     });
     return this.#isAccepted(epochs, repeated, failed);
   }
@@ -238,13 +242,14 @@ export class Journal {
     return !repeated.some((event) => epochs.some(({ refused }) => refused.has(event)));
   }
 
-  #repeat(event: QueueEvent): void {
+  #repeat(event: QueueEvent, follow?: (encoder: GPUCommandEncoder) => void): void {
     if (!("record" in event)) {
       event.again?.();
       return;
     }
     const { record } = event;
     const encoder = this.#device.createCommandEncoder({ label: "belay: run again" });
+    follow?.(encoder);
     for (const step of record.steps) step(encoder);
     const commands = encoder.finish();
     this.#device.queue.submit(this.#memory?.commands.around(commands, record) ?? [commands]);

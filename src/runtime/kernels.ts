@@ -1,11 +1,17 @@
-import type { BindingAccess, Protect } from "../compiler/contract.ts";
+import type {
+  BindingAccess,
+  EntryPointSummary,
+  InterGroup,
+  Protect,
+  ProtectResult,
+} from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { type KernelCoverage, type LocatedDiagnostic, leftAlone, locate, shortfalls } from "./coverage.ts";
 import { noStrike } from "./injector.ts";
 import type { Kernel, KernelRequest } from "./kernel.ts";
 import { makeSilently } from "./nativeObjects.ts";
 import { policyFor, type ResolvedPolicy } from "./policy.ts";
-import { addedBuffers, Protections, summaryOf } from "./protections.ts";
+import { addedBuffers, type Protection, Protections, summaryOf } from "./protections.ts";
 import type { ReportArena } from "./reportArena.ts";
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
@@ -36,6 +42,10 @@ export class Kernels {
   readonly #choices = new Map<string, KernelChoice>();
   /** Pipelines with each choice, less those that the device did not make. */
   readonly #pipelines = new Map<string, number>();
+  /** What each kernel was made for. */
+  readonly #requests = new WeakMap<Kernel, KernelRequest>();
+  /** The same kernels with comparisons before stores; null where there is none. */
+  readonly #storing = new WeakMap<Kernel, Kernel | null>();
   /** Settles when the device has said of every pipeline so far whether it is made. */
   #told: Promise<unknown> = Promise.resolve();
 
@@ -188,24 +198,70 @@ export class Kernels {
       ...(summary && { bindings: summary.bindings }),
     };
     if (!usable || !summary || !result.layout) return choice;
+    const kernel = this.#kernelOf(name, source, protection, summary);
+    this.#requests.set(kernel, request);
+    return { ...choice, kernel };
+  }
+
+  #kernelOf(name: string, source: string, protection: Protection, summary: EntryPointSummary): Kernel {
+    const { result } = protection;
     protection.module ??= makeSilently(this.#device, () =>
       this.#device.createShaderModule({ label: name, code: result.code }),
     );
-    const kernel: Kernel = {
+    return {
       name,
       entryPoint: summary.name,
       source,
       protection: result,
       module: protection.module.made,
       moduleFailed: protection.module.failed,
-      slot: this.#arena.allocate(result.layout),
+      slot: this.#arena.allocate(result.layout!),
       interGroup: summary.interGroup,
       memory: summary.memory,
       detections: 0,
       unverified: 0,
       observed: noStrike,
     };
-    return { ...choice, kernel };
+  }
+
+  /** The program's bind groups that a kernel uses. */
+  groupsOf(kernel: Kernel): number[] {
+    const request = this.#requests.get(kernel);
+    const bindings = (request && summaryOf(kernel.protection, request)?.bindings) ?? [];
+    return bindings.map(({ group }) => group);
+  }
+
+  /**
+   * Returns the same kernel with comparisons before stores, which can run in its place with what is bound for it. Makes it when first
+   * asked for; undefined where there is none.
+   */
+  storing(kernel: Kernel): Kernel | undefined {
+    let storing = this.#storing.get(kernel);
+    if (storing === undefined) {
+      storing = this.#makeStoring(kernel) ?? null;
+      this.#storing.set(kernel, storing);
+    }
+    return storing ?? undefined;
+  }
+
+  #makeStoring(kernel: Kernel): Kernel | undefined {
+    const request = this.#requests.get(kernel);
+    if (!request) return undefined;
+    const policy = policyFor(this.#policy, this.#named(request));
+    const { redundancy, pairing, channel } = kernel.protection.chosen ?? policy;
+    if (policy.check !== "signature" || redundancy === "none" || redundancy === "auto") return undefined;
+    // Replicas in different subgroups or passes cannot compare before stores; adjacent ones take the same grid.
+    const isApart = redundancy !== "inter" && (pairing === "subgroups" || pairing === "passes");
+    const places = isApart
+      ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)
+      : { redundancy, pairing, channel };
+    const [protection] = this.#protections.within(request, { ...policy, ...places, check: "store" });
+    const { result } = protection;
+    const summary = summaryOf(result, request);
+    const failed = result.diagnostics.some(({ severity }) => severity === "error");
+    if (failed || !summary?.usesReport || summary.redundancy === "none" || !fits(kernel, result, summary))
+      return undefined;
+    return this.#kernelOf(kernel.name, kernel.source, protection, summary);
   }
 
   /** The request with the entry point named, if exceptions from the policy depend on that. */
@@ -222,6 +278,22 @@ export class Kernels {
     for (let n = 2; taken.has(name); n++) name = `${base}#${n}`;
     return name;
   }
+}
+
+/** Whether a kernel binds what another one binds, and runs on its grids. */
+function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult, other: EntryPointSummary) {
+  const boundBy = (layout: ProtectResult["layout"], inter: InterGroup | undefined, codes: unknown) =>
+    JSON.stringify([
+      layout?.group,
+      layout?.binding,
+      inter?.doubling,
+      inter?.mostWorkgroups,
+      inter?.shadows,
+      codes,
+    ]);
+  return (
+    boundBy(protection.layout, interGroup, memory) === boundBy(result.layout, other.interGroup, other.memory)
+  );
 }
 
 function keyOf({ source, entryPoint, label, constants, room, lessMemory }: KernelRequest): string {

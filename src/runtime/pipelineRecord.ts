@@ -22,6 +22,8 @@ export interface Variant {
   readonly pipeline: GPUComputePipeline;
   /** None when the kernel is left alone. */
   readonly added: AddedBindings | undefined;
+  /** How it was made; absent when the kernel is left alone. */
+  readonly descriptor?: GPUComputePipelineDescriptor;
 }
 
 /** What is known of the program's pipeline when it is made. */

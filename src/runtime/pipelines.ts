@@ -124,17 +124,22 @@ export class Pipelines {
     const record = new PipelineRecord(this.#device, own, plan);
     const { kernel, shared } = guarded;
     const all = record.hasDefaultLayout ? new Set([...record.groups, ...shared]) : shared;
-    const variantOf = (pipeline: GPUComputePipeline, replaced: ReadonlySet<number>): Variant => ({
+    const variantOf = (
+      doubling: Doubling,
+      pipeline: GPUComputePipeline,
+      replaced: ReadonlySet<number>,
+    ): Variant => ({
       pipeline,
+      descriptor: doubledIn(doubling, guarded),
       added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, this.#memory, {
         ...{ pipeline, kernel, replaced },
         accepts: (layout) => (known ?? record).accepts(layout),
       }),
     });
     // Bind groups for one pipeline's default layout do not fit another pipeline.
-    const makeVariant = (doubling: Doubling) => variantOf(this.#make(doubling, guarded), all);
+    const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
     const makeWith = (memory: LessMemory) => this.#makeWith(memory, own, plan.descriptor, record);
-    record.protect(guarded, variantOf(primary, known ? all : shared), makeVariant, makeWith);
+    record.protect(guarded, variantOf(0, primary, known ? all : shared), makeVariant, makeWith);
     return record;
   }
 

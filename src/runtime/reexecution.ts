@@ -1,10 +1,20 @@
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
-import { type Found, isClean, isHashed, note, noteReturned, noteStored, type Seen } from "./found.ts";
+import {
+  type Found,
+  isClean,
+  isHashed,
+  isUndecided,
+  note,
+  noteReturned,
+  noteStored,
+  type Seen,
+} from "./found.ts";
 import type { Journal } from "./journal.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { ReportSnapshot } from "./reportArena.ts";
 import { compareStored, placesOf, readStored } from "./storedDifference.ts";
+import type { StoreSearch, Substitution } from "./storeSearch.ts";
 
 /** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
 export interface PendingMapping {
@@ -30,6 +40,7 @@ export interface ReexecutionParts {
   readonly memory: Memory | undefined;
   /** How often work is run again at most. */
   readonly retries: number;
+  readonly search: StoreSearch;
   /** Called before work runs again. */
   readonly onReplay: () => void;
 }
@@ -52,11 +63,15 @@ export class Reexecution {
 
   /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; `seen` gets what else is found. */
   async untilClean(epoch: Epoch, found: Found, seen: Seen): Promise<Reexecuted> {
-    const { device, reports, journal, memory, retries, onReplay } = this.#parts;
+    const { device, reports, journal, memory, retries, search, onReplay } = this.#parts;
     let epochs: readonly Epoch[] = [epoch];
     let last = found;
     let attempts = 0;
+    let comesBack = false;
+    let storing: Substitution | undefined;
     while (attempts < retries && !isClean(last)) {
+      storing = comesBack ? await search.prepare(epochs, last, storing) : undefined;
+      const inPlace = storing;
       if (journal.obstacle !== undefined) break;
       attempts++;
       const { refusals } = journal;
@@ -69,13 +84,18 @@ export class Reexecution {
       const faulty = searched.map(({ places }) => readStored(device, places));
       onReplay();
       let before: Promise<ReportSnapshot> | undefined;
-      const accepted = journal.replay(epochs, () => {
-        // What runs again need not come upon errors that are still there.
-        memory?.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
-        before = reports.takeSnapshot([]);
-      });
+      const accepted = journal.replay(
+        epochs,
+        () => {
+          // What runs again need not come upon errors that are still there.
+          memory?.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
+          before = reports.takeSnapshot([]);
+          if (inPlace) search.begin(inPlace);
+        },
+        inPlace && ((encoder) => search.follow(encoder, inPlace)),
+      );
       memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
-      const taking = reports.takeSnapshot(epochs);
+      const taking = reports.takeSnapshot(epochs, inPlace?.kernels);
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
@@ -89,7 +109,11 @@ export class Reexecution {
         const failure = journal.obstacle ?? "the device refused to run it again";
         return { epochs, last, attempts, failure };
       }
-      last = await reports.scrubbed(reports.read(epochs, snapshot));
+      const again = await reports.scrubbed(reports.read(epochs, snapshot, inPlace?.kernels));
+      comesBack = true;
+      // Substitutes that have waited in vain for each other tell less than what was known before.
+      if (inPlace && isUndecided(again)) search.forsake(inPlace);
+      else last = again;
       noteReturned(seen, last);
       for (const [i, { kernel, places }] of searched.entries()) {
         const [before, after] = await Promise.all([faulty[i], clean[i]]);

@@ -57,6 +57,22 @@ export class ReportArena {
     this.#device.queue.writeBuffer(page.buffer, offset + 4 * firstWord, data);
   }
 
+  /** Copies words of a report into another, in queue order. */
+  copy(from: ReportSlot, to: ReportSlot, { first, count }: { first: number; count: number }): void {
+    const encoder = this.#device.createCommandEncoder({ label: "belay: copy a report" });
+    const [source, target] = [from.offset + 4 * first, to.offset + 4 * first];
+    // A buffer takes no copy of itself on all devices.
+    const between = this.#device.createBuffer({
+      label: "belay: a part of a report",
+      size: 4 * count,
+      usage: flags.bufferCopySrc | flags.bufferCopyDst,
+    });
+    encoder.copyBufferToBuffer(from.page.buffer, source, between, 0, 4 * count);
+    encoder.copyBufferToBuffer(between, 0, to.page.buffer, target, 4 * count);
+    this.#device.queue.submit([encoder.finish()]);
+    between.destroy();
+  }
+
   /** Reads words of a report, behind all work submitted so far. */
   async read({ page, offset }: ReportSlot, firstWord: number, words: number): Promise<Uint32Array> {
     const usage = flags.bufferMapRead | flags.bufferCopyDst;

@@ -12,8 +12,8 @@ const { newDevice } = testDevices({ full: true });
 const BYTES = 256;
 
 /** Hardens a device, makes a kernel of 8 invocations with one buffer for each binding, and strikes it. */
-async function prepare(code: string, policy: Policy, bindings = 1) {
-  const device = await harden(await newDevice(), { injectFaults: true, ...policy });
+async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
+  const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
   const told: Fault[] = [];
   device.belay.on("fault", (fault) => told.push(fault));
   const module = device.createShaderModule({ code });
@@ -133,13 +133,6 @@ describe("what a fault has stored, where hashes are compared", () => {
     device.destroy();
   });
 
-  it("is not known while the fault comes back, and the error says what is known", async () => {
-    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), { retries: 2 });
-    await expect(strike("i * 3u", { permanent: true })).rejects.toThrow(/computed 0x\w+ and 0x\w+/);
-    expect(told.map(({ stored, outcome }) => [stored, outcome])).toEqual([[null, "refused"]]);
-    device.destroy();
-  });
-
   it("is found in a texture", async () => {
     const code = `
 @group(0) @binding(0) var out: texture_storage_2d<r32float, write>;
@@ -177,6 +170,116 @@ fn main(@builtin(local_invocation_index) i: u32) {
     expect(told.map(({ stored }) => stored)).toMatchObject([
       { variable: "out", stores: [{ line: 6 }], wordOffset: 5, values: ["-2.5", "2.5"], count: 1 },
     ]);
+    device.destroy();
+  });
+});
+
+describe("a fault that comes back each time, where hashes are compared", () => {
+  const found = [
+    {},
+    { redundancy: "intra+lds", channel: "workgroup" },
+    { redundancy: "intra-lds" },
+    { redundancy: "intra+lds", pairing: "half-subgroup" },
+    { redundancy: "intra+lds", pairing: "subgroups" },
+    { redundancy: "intra+lds", pairing: "passes" },
+    { memory: "secded128" },
+  ] as const satisfies readonly Policy[];
+
+  it.each(found)("is told with the store and both values, once: %o", async (policy) => {
+    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
+    const refused = await strike("i * 3u", { permanent: true }).catch((error: Error) => error.message);
+    expect(refused).toContain("disagree at out, line 5, column 3: workgroup (0, 0, 0), local index 5");
+    expect(refused).toContain("computed 14 and 15");
+    expect(told.map(({ site, values, outcome }) => [site?.line, values, outcome])).toEqual([
+      [5, ["14", "15"], "refused"],
+    ]);
+    device.destroy();
+  });
+
+  it("is refused as a fault where workgroups may wait in vain for their twins before stores", async () => {
+    const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), { redundancy: "inter" });
+    await expect(strike("i * 3u", { permanent: true })).rejects.toMatchObject({ name: "BelayFaultError" });
+    expect(told.map(({ kernel, outcome }) => [kernel, outcome])).toEqual([["main", "refused"]]);
+    device.destroy();
+  });
+
+  it("is told so of a bind group that an explicit layout has, with dynamic offsets, and of a texture", async () => {
+    const code = `
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@group(0) @binding(1) var picture: texture_storage_2d<r32uint, write>;
+@compute @workgroup_size(8)
+fn main(@builtin(local_invocation_index) i: u32) {
+  out[i] = i;
+  textureStore(picture, vec2u(i, 0), vec4u(i * 3u));
+}`;
+    const device = await harden(await newDevice(), { injectFaults: true });
+    const told: Fault[] = [];
+    device.belay.on("fault", (fault) => told.push(fault));
+    const visibility = GPUShaderStage.COMPUTE;
+    const layout = device.createBindGroupLayout({
+      entries: [
+        { binding: 0, visibility, buffer: { type: "storage", hasDynamicOffset: true } },
+        { binding: 1, visibility, storageTexture: { format: "r32uint" } },
+      ],
+    });
+    const module = device.createShaderModule({ code });
+    const pipelineLayout = device.createPipelineLayout({ bindGroupLayouts: [layout] });
+    const pipeline = device.createComputePipeline({ layout: pipelineLayout, compute: { module } });
+    const { STORAGE, COPY_SRC } = GPUBufferUsage;
+    const buffer = device.createBuffer({ size: 512, usage: STORAGE | COPY_SRC });
+    const texture = device.createTexture({
+      ...{ size: [8], format: "r32uint", usage: GPUTextureUsage.STORAGE_BINDING },
+    });
+    const group = device.createBindGroup({
+      layout,
+      entries: [
+        { binding: 0, resource: { buffer, size: 32 } },
+        { binding: 1, resource: texture.createView() },
+      ],
+    });
+    const [{ kernel, sites }] = device.belay.faultSites() as [ReturnType<typeof device.belay.faultSites>[0]];
+    const site = sites.find(({ span }) => code.slice(span.start, span.end) === "vec4u(i * 3u)")!.id;
+    const place = { workgroup: [0, 0, 0], localIndex: 5, replica: 0 } as const;
+    device.belay.arm({ kernel, site, ...place, effect: { xor: 1 }, permanent: true });
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group, [256]);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    await expect(device.belay.verify()).rejects.toThrow(/disagree at picture, line 7/);
+    expect(told.map(({ site, outcome }) => [site?.line, outcome])).toEqual([[7, "refused"]]);
+    expect(told[0]!.values.map((value) => value?.match(/\d+/)?.[0])).toEqual(["14", "15"]);
+    device.destroy();
+  });
+
+  it("is told with hashes where the work runs again only once, or not at all", async () => {
+    for (const policy of [{ retries: 1 }, { onFault: "throw" }] as const) {
+      const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), policy);
+      await expect(strike("i * 3u", { permanent: true })).rejects.toThrow(/computed 0x\w+ and 0x\w+/);
+      expect(told.map(({ stored, outcome }) => [stored, outcome])).toEqual([[null, "refused"]]);
+      device.destroy();
+    }
+  });
+
+  it("has nothing compiled before it comes back", async () => {
+    const plain = await newDevice();
+    let modules = 0;
+    const { createShaderModule } = plain;
+    plain.createShaderModule = (descriptor) => {
+      modules++;
+      return createShaderModule.call(plain, descriptor);
+    };
+    const { device, strike, run } = await prepare(body("  out[i] = i * 3u;"), {}, 1, plain);
+    await run();
+    const before = modules;
+    await strike("i * 3u");
+    expect(modules).toBe(before);
+    await strike("i * 3u", { permanent: true }).catch(() => {});
+    expect(modules).toBe(before + 1);
+    await strike("i * 3u", { permanent: true }).catch(() => {});
+    expect(modules).toBe(before + 1);
     device.destroy();
   });
 });

@@ -9,6 +9,7 @@ import type { OnFault } from "./policy.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { ReportArena } from "./reportArena.ts";
 import type { Resource } from "./resources.ts";
+import type { StoreSearch } from "./storeSearch.ts";
 import type { Taints } from "./taints.ts";
 import { UnverifiedError } from "./unverified.ts";
 
@@ -89,6 +90,7 @@ export class Verifier {
     memory: Memory | undefined,
     taints: Taints,
     policy: { readonly onFault: OnFault; readonly retries: number },
+    search: StoreSearch,
     hooks: VerifierHooks,
   ) {
     this.#reports = new EpochReports(arena, memory, hooks);
@@ -98,7 +100,7 @@ export class Verifier {
     this.#onFault = policy.onFault;
     this.#hooks = hooks;
     this.#reexecution = new Reexecution({
-      ...{ device, reports: this.#reports, journal, memory, retries: policy.retries },
+      ...{ device, reports: this.#reports, journal, memory, retries: policy.retries, search },
       onReplay: () => hooks.onReplay(),
     });
   }
