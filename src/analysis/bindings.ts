@@ -85,8 +85,8 @@ export function buffersInPlace(
 }
 
 /**
- * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with atomic operations and
- * lengths. A pointer that is kept or passed on counts as read and written, if what it points to can be written at all.
+ * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with atomic
+ * operations. A pointer that is kept or passed on counts as read and written, if what it points to can be written at all.
  */
 export function storageAccesses(
   program: Program,
@@ -128,7 +128,13 @@ export function storageAccesses(
         return false;
       }
       const [pointer, ...operands] = node.kind === "call" ? node.args : [];
-      const access = node.kind === "call" ? operandAccess(builtinFunction(program, node)) : undefined;
+      const name = node.kind === "call" ? builtinFunction(program, node) : undefined;
+      // A length is no part of the contents.
+      if (pointer && name === "arrayLength") {
+        notePlace(pointer, null);
+        return false;
+      }
+      const access = operandAccess(name);
       if (pointer && access) {
         notePlace(pointer, which === "all" ? access : null);
         for (const operand of operands) noteAll(operand);
@@ -148,6 +154,6 @@ export function storageAccesses(
 /** What a built-in function does with the memory that its first argument points to; undefined when it takes no pointer. */
 function operandAccess(name: string | undefined): AccessMode | undefined {
   if (name === "atomicStore") return "write";
-  if (name === "atomicLoad" || name === "arrayLength") return "read";
+  if (name === "atomicLoad") return "read";
   return name?.startsWith("atomic") ? "read_write" : undefined;
 }

@@ -1,5 +1,6 @@
 /** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
+import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
 import type { MemoryCode, SchemeName } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import type { Pairing } from "../transforms/pairing.ts";
@@ -31,6 +32,9 @@ export type {
   BindingPoint,
   CheckSite,
   FaultSite,
+  Fill,
+  FillLimit,
+  GridProduct,
   MemoryCode,
   Pairing,
   RankedConfiguration,
@@ -162,6 +166,8 @@ export interface EntryPointSummary {
   readonly usesReport: boolean;
   /** What it does with the program's resources. Buffers and textures without an entry are not used. */
   readonly bindings: readonly BindingAccess[];
+  /** What its stores fill in these, whatever was there before; absent where nothing is known to be filled. */
+  readonly fills?: readonly Fill[];
 }
 
 /** What `protect` makes of a module. */

@@ -1,6 +1,7 @@
 /** The compiler: source and options in, protected source out. Pure and deterministic. */
 import { bindingAccesses } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
+import { fillsOf } from "../analysis/fills.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { coversLess, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
 import { Names } from "../transforms/names.ts";
@@ -193,15 +194,15 @@ function protectAs(
   wanted: readonly FunctionDeclaration[] = kernels,
 ): ProtectResult {
   const settings = settingsOf(source, options);
+  const sized = withConstants(source, options.constants ?? {});
   const hasCodes = settings.memory.coded.length > 0;
   if (settings.redundancy === "none" && !options.injectFaults && !hasCodes)
-    return { ...unchanged(wgsl, []), entryPoints: unprotected(source, kernels, settings) };
+    return { ...unchanged(wgsl, []), entryPoints: unprotected(source, sized, kernels, settings) };
   const conflict = conflictIn(settings);
   if (conflict) return unchanged(wgsl, [conflict]);
   const names = new Names(source);
   const unique = uniqueNames(source, names, { hasCodes });
   const diagnostics = [...unique.diagnostics];
-  const sized = withConstants(source, options.constants ?? {});
   const eligible: FunctionDeclaration[] = [];
   for (const kernel of wanted) {
     const found = obstacles(source, sized, kernel, settings);
@@ -230,9 +231,9 @@ function protectAs(
       diagnostics.map((d) => ({ ...d, severity: "error" })),
     );
   if (fit.length === 0)
-    return { ...unchanged(wgsl, diagnostics), entryPoints: unprotected(source, kernels, settings) };
+    return { ...unchanged(wgsl, diagnostics), entryPoints: unprotected(source, sized, kernels, settings) };
   const result = transform(prepared, names, settings);
-  const summaries = unprotected(source, kernels, settings).map((summary) => ({
+  const summaries = unprotected(source, sized, kernels, settings).map((summary) => ({
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),
   }));
@@ -255,20 +256,23 @@ function sphereOf({ program, replicated, plans }: Prepared): Sphere {
   };
 }
 
-/** The entry points of a program that stays as it is. */
+/** The entry points of a program that stays as it is. `sized`: with the values of its overrides. */
 function unprotected(
   source: Program,
+  sized: Program,
   kernels: readonly FunctionDeclaration[],
   { memory }: Settings,
 ): EntryPointSummary[] {
   return kernels.map((kernel) => {
     const bindings = bindingAccesses(source, kernel);
+    const fills = fillsOf(sized, kernel);
     return {
       name: kernel.name,
       redundancy: "none",
       checks: [],
       usesReport: false,
       bindings,
+      ...(fills.length > 0 && { fills }),
       ...(memory.coded.length > 0 && { memory: bracketed(bindings, memory) }),
     };
   });

@@ -1,5 +1,6 @@
 import type { BindingPoint, ProtectedBinding } from "../compiler/contract.ts";
 import type { Access, BindGroups, SetGroups } from "./bindGroups.ts";
+import { filledBy } from "./filled.ts";
 import type { Kernel, LessMemory } from "./kernel.ts";
 import type { Use } from "./memory/bracketing.ts";
 import type { DispatchSums, KernelSums } from "./memory/kernelSums.ts";
@@ -110,6 +111,11 @@ export class BoundPipeline {
     return this.#ranges().map(({ of, range, stores }) => ({
       ...{ range, stores, isChecked: has(checked, of), mayLeaveWords: has(doubted, of) },
     }));
+  }
+
+  /** What it fills on a grid. */
+  filled(grid: readonly number[]): BufferRange[] {
+    return filledBy(this.record.fills, grid, (of) => this.rangeAt(of));
   }
 
   /** What it may store to without a shadow that follows. */

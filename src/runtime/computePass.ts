@@ -4,6 +4,7 @@ import { BoundPipeline } from "./boundPipeline.ts";
 import { type CommandRecord, type Effect, Uses } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
+import { workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, type IndirectDispatch } from "./indirectDispatch.ts";
 import type { GuardedUse } from "./memory/bracketing.ts";
 import type { Site } from "./memory/codeWords.ts";
@@ -38,7 +39,10 @@ interface Prepared {
   readonly bound: Bound | undefined;
   /** What it uses of protected memory. */
   readonly guarded: readonly GuardedUse[];
+  /** Its effect on a grid of which nothing is known. */
   readonly effect: Effect;
+  /** Its effect on the grid that it ran on last. */
+  onGrid?: { readonly grid: readonly number[]; readonly effect: Effect };
   /** What the kernel writes without a shadow, once that matters. */
   written?: readonly BufferRange[];
 }
@@ -100,7 +104,8 @@ export class ComputePass {
   }
 
   dispatch(grid: readonly unknown[]): void {
-    const runs = this.#choose([0, 1, 2].map((i) => Number(grid[i] ?? 1)));
+    const counts = workgroupsOf(grid);
+    const runs = this.#choose(counts);
     // Without a pipeline, a dispatch is for the device to refuse.
     if (!runs) {
       this.#commands.dispatchWorkgroups(...(grid as Grid));
@@ -116,7 +121,7 @@ export class ComputePass {
     const isInTurn = doubled?.doubling === namedByReport;
     const workgroups = (doubled?.grid ?? grid) as Grid;
     this.#run(this.#withSlots(prepared), isInTurn, () => this.#commands.dispatchWorkgroups(...workgroups));
-    this.#record.note(prepared.effect);
+    this.#record.note(this.#effectOn(prepared, counts));
     this.#noteWrites(prepared);
   }
 
@@ -185,6 +190,16 @@ export class ComputePass {
       guarded: this.#parts.memory?.bracketing.guarded(runs.uses(this.#sums)) ?? [],
     };
     return this.#prepared;
+  }
+
+  /** The effect on a grid, of which all that is filled is replaced; the same for the same grid. */
+  #effectOn(prepared: Prepared, grid: readonly number[]): Effect {
+    const known = prepared.onGrid;
+    if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
+    const replaced = prepared.runs.filled(grid);
+    const effect = replaced.length > 0 ? { ...prepared.effect, replaced } : prepared.effect;
+    prepared.onGrid = { grid, effect };
+    return effect;
   }
 
   /** Whether there are more check words now than it has bound. */

@@ -18,6 +18,8 @@ const TRIPLE = `
   if (id.x < arrayLength(&output) - 1) { output[id.x] = input[id.x] * 3; }
   else if (id.x < arrayLength(&output)) { output[id.x] = input[id.x] * 3; }
 }`;
+/** A kernel whose text shows that it fills its output. */
+const FILLING = TRIPLE.replace(/ {2}if[^}]*}\n {2}else if/, "  if");
 const words = (value: number) => new Uint32Array(WORDS).fill(value);
 
 /** A kernel that stores all of its output, in a way that nobody proves. */
@@ -29,14 +31,14 @@ class Program {
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
 
-  constructor(device: HardenedDevice) {
+  constructor(device: HardenedDevice, code = TRIPLE) {
     this.device = device;
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
     const make = (label: string, usage: number) => device.createBuffer({ label, size: BYTES, usage });
     this.input = make("input", STORAGE | COPY_DST);
     this.output = make("output", STORAGE | COPY_SRC | COPY_DST);
     this.staging = make("staging", MAP_READ | COPY_DST);
-    const compute = { module: device.createShaderModule({ code: TRIPLE }) };
+    const compute = { module: device.createShaderModule({ code }) };
     this.#pipeline = device.createComputePipeline({ layout: "auto", compute });
     const entries = [this.input, this.output].map((buffer, binding) => ({ binding, resource: { buffer } }));
     this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
@@ -58,11 +60,14 @@ class Program {
     this.device.queue.submit([encoder.finish()]);
   }
 
-  run(encoder: GPUCommandEncoder): void {
+  run(
+    encoder: GPUCommandEncoder,
+    dispatch = (pass: GPUComputePassEncoder) => pass.dispatchWorkgroups(1),
+  ): void {
     const pass = encoder.beginComputePass();
     pass.setPipeline(this.#pipeline);
     pass.setBindGroup(0, this.#group);
-    pass.dispatchWorkgroups(1);
+    dispatch(pass);
     pass.end();
   }
 
@@ -102,9 +107,9 @@ const refusals: Record<string, { readonly policy: Policy; readonly strike: (prog
   },
 };
 
-async function refused(name: string): Promise<Program> {
+async function refused(name: string, code = TRIPLE): Promise<Program> {
   const { policy, strike } = refusals[name]!;
-  const program = new Program(await harden(await newDevice(), policy));
+  const program = new Program(await harden(await newDevice(), policy), code);
   strike(program);
   await expect(program.read((encoder) => program.run(encoder))).rejects.toThrow(/BELAY|buffer|kernel/);
   return program;
@@ -152,6 +157,21 @@ describe.each(Object.keys(refusals))("%s", (name) => {
     program.device.destroy();
   });
 
+  it("heals by a kernel that fills the output", async () => {
+    const program = await refused(name, FILLING);
+    inputs["a write"]!(program);
+    expect(await program.read((encoder) => program.run(encoder))).toEqual([...words(6)]);
+    program.device.destroy();
+  });
+
+  it("stays refused as long as the kernel loads what a fault has reached", async () => {
+    const program = await refused(name, FILLING);
+    const read = program.read((encoder) => program.run(encoder));
+    if (name === "a faulty kernel, thrown") expect(await read).toEqual([...words(3)]);
+    else await expect(read).rejects.toThrow("help: ");
+    program.device.destroy();
+  });
+
   it("stays refused as long as bytes of the output are what they were", async () => {
     const program = await refused(name);
     inputs["a write"]!(program);
@@ -161,6 +181,48 @@ describe.each(Object.keys(refusals))("%s", (name) => {
       program.run(encoder);
     });
     await expect(read).rejects.toThrow("help: ");
+    program.device.destroy();
+  });
+});
+
+describe("kernels that may leave bytes of what a fault has reached", () => {
+  const ways: Record<string, string> = {
+    "on a grid that is too small": FILLING.replace("workgroup_size(4)", "workgroup_size(3)"),
+    "under a bound that is too small": FILLING.replace("arrayLength(&output)", "3u"),
+    "under a condition": FILLING.replace("if (", "if (input[0].x > 0 && "),
+    "that load it": FILLING.replace("* 3;", "* 3 + 0 * output[id.x];"),
+  };
+
+  it.each(Object.entries(ways))("do not heal it %s", async (_, code) => {
+    const program = await refused("damaged input, thrown", code);
+    inputs["a write"]!(program);
+    await expect(program.read((encoder) => program.run(encoder))).rejects.toThrow("help: ");
+    program.device.destroy();
+  });
+
+  it("do not heal it by indirect dispatches", async () => {
+    const program = await refused("damaged input, thrown", FILLING);
+    const { device } = program;
+    inputs["a write"]!(program);
+    const { INDIRECT, COPY_DST } = GPUBufferUsage;
+    const counts = device.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
+    device.queue.writeBuffer(counts, 0, Uint32Array.of(1, 1, 1));
+    const read = program.read((encoder) =>
+      program.run(encoder, (pass) => pass.dispatchWorkgroupsIndirect(counts, 0)),
+    );
+    await expect(read).rejects.toThrow("help: ");
+    device.destroy();
+  });
+
+  it("heal it together", async () => {
+    const halves = FILLING.replace("workgroup_size(4)", "workgroup_size(2)");
+    const program = await refused("damaged input, thrown", halves);
+    inputs["a write"]!(program);
+    const read = program.read((encoder) => {
+      program.run(encoder);
+      program.run(encoder, (pass) => pass.dispatchWorkgroups(2));
+    });
+    expect(await read).toEqual([...words(6)]);
     program.device.destroy();
   });
 });

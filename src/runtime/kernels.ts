@@ -1,6 +1,7 @@
 import type {
   BindingAccess,
   EntryPointSummary,
+  Fill,
   InterGroup,
   Protect,
   ProtectResult,
@@ -21,6 +22,8 @@ export interface KernelChoice {
   readonly kernel?: Kernel;
   /** What the entry point does with its resources, as far as the compiler knows. */
   readonly bindings?: readonly BindingAccess[];
+  /** What its stores fill in these. */
+  readonly fills?: readonly Fill[];
   /** Whether anything less than full coverage is an error. */
   readonly strict: boolean;
   /** Counts what ran, whether protected or not. */
@@ -196,6 +199,7 @@ export class Kernels {
       strict: policy.strict,
       runs: { dispatches: 0 },
       ...(summary && { bindings: summary.bindings }),
+      ...(summary?.fills && { fills: summary.fills }),
     };
     if (!usable || !summary || !result.layout) return choice;
     const kernel = this.#kernelOf(name, source, protection, summary);

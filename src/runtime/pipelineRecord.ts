@@ -1,4 +1,4 @@
-import type { BindingAccess } from "../compiler/contract.ts";
+import type { BindingAccess, Fill } from "../compiler/contract.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
@@ -28,7 +28,7 @@ export interface Variant {
 
 /** What is known of the program's pipeline when it is made. */
 interface Known {
-  readonly choice?: Pick<KernelChoice, "bindings" | "runs">;
+  readonly choice?: Pick<KernelChoice, "bindings" | "fills" | "runs">;
   /** Its explicit layout. */
   readonly explicit?: LayoutRecord | undefined;
 }
@@ -43,6 +43,8 @@ export class PipelineRecord {
   readonly #own: GPUComputePipeline;
   readonly #explicit: LayoutRecord | undefined;
   readonly #bindings: readonly BindingAccess[] | undefined;
+  /** What its stores fill. */
+  readonly fills: readonly Fill[];
   /** Counts its dispatches; absent for a pipeline that was not made by the hardened device. */
   readonly counts: RunCounts | undefined;
   /** The program's bind groups that the kernel uses, as far as that is known. */
@@ -61,6 +63,7 @@ export class PipelineRecord {
     this.#own = own;
     this.#explicit = explicit;
     this.#bindings = choice?.bindings;
+    this.fills = choice?.fills ?? [];
     this.counts = choice?.runs;
     this.groups = [...new Set(this.#bindings?.map(({ group }) => group))];
     this.#variants.set(0, { pipeline: own, added: undefined });
