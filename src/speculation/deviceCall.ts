@@ -155,10 +155,7 @@ export class DeviceCall {
     );
     this.#pace?.observeCpu(executed, spent);
     this.#choice?.observeCpu(executed, spent);
-    // The published engine has the reductions of earlier rounds on the device still.
-    if (this.#options.engine === "published" && this.#call.loop.reductions.length > 0)
-      this.#checkpoint = null;
-    else this.#keep(reached.next);
+    this.#keep(reached.next);
     return reached;
   }
 

@@ -33,6 +33,8 @@ export class PublishedRounds {
   readonly #timer: PhaseTimer | null;
   readonly #groups: Record<keyof PublishedKernels, GPUBindGroup>;
   readonly #copies = new Map<string, GPUBuffer>();
+  /** The reductions hold what the iterations before this one contributed. */
+  #combined = 0;
 
   constructor(workspace: Workspace, execution: Execution, pipelines: Pipelines, timer: PhaseTimer | null) {
     this.#workspace = workspace;
@@ -116,16 +118,13 @@ export class PublishedRounds {
     return after;
   }
 
-  /** Executes iterations on the CPU. */
+  /** Executes iterations on the CPU, on reductions that are up to date: an element that does not exist may set a sum to 0. */
   async onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }> {
+    await this.end(from);
     const result = await this.#execution.onCpu(from, to);
-    clearContributions(
-      this.#workspace,
-      this.#execution,
-      this.memory.buffers.contributions!,
-      from,
-      result.next,
-    );
+    const { contributions } = this.memory.buffers;
+    clearContributions(this.#workspace, this.#execution, contributions!, this.#combined, result.next);
+    this.#combined = result.next;
     this.begin();
     return result;
   }

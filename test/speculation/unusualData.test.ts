@@ -267,6 +267,26 @@ describe("a device without memory", () => {
   });
 });
 
+describe("an element that does not exist", () => {
+  it.each(["default", "published"] as const)(
+    "takes back what was added before it, and not what is added after it: %s",
+    async (engine) => {
+      const sum = loopFrom(
+        "a: Int32Array, p: Int32Array, s: number",
+        "for (let i = 0; i < p.length; i++) { s = (s + a[p[i]!]!) | 0; }",
+        "reduction(+:s)",
+      );
+      const device = await devices.newDevice();
+      for (const missing of [[], [0], [50], [n - 1], [20, 21, 90, 180]]) {
+        const p = order.slice();
+        for (const place of missing) p[place] = n;
+        const arrays = { a: values(), p };
+        await expectSequential(sum, { arrays, reductions: { s: 5 }, count: n }, { device, engine });
+      }
+    },
+  );
+});
+
 describe("a device that refuses a kernel", () => {
   const refusing = async () => {
     const device = await devices.newDevice();
