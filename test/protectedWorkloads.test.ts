@@ -1,6 +1,7 @@
 /** Every workload gives the same bits on a hardened device as on a plain one, and no fault in it stays unseen. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
+import { rememberPipelines } from "../src/campaign/rememberPipelines.ts";
 import type { Protect } from "../src/compiler/contract.ts";
 import { protect } from "../src/compiler/protect.ts";
 import { harden } from "../src/runtime/harden.ts";
@@ -29,8 +30,11 @@ import { testDevices } from "./testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 let plain: GPUDevice;
+/** The plain device, which compiles a kernel once for all tests. */
+let expected: GPUDevice;
 beforeAll(async () => {
   plain = await newDevice();
+  expected = rememberPipelines(plain);
 });
 
 const flavors = (["intra+lds", "intra-lds"] as const).flatMap((redundancy) =>
@@ -41,6 +45,7 @@ const over = (channel: "subgroup" | "workgroup") =>
   flavors.map((flavor) => ({ ...flavor, channel, pairing: "adjacent" as const }));
 const policies = [
   ...over("subgroup"),
+  ...over("workgroup"),
   { redundancy: "intra+lds", check: "signature", channel: "auto", pairing: "passes" } as const,
   { redundancy: "inter", check: "signature", channel: "auto", pairing: "adjacent" } as const,
 ];
@@ -80,17 +85,17 @@ const programs: Record<string, fc.Arbitrary<Program>> = {
 describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, sizes, row })))(
   "$name",
   ({ sizes, row }) => {
-    // Kernels are compiled anew for each run, and slowly with loops that wait: few runs, of other sizes for each policy.
-    it.each([...policies, ...sample(over("workgroup"), row, 1)])(
+    // Kernels are compiled slowly, above all with loops that wait: few runs, of other sizes for each policy.
+    it.each(sample(policies, row, 4))(
       "computes the same bits, and nothing is detected: $redundancy, $check, $channel, $pairing",
       async (policy) => {
         const device = await harden(plain, policy);
         const sameBits = fc.asyncProperty(sizes, async (program) => {
           const result = await program.workload(device);
-          expect(result).toEqual(await program.workload(plain));
+          expect(result).toEqual(await program.workload(expected));
           expect(program.verify(result)).toMatchObject({ ok: true });
         });
-        const seed = (policies as readonly unknown[]).indexOf(policy);
+        const seed = policies.indexOf(policy);
         await fc.assert(sameBits, { seed, numRuns: everything ? 3 : 1 });
         const { kernels, faults } = await device.belay.report();
         expect(faults).toEqual([]);
@@ -238,10 +243,11 @@ describe.each(Object.values(struck).map((target, row) => ({ ...target, row })))(
       async ({ redundancy, check }) => {
         const { program, kernel } = target;
         const device = await harden(plain, { redundancy, check, injectFaults: true });
-        const result = await program.workload(device);
-        expect(result).toEqual(await program.workload(plain));
+        const remembering = rememberPipelines(device);
+        const result = await program.workload(remembering);
+        expect(result).toEqual(await program.workload(expected));
         arm(device, target, redundancy === "intra+lds" ? 1 : 0);
-        expect(await program.workload(device)).toEqual(result);
+        expect(await program.workload(remembering)).toEqual(result);
         expect(await device.belay.strikes()).toBe(1);
 
         const { faults } = await device.belay.report();
@@ -269,9 +275,10 @@ describe("a fault in a whole workgroup", () => {
   it.each(Object.entries(struck))("of %s is seen, and repaired", async (name, target) => {
     const { program, kernel } = target;
     const device = await harden(plain, { redundancy: "inter", injectFaults: true });
-    const result = await program.workload(device);
+    const remembering = rememberPipelines(device);
+    const result = await program.workload(remembering);
     arm(device, target, replicaOf(name));
-    expect(await program.workload(device)).toEqual(result);
+    expect(await program.workload(remembering)).toEqual(result);
     expect(await device.belay.strikes()).toBeGreaterThan(0);
     const { faults, giveUps } = await device.belay.report();
     expect(giveUps).toBe(0);
@@ -292,11 +299,12 @@ describe("without its comparisons, the protection", () => {
   it.each(Object.entries(struck))("misses a fault in %s, and the result is wrong", async (_, target) => {
     const { program } = target;
     const device = hardenWith(blindProtect, plain, { check: "store", injectFaults: true });
-    expect(program.verify(await program.workload(device))).toMatchObject({ ok: true });
+    const remembering = rememberPipelines(device);
+    expect(program.verify(await program.workload(remembering))).toMatchObject({ ok: true });
     const verdicts: boolean[] = [];
     for (const replica of [0, 1] as const) {
       arm(device, target, replica);
-      verdicts.push(program.verify(await program.workload(device)).ok);
+      verdicts.push(program.verify(await program.workload(remembering)).ok);
       expect(await device.belay.strikes()).toBe(1);
     }
     // One replica's stores are the ones that stay.

@@ -1,5 +1,6 @@
 /** Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at length. */
 import { expect, it, vi } from "vitest";
+import { rememberPipelines } from "../src/campaign/rememberPipelines.ts";
 import { harden } from "../src/runtime/harden.ts";
 import { runTrials, trialWorkloads } from "./recoveryTrials.ts";
 import { testDevices } from "./testDevices.ts";
@@ -14,7 +15,9 @@ it.each([
 ])("%s: every detected fault is recovered", async (name) => {
   const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true });
   const count = 10;
-  const trials = await runTrials(trialWorkloads[name]!, device, { count, seed: 7 });
+  const remembering = rememberPipelines(device);
+  const workload = () => trialWorkloads[name]!(remembering);
+  const trials = await runTrials(workload, device, { count, seed: 7 });
   expect(trials).toMatchObject({ detected: count, recovered: count, wrong: 0, silent: [] });
   expect(await device.belay.report()).toMatchObject({
     recoveries: count,

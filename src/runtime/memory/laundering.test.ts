@@ -95,7 +95,6 @@ describe.each(damages)("%s, flips in words %j", (memory, pairs) => {
         ] as const,
     ),
   )("%s, read %s", async (write, when) => {
-    if (memory === "secded32" && pairs.length > 2) return;
     const program = await newProgram(memory);
     const { device, faults, flip, read } = program;
     expect(await read()).toEqual(new Array(WORDS).fill(5));
