@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -10,6 +11,8 @@ export default defineConfig({
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
     // loading the compiler and a driver for each would take a third of the time.
     pool: "forks",
+    // Two cores have one worker by default, which leaves a core idle while a driver compiles.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     isolate: false,
   },
 });

@@ -12,6 +12,7 @@ import { print } from "../src/wgsl/printer.ts";
 import { kernel, kernelInput } from "./arbitraryKernels.ts";
 import { applySteps } from "./goldens.ts";
 import { runKernel, runTwins } from "./kernelRunner.ts";
+import { everything } from "./sample.ts";
 import { testDevices } from "./testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -135,7 +136,7 @@ describe("a random kernel", () => {
         expect(guarded.report[reportWords.detections]).toBe(0);
         expect(guarded.cells.every((cell) => cell === 0)).toBe(true);
       }),
-      { seed: 1, numRuns: 4, endOnFailure: true },
+      { seed: 1, numRuns: everything ? 8 : 2, endOnFailure: true },
     );
   });
 });

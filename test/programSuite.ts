@@ -1,5 +1,6 @@
 /** What every program is held to, whatever it computes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rememberPipelines } from "../src/campaign/rememberPipelines.ts";
 import type { Program } from "../workloads/program.ts";
 import { changeKernel } from "./changeKernel.ts";
 import { testDevices } from "./testDevices.ts";
@@ -17,7 +18,8 @@ export function describePrograms({ programs, odd, broken }: ProgramSuite): () =>
   const { newDevice } = testDevices({ full: true });
   let device: GPUDevice;
   beforeAll(async () => {
-    device = await newDevice();
+    // Programs of all sizes run the same kernels, and compiling them takes most of the time.
+    device = rememberPipelines(await newDevice());
   });
   afterAll(() => device.destroy());
 

@@ -1,5 +1,6 @@
 import type { CatalogEntry } from "../../workloads/index.ts";
 import type { Program } from "../../workloads/program.ts";
+import { rememberPipelines } from "../campaign/rememberPipelines.ts";
 import type { AdapterChoice, OpenedGpu } from "../runtime/adapter.ts";
 import type { KernelReport } from "../runtime/belay.ts";
 import type { Fault } from "../runtime/fault.ts";
@@ -104,15 +105,17 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
 async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
   const faults: Fault[] = [];
   device.belay.on("fault", (fault) => faults.push(fault));
+  // Every run is of the same kernels, and compiling them takes most of its time.
+  const remembering = rememberPipelines(device);
   // Kernels and their sites are known once they have run.
-  const expected = await runWorkload(program.workload, device);
+  const expected = await runWorkload(program.workload, remembering);
   const { kernels } = await device.belay.report();
   const dispatches = new Map(kernels.map(({ kernel, dispatches }) => [kernel, dispatches]));
   let harmless = 0;
   for (const { armed, entryPoint, span } of candidates(device, dispatches)) {
     device.belay.arm(armed);
     const place = { armed, source: sourceOf(program, entryPoint), struck: span, harmless };
-    const outputs = await runUnlessRefused(program.workload, device);
+    const outputs = await runUnlessRefused(program.workload, remembering);
     const isWrong = outputs !== undefined && findDifference(expected, outputs) !== undefined;
     const [fault] = faults;
     if (isWrong) return { ...place, outcome: "silent" };

@@ -1,5 +1,5 @@
 /** What is found damaged stays damaged until all of its granule is replaced, whatever part of it is written. */
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
 import { BulkFlips } from "../../bench/bulkFlips.ts";
 import { harden } from "../harden.ts";
@@ -11,13 +11,17 @@ const { newDevice } = testDevices();
 const WORDS = 256;
 const BYTES = 4 * WORDS;
 
-/** Makes a buffer, of words that are all 5, and another one that the host reads. */
-async function newProgram(memory: NonNullable<Policy["memory"]>) {
+/** Makes a device whose memory has a code, and what flips bits of it. */
+async function openMemory(memory: NonNullable<Policy["memory"]>) {
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", memory });
-  const flips = new BulkFlips(native);
   const faults: MemoryFault[] = [];
   device.belay.on("memoryFault", (fault) => faults.push(fault));
+  return { device, faults, flips: new BulkFlips(native) };
+}
+
+/** Makes a buffer, of words that are all 5, and another one that the host reads. */
+function newProgram({ device, flips }: Awaited<ReturnType<typeof openMemory>>) {
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const buffer = device.createBuffer({ size: BYTES, usage: STORAGE | COPY_SRC | COPY_DST });
   device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(5));
@@ -34,7 +38,7 @@ async function newProgram(memory: NonNullable<Policy["memory"]>) {
     return words;
   };
   return {
-    ...{ native, device, faults, buffer, staging, submit, map },
+    ...{ device, buffer, staging, submit, map },
     flip: (...pairs: number[]) => flips.flip(buffer, Uint32Array.from(pairs)),
     read: () => {
       submit((encoder) => encoder.copyBufferToBuffer(buffer, staging));
@@ -43,7 +47,7 @@ async function newProgram(memory: NonNullable<Policy["memory"]>) {
   };
 }
 
-type Program = Awaited<ReturnType<typeof newProgram>>;
+type Program = ReturnType<typeof newProgram>;
 
 /** Words of which the codes correct no flips, with the mask of each. */
 const damages = [
@@ -86,6 +90,12 @@ const writes: Record<string, (program: Program) => void> = {
 };
 
 describe.each(damages)("%s, flips in words %j", (memory, pairs) => {
+  let opened: Awaited<ReturnType<typeof openMemory>>;
+  beforeAll(async () => {
+    opened = await openMemory(memory);
+  });
+  afterAll(() => opened.device.destroy());
+
   it.each(
     Object.keys(writes).flatMap(
       (write) =>
@@ -95,8 +105,10 @@ describe.each(damages)("%s, flips in words %j", (memory, pairs) => {
         ] as const,
     ),
   )("%s, read %s", async (write, when) => {
-    const program = await newProgram(memory);
-    const { device, faults, flip, read } = program;
+    const { device, faults } = opened;
+    faults.length = 0;
+    const program = newProgram(opened);
+    const { flip, read, buffer, staging } = program;
     expect(await read()).toEqual(new Array(WORDS).fill(5));
     flip(...pairs);
     writes[write]!(program);
@@ -106,9 +118,9 @@ describe.each(damages)("%s, flips in words %j", (memory, pairs) => {
     await expect(device.belay.scrub()).rejects.toBeInstanceOf(BelayMemoryError);
     expect(faults.length).toBeGreaterThan(0);
     expect(faults.filter(({ outcome }) => outcome !== "refused")).toEqual([]);
-    device.queue.writeBuffer(program.buffer, 0, new Uint32Array(WORDS).fill(6));
+    device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(6));
     expect(await read()).toEqual(new Array(WORDS).fill(6));
     await device.belay.scrub();
-    device.destroy();
+    for (const made of [buffer, staging]) made.destroy();
   });
 });
