@@ -27,6 +27,13 @@ const exact = [
   "x || y",
   "x && y",
 ];
+/** What a driver simplifies where it may assume that there is no NaN, no infinity and no −0. */
+const withConstants = [
+  ..."0 * x,x * 0,-0 * x,x * -0,x * kept,0 / x,-0 / x,x / Infinity,x / -Infinity,x + 0,0 + x,0 - x".split(
+    ",",
+  ),
+  ..."x - -0,x + kept,kept - x,kept / x,-x * 0,x * 0 + y,Math.min(x * 0, y),1 / (x * 0)".split(/,(?! y)/),
+];
 /** What a GPU may round in its own way, and where numbers too small to be normal may be zero. */
 const rounded = [
   ..."x + y,x - y,x * y,x / y,x ** y".split(","),
@@ -103,6 +110,15 @@ function differences(
 }
 
 const isTiny = (value: number) => value !== 0 && Math.abs(value) < 2 ** -126;
+
+it("operations with constants", async () => {
+  const of = withConstants.map((one) => one.replaceAll("kept", "(0.5 - 0.5)"));
+  const source = program(of, "Float32Array", (one) => one);
+  const found = await results(source, () => new Float32Array(xs.length * of.length));
+  const isAlike = (value: number, expected: number, x: number, y: number) =>
+    Object.is(value, expected) || ([x, y].some(isTiny) && !Number.isNaN(value));
+  expect(differences(of, found, isAlike)).toEqual([]);
+}, 60_000);
 
 it("conditions", async () => {
   const source = program(conditions, "Int32Array", (one) => `(${one}) ? 1 : 0`);

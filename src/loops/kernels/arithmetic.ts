@@ -130,6 +130,24 @@ fn clamp_f32(x: f32) -> u32 {
   return u32(round(clamp(x, 0f, 255f)));
 }`,
 
+  /** A product with a zero, or a quotient by an infinity: a zero with the signs of both, or NaN. */
+  times_zero_f32: `
+fn times_zero_f32(x: f32, zero: f32) -> f32 {
+  if (is_nan(x) || is_infinite_f32(x)) { return nan_f32(); }
+  return bitcast<f32>((bitcast<u32>(x) ^ bitcast<u32>(zero)) & 0x80000000u);
+}`,
+  zero_over_f32: `
+fn zero_over_f32(zero: f32, x: f32) -> f32 {
+  if (is_nan(x) || is_zero_f32(x)) { return nan_f32(); }
+  return bitcast<f32>((bitcast<u32>(x) ^ bitcast<u32>(zero)) & 0x80000000u);
+}`,
+  /** What 0 is added to stays what it is, but for −0. */
+  plus_zero_f32: `
+fn plus_zero_f32(x: f32) -> f32 {
+  if (is_zero_f32(x)) { return 0f; }
+  return x;
+}`,
+
   negate_f32: "fn negate_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }",
   abs_f32: "fn abs_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }",
   sign_f32: `

@@ -108,7 +108,10 @@ function emitBinary(expression: Binary, target: Target): string {
   const b = emitExpression(right, target);
   const integer = type === "i32" || type === "u32";
   if (left.type === "f32" && type === "bool") return compareFloats(operator, a, b);
-  if (operator === "%" && type === "f32") return `remainder_f32(${a}, ${b})`;
+  if (type === "f32") {
+    if (operator === "%") return `remainder_f32(${a}, ${b})`;
+    return withConstant(operator, constantOf(left), a, constantOf(right), b) ?? `(${a} ${operator} ${b})`;
+  }
   switch (operator) {
     case "/":
     case "%":
@@ -128,6 +131,38 @@ function emitBinary(expression: Binary, target: Target): string {
     }
   }
   return `(${a} ${operator} ${b})`;
+}
+
+/** The number that a driver knows an operand to be; undefined for any other. */
+function constantOf(operand: Expression): number | undefined {
+  if (operand.kind === "literal" && operand.type !== "bool") return Number(operand.value);
+  if (operand.kind === "convert") return constantOf(operand.operand);
+  if (operand.kind !== "unary" || operand.operator !== "-") return undefined;
+  const negated = constantOf(operand.operand);
+  return negated === undefined ? undefined : -negated;
+}
+
+/**
+ * An operation of floats with a constant by which a driver would simplify it wrongly: it may assume that the other side is no NaN, no
+ * infinity, and not −0. Undefined where there is none.
+ */
+function withConstant(
+  operator: string,
+  left: number | undefined,
+  a: string,
+  right: number | undefined,
+  b: string,
+): string | undefined {
+  const isInfinite = Math.abs(right ?? 0) === Number.POSITIVE_INFINITY;
+  if (operator === "*" && right === 0) return `times_zero_f32(${a}, ${b})`;
+  if (operator === "*" && left === 0) return `times_zero_f32(${b}, ${a})`;
+  if (operator === "/" && isInfinite) return `times_zero_f32(${a}, ${b})`;
+  if (operator === "/" && left === 0) return `zero_over_f32(${a}, ${b})`;
+  if (operator === "-" && Object.is(right, -0)) return `plus_zero_f32(${a})`;
+  if (operator === "-" && Object.is(left, 0)) return `plus_zero_f32(negate_f32(${b}))`;
+  if (operator === "+" && Object.is(right, 0)) return `plus_zero_f32(${a})`;
+  if (operator === "+" && Object.is(left, 0)) return `plus_zero_f32(${b})`;
+  return undefined;
 }
 
 function compareFloats(operator: string, a: string, b: string): string {
