@@ -8,6 +8,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 600_000,
+    // These reach no thread that is blocked.
+    setupFiles: ["test/watchdogSetup.ts"],
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
     // loading the compiler and a driver for each would take a third of the time.
     pool: "forks",

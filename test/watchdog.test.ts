@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+/** Runs a process that is watched; returns how it ends, and what it says. */
+const run = (...args: readonly string[]) =>
+  new Promise<{ status: number | null; signal: string | null; said: string }>((done) => {
+    const script = join(import.meta.dirname, "watchedProcess.ts");
+    const child = spawn(process.execPath, ["--import", "jiti/register", script, ...args]);
+    let said = "";
+    child.stderr.on("data", (text) => {
+      said += text;
+    });
+    child.on("close", (status, signal) => done({ status, signal, said }));
+  });
+
+it("ends a process whose thread is blocked, and names what blocks it", async () => {
+  expect(await run("blocks")).toEqual({
+    status: null,
+    signal: "SIGKILL",
+    said: "blocked for 1 s: a kernel that never ends\n",
+  });
+});
+
+it("leaves a process alone that ends", async () => {
+  expect(await run()).toEqual({ status: 0, signal: null, said: "" });
+});
