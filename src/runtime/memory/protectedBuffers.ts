@@ -42,8 +42,47 @@ export type Unprotected = "mappedAndBound" | "tooLarge" | "arenaIsFull";
 interface Belongings {
   readonly first: number;
   readonly words: number;
-  readonly mirror: GPUBuffer | undefined;
-  readonly entry: WeakRef<ProtectedBuffer>;
+  /** The mirror, once something has used it. */
+  mirror: GPUBuffer | undefined;
+  readonly owner: WeakRef<ProtectedBuffer>;
+}
+
+/** A protected buffer, of which programs may have many: what not each one needs is made when it is first asked for. */
+class Owner implements ProtectedBuffer {
+  readonly buffer: GPUBuffer;
+  readonly mapped: ProtectedBuffer["mapped"];
+  readonly granuleBytes: number;
+  readonly granules: number;
+  readonly first: number;
+  readonly #makeMirror: (owner: Owner) => GPUBuffer;
+  #mirror: GPUBuffer | undefined;
+  #counts: MemoryCounts | undefined;
+
+  constructor(
+    buffer: GPUBuffer,
+    { granules, granuleBytes }: Pick<ProtectedBuffer, "granules" | "granuleBytes">,
+    first: number,
+    makeMirror: (owner: Owner) => GPUBuffer,
+  ) {
+    const { usage } = buffer;
+    this.buffer = buffer;
+    this.mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
+    this.granuleBytes = granuleBytes;
+    this.granules = granules;
+    this.first = first;
+    this.#makeMirror = makeMirror;
+  }
+
+  get contents(): GPUBuffer {
+    if (!this.mapped) return this.buffer;
+    this.#mirror ??= this.#makeMirror(this);
+    return this.#mirror;
+  }
+
+  get counts(): MemoryCounts {
+    this.#counts ??= { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0 };
+    return this.#counts;
+  }
 }
 
 const MAP = flags.bufferMapRead | flags.bufferMapWrite;
@@ -56,8 +95,10 @@ export class ProtectedBuffers {
   readonly checkWords: number;
   readonly #granuleBytes: number;
   readonly #device: GPUDevice;
-  readonly #alive = new Map<number, WeakRef<ProtectedBuffer>>();
-  readonly #belongings = new WeakMap<GPUBuffer, Belongings>();
+  /** By their first word of the arena. */
+  readonly #alive = new Map<number, Belongings>();
+  /** One function for all owners. */
+  readonly #mirrorOf = (owner: Owner) => this.#makeMirror(owner);
   readonly #layer: Layer<GPUBuffer, ProtectedBuffer>;
   /** Destroyed buffers, whose place in the arena may be another buffer's. */
   readonly #destroyed = new WeakSet<GPUBuffer>();
@@ -75,8 +116,10 @@ export class ProtectedBuffers {
     this.checkWords = checkWords;
     this.arena = new CheckArena(device);
     const discard = (buffer: GPUBuffer) => {
+      const owner = this.of(buffer);
+      if (!owner) return;
       this.#destroyed.add(buffer);
-      this.#discard(this.#belongings.get(buffer)!);
+      this.#discard(this.#alive.get(owner.first)!);
     };
     this.#layer = new Layer((native) => ({
       destroy() {
@@ -107,8 +150,8 @@ export class ProtectedBuffers {
   }
 
   *[Symbol.iterator](): Generator<ProtectedBuffer> {
-    for (const entry of this.#alive.values()) {
-      const owner = entry.deref();
+    for (const belongings of this.#alive.values()) {
+      const owner = belongings.owner.deref();
       if (owner) yield owner;
     }
   }
@@ -149,33 +192,35 @@ export class ProtectedBuffers {
       return isMappedAndBound(usage) ? "mappedAndBound" : reason;
     }
     const first = this.arena.allocate(words);
-    const mapped = usage & flags.bufferMapRead ? "read" : usage & flags.bufferMapWrite ? "write" : undefined;
-    const mirror = mapped && this.#makeMirror(buffer.label, granules * granuleBytes);
-    const counts = { corrected: 0, correctedLoads: 0, uncorrectable: 0, verifiedBytes: 0 };
-    const owner: ProtectedBuffer = {
-      ...{ buffer, contents: mirror ?? buffer, mapped, granuleBytes, granules, first, counts },
-    };
-    const entry = new WeakRef(owner);
-    const belongings = { first, words, mirror, entry };
-    this.#alive.set(first, entry);
-    this.#belongings.set(buffer, belongings);
-    this.#collected.register(buffer, belongings, buffer);
+    const owner = new Owner(buffer, { granules, granuleBytes }, first, this.#mirrorOf);
+    const belongings: Belongings = { first, words, mirror: undefined, owner: new WeakRef(owner) };
+    this.#alive.set(first, belongings);
+    this.#collected.register(buffer, belongings);
     this.#layer.cover(buffer, owner);
     return owner;
   }
 
-  #makeMirror(label: string, size: number): GPUBuffer {
+  /** Makes the mirror of a buffer that can be mapped. */
+  #makeMirror(owner: Owner): GPUBuffer {
+    const { buffer, first, granules, granuleBytes } = owner;
     const usage = flags.bufferStorage | COPY;
-    this.#mirrorBytes += size;
+    const size = granules * granuleBytes;
     const { made, failed } = makeSilently(this.#device, () =>
-      this.#device.createBuffer({ label: `belay: mirror of ${label}`, size, usage }),
+      this.#device.createBuffer({ label: `belay: mirror of ${buffer.label}`, size, usage }),
     );
     this.#mirrorsFailed = Promise.all([this.#mirrorsFailed, failed]).then(([before, now]) => before ?? now);
+    const belongings = this.#alive.get(first);
+    // What stands there may belong to another buffer by now.
+    if (belongings?.owner.deref() === owner) {
+      belongings.mirror = made;
+      this.#mirrorBytes += size;
+    }
     return made;
   }
 
-  #discard({ first, words, mirror, entry }: Belongings): void {
-    if (this.#alive.get(first) !== entry) return;
+  #discard(belongings: Belongings): void {
+    const { first, words, mirror } = belongings;
+    if (this.#alive.get(first) !== belongings) return;
     this.#alive.delete(first);
     this.arena.release({ first, words });
     if (!mirror) return;
