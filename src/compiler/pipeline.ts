@@ -1,4 +1,6 @@
 /** The transforms of a protection, in their order. */
+import { tooDeepIn } from "../analysis/nesting.ts";
+import type { Span } from "../diagnostics/diagnostic.ts";
 import { arrivalWords, arriveBeforeStores } from "../transforms/arriveBeforeStores.ts";
 import { Comparison } from "../transforms/comparison/comparison.ts";
 import { declareReport } from "../transforms/declareReport.ts";
@@ -29,6 +31,8 @@ import { invocationCount, lanesOf } from "./workgroupSize.ts";
 
 export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints"> {
   readonly entryPoints: readonly ProtectedEntryPoint[];
+  /** The entry points whose statements nest deeper than compilers take, and where they do. */
+  readonly tooDeep: ReadonlyMap<string, Span>;
 }
 
 export function transform(prepared: Prepared, names: Names, settings: Settings): Transformed {
@@ -121,5 +125,11 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
     entryPoints: entryPointSummaries(steps, names, prepared, settings, { sites, shadows }),
     checks: sites.all,
     faultSites: faultSites.all,
+    tooDeep: new Map(
+      steps.kernels().flatMap(({ name }) => {
+        const [span] = [...steps.functions(name)].flatMap((fn) => tooDeepIn(fn) ?? []);
+        return span ? [[name, span] as const] : [];
+      }),
+    ),
   };
 }

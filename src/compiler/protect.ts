@@ -3,7 +3,7 @@ import { bindingAccesses } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { fillsOf } from "../analysis/fills.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { coversLess, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
+import { coversLess, nestsTooDeeply, noComputeEntryPoint, tooManyShapes } from "../diagnostics/protection.ts";
 import { Names } from "../transforms/names.ts";
 import { SpecializationLimit } from "../transforms/resolvePointers.ts";
 import { uniqueNames } from "../transforms/uniqueNames.ts";
@@ -232,7 +232,18 @@ function protectAs(
     );
   if (fit.length === 0)
     return { ...unchanged(wgsl, diagnostics), entryPoints: unprotected(source, sized, kernels, settings) };
-  const result = transform(prepared, names, settings);
+  const { tooDeep, ...result } = transform(prepared, names, settings);
+  if (tooDeep.size > 0) {
+    const others = wanted.filter(({ name }) => !tooDeep.has(name));
+    const without = protectAs({ wgsl, program: source, kernels }, options, others);
+    const found = [...tooDeep].map(([name, span]) => nestsTooDeeply(span, name));
+    if (options.strict)
+      return unchanged(
+        wgsl,
+        [...found, ...without.diagnostics].map((d) => ({ ...d, severity: "error" })),
+      );
+    return { ...without, diagnostics: [...found, ...without.diagnostics] };
+  }
   const summaries = unprotected(source, sized, kernels, settings).map((summary) => ({
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),

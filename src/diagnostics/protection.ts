@@ -28,6 +28,15 @@ export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
     { help: "give the entry point or override another name" },
   );
 
+export const nestsTooDeeply = (span: Span, entryPoint: string): Diagnostic =>
+  leftAlone(
+    "BELAY219",
+    span,
+    entryPoint,
+    "its statements nest so deeply that a compiler takes no more levels around them, and protection adds some",
+    "move inner statements to a function of their own",
+  );
+
 export const subgroupsMissing = (what: string): Diagnostic =>
   error("BELAY209", `${what} needs the feature subgroups`, nowhere, {
     help: "name the feature among the device's, or let the channel be auto or workgroup, and the pairing adjacent",
