@@ -4,6 +4,7 @@ import { type Found, nothing } from "./found.ts";
 import { observedIn } from "./injector.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Memory } from "./memory/memory.ts";
+import type { MemoryError } from "./memory/memoryFault.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "./memory/memoryLog.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
@@ -63,14 +64,21 @@ export class EpochReports {
     const found = new Map<Kernel, Findings>();
     const own = this.#memory?.read(snapshot(this.#memory.slot));
     const reports: KernelDamaged[] = [];
+    const unplaced = new Map<Kernel, { count: number; errors: MemoryError[] }>();
     const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
       const substitute = substitutes.get(kernel);
       return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
     });
     for (const { kernel, by } of ran) {
       const words = snapshot(by.slot);
-      if (this.#memory && kernel.memory?.checks)
-        reports.push(this.#memory.log.readKernel(words, kernel.name));
+      if (this.#memory && kernel.memory?.checks) {
+        const damaged = this.#memory.log.readKernel(words, kernel.name);
+        reports.push(damaged);
+        const count = damaged.count - damaged.damage.filter(({ owner }) => owner).length;
+        const before = unplaced.get(kernel) ?? { count: 0, errors: [] };
+        const errors = [...before.errors, ...distinct(damaged.damage).map(({ error }) => error)];
+        if (count > 0) unplaced.set(kernel, { count: before.count + count, errors });
+      }
       kernel.observed = observedIn(words);
       const findings = readReport(by, words);
       if (findings.count === 0) continue;
@@ -89,6 +97,7 @@ export class EpochReports {
       isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
       kernels: found,
       ...withoutRepetition(all),
+      unplaced,
       suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
     };
   }

@@ -1,7 +1,7 @@
 /** What the check of submitted work finds, and why data is refused for it. */
 import { BelayFaultError, type Detection, invocationOf } from "./fault.ts";
 import type { Kernel } from "./kernel.ts";
-import { BelayMemoryError } from "./memory/memoryFault.ts";
+import { BelayMemoryError, type MemoryError } from "./memory/memoryFault.ts";
 import { type Corrected, type Damage, distinct } from "./memory/memoryLog.ts";
 import type { ProtectedBuffer } from "./memory/protectedBuffers.ts";
 import type { Findings } from "./readReport.ts";
@@ -17,6 +17,8 @@ export interface Found {
   /** Granules that are damaged: how many, and the first ones. */
   readonly damaged: number;
   readonly damage: readonly Damage[];
+  /** Kernels that loaded damaged granules that their reports do not name: how many, and the errors that they do name. */
+  readonly unplaced: ReadonlyMap<Kernel, { readonly count: number; readonly errors: readonly MemoryError[] }>;
   /** Buffers in which kernels found errors. */
   readonly suspects: ReadonlySet<ProtectedBuffer>;
   /** Granules that were corrected, and whether a kernel has left doubt that they were wrong. */
@@ -32,7 +34,10 @@ export interface Seen {
 
 export const nothing: Found = {
   kernels: new Map(),
-  ...{ damaged: 0, damage: [], suspects: new Set() },
+  damaged: 0,
+  damage: [],
+  unplaced: new Map(),
+  suspects: new Set(),
   ...{ corrected: { count: 0, places: [] }, isInDoubt: false },
 };
 
@@ -132,11 +137,15 @@ export function blameOf(found: Found, kernels: Iterable<Kernel>, reason?: string
   });
   for (const kernel of kernels) {
     const findings = found.kernels.get(kernel);
+    const unplaced = found.unplaced.get(kernel);
     if (findings) refusals.set(kernel, faultError([findings], reason));
+    else if (unplaced) refusals.set(kernel, new BelayMemoryError(unplaced.errors, reason));
     // It was found out too late that the device refuses the protected code: nothing has run.
     else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
   }
-  const isAll = damage.length >= found.damaged;
+  // Granules that kernels loaded and did not name are wrong in nothing but what these kernels wrote.
+  const loaded = [...found.unplaced.values()].reduce((sum, { count }) => sum + count, 0);
+  const isAll = damage.length + loaded >= found.damaged;
   return { kernels: refusals, damage, elsewhere: isAll ? undefined : errorOf(found, reason) };
 }
 

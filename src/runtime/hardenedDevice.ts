@@ -15,7 +15,7 @@ import { Injector } from "./injector.ts";
 import { Journal } from "./journal.ts";
 import { Kernels } from "./kernels.ts";
 import { Memory } from "./memory/memory.ts";
-import { BelayMemoryError, type MemoryFault } from "./memory/memoryFault.ts";
+import type { MemoryFault } from "./memory/memoryFault.ts";
 import { scrubAtIntervals } from "./memory/scrubber.ts";
 import { flags, front, membersOf } from "./nativeObjects.ts";
 import { Pipelines } from "./pipelines.ts";
@@ -112,10 +112,10 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
     memory?.scrub();
     const outcome = await verifier.verifyAnyway();
     if (!memory || !refuses || outcome.lost || outcome.refused) return outcome;
-    // Damage that was found before is tainted, and its check words fit.
-    const taints = [...memory.buffers].map(({ buffer }) => verifier.taintOf(buffer));
-    const damage = taints.find((taint) => taint instanceof BelayMemoryError);
-    return damage ? { refused: damage } : {};
+    // Damage that was found and refused before has check words that fit.
+    const [damaged] = memory.damaged((place) => verifier.taintOf(place) !== undefined);
+    const refused = damaged && verifier.taintOf(damaged);
+    return refused ? { refused } : {};
   };
   if (memory && resolved.scrubInterval > 0) scrubAtIntervals(device, resolved.scrubInterval, scrub);
 

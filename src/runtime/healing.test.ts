@@ -360,3 +360,108 @@ describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) 
     device.destroy();
   });
 });
+
+describe.each(["throw", "recover"] as const)("a damaged granule, onFault %s", (onFault) => {
+  const size = 256;
+  const open = async () => {
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const policy: Policy = { redundancy: "none", memory: "secded128", onFault, injectFaults: true };
+    const device = await harden(await newDevice(), policy);
+    const make = (label: string, usage = STORAGE | COPY_SRC | COPY_DST) =>
+      device.createBuffer({ label, size, usage });
+    const submit = (act: (encoder: GPUCommandEncoder) => void) => {
+      const encoder = device.createCommandEncoder();
+      act(encoder);
+      device.queue.submit([encoder.finish()]);
+    };
+    const read = async (buffer: GPUBuffer) => {
+      const staging = make("staging", MAP_READ | COPY_DST);
+      submit((encoder) => encoder.copyBufferToBuffer(buffer, staging));
+      try {
+        await staging.mapAsync(GPUMapMode.READ);
+        return new Uint32Array(staging.getMappedRange())[0];
+      } finally {
+        staging.destroy();
+      }
+    };
+    const makeStaging = () => make("staging", MAP_READ | COPY_DST);
+    return { device, make, makeStaging, submit, read };
+  };
+  const filled = (value: number) => new Uint32Array(size / 4).fill(value);
+
+  it("is relied on once it is replaced, also before the damage is known", async () => {
+    const { device, make, submit, read } = await open();
+    const [table, copy] = [make("table"), make("copy")];
+    device.queue.writeBuffer(table, 0, filled(5));
+    await device.belay.verify();
+    device.belay.flip(table, 20, 3);
+    submit((encoder) => encoder.copyBufferToBuffer(table, copy));
+    device.queue.writeBuffer(table, 0, filled(6));
+    await expect(read(copy)).rejects.toThrow("bytes 16 to 31");
+    expect(await read(table)).toBe(6);
+    device.queue.writeBuffer(copy, 0, filled(7));
+    expect(await read(copy)).toBe(7);
+    await device.belay.scrub();
+    device.destroy();
+  });
+
+  it("has only what depends on it refused, however many invocations load it", async () => {
+    const { device, make, submit, read } = await open();
+    const [table, out, state] = [make("table"), make("out"), make("state")];
+    device.queue.writeBuffer(table, 0, filled(5));
+    device.queue.writeBuffer(state, 0, filled(7));
+    await device.belay.verify();
+    const code = `
+      @group(0) @binding(0) var<storage, read> table: array<u32>;
+      @group(0) @binding(1) var<storage, read_write> out: array<u32>;
+      @group(0) @binding(2) var<storage, read_write> state: array<u32>;
+      @compute @workgroup_size(1) fn load(@builtin(global_invocation_id) id: vec3u) { out[id.x] = table[0]; }
+      @compute @workgroup_size(64) fn step(@builtin(global_invocation_id) id: vec3u) { state[id.x] += 1; }`;
+    const module = device.createShaderModule({ code });
+    const runs = [
+      ["load", [table, out], 64],
+      ["step", [state], 1],
+    ] as const;
+    device.belay.flip(table, 0, 3);
+    submit((encoder) => {
+      const pass = encoder.beginComputePass();
+      for (const [entryPoint, buffers, workgroups] of runs) {
+        const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+        const entries = buffers.map((buffer, i) => ({
+          binding: entryPoint === "step" ? 2 : i,
+          resource: { buffer },
+        }));
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+        pass.dispatchWorkgroups(workgroups);
+      }
+      pass.end();
+    });
+    await expect(read(out)).rejects.toThrow('buffer "table", bytes 0 to 15');
+    expect(await read(state)).toBe(8);
+    await expect(read(out)).rejects.toThrow('buffer "table", bytes 0 to 15');
+    device.queue.writeBuffer(table, 0, filled(5));
+    submit((encoder) => encoder.clearBuffer(out));
+    expect(await read(out)).toBe(0);
+    await device.belay.scrub();
+    device.destroy();
+  });
+
+  it("keeps no other part of a buffer from being mapped", async () => {
+    const { device, make, makeStaging, submit } = await open();
+    const [table, staging] = [make("table"), makeStaging()];
+    device.queue.writeBuffer(table, 0, filled(5));
+    await device.belay.verify();
+    device.belay.flip(table, 20, 3);
+    submit((encoder) => {
+      encoder.copyBufferToBuffer(table, 0, staging, 0, 64);
+    });
+    await expect(staging.mapAsync(GPUMapMode.READ)).rejects.toThrow("did not fit");
+    submit((encoder) => encoder.copyBufferToBuffer(table, 64, staging, 64, 64));
+    await staging.mapAsync(GPUMapMode.READ, 64, 64);
+    expect(new Uint32Array(staging.getMappedRange(64, 64))[0]).toBe(5);
+    staging.unmap();
+    await expect(staging.mapAsync(GPUMapMode.READ, 16, 16)).rejects.toThrow("did not fit");
+    device.destroy();
+  });
+});

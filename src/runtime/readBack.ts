@@ -3,6 +3,7 @@ import { Layer, rank } from "./layer.ts";
 import { isMappedAndBound } from "./memory/protectedBuffers.ts";
 import { flags } from "./nativeObjects.ts";
 import type { PendingMapping } from "./reexecution.ts";
+import type { BufferRange } from "./resources.ts";
 import type { Verifier } from "./verifier.ts";
 
 /** A mapping the program waits for. */
@@ -10,6 +11,8 @@ interface Hold extends PendingMapping {
   /** The native mapping; begun anew when work that uses the buffer runs again. */
   mapping: Promise<undefined>;
   readonly mode: GPUMapModeFlags;
+  /** The part that is mapped. */
+  readonly range: BufferRange;
   cancelled: boolean;
 }
 
@@ -49,6 +52,7 @@ export class ReadBack {
           const hold: Hold = {
             mapping,
             mode,
+            range: { buffer: this, offset: offset ?? 0, size: size ?? this.size - (offset ?? 0) },
             cancelled: false,
             suspend: () => native.unmap.call(this),
             resume: () => {
@@ -99,7 +103,7 @@ export class ReadBack {
       throwIfCancelled(hold);
       // A mapping that only shows what the host wrote is how the program brings the data anew.
       const isRefusable = refuse && showsWork(buffer, hold.mode);
-      const error = lost ?? (isRefusable ? verifier.taintOf(buffer) : undefined);
+      const error = lost ?? (isRefusable ? verifier.taintOf(hold.range) : undefined);
       if (error) throw error;
       await arrived(buffer);
       throwIfCancelled(hold);

@@ -21,6 +21,14 @@ export class Taints {
     return this.#isUsed ? firstIn(this.#tainted.get(resourceOf(place)) ?? [], place) : undefined;
   }
 
+  /** Returns whether no byte of a place is relied on. */
+  coverAll(place: Place): boolean {
+    const { offset, end } = extentOf(place);
+    const tainted = [...(this.#tainted.get(resourceOf(place)) ?? [])].sort((a, b) => a.offset - b.offset);
+    const reached = tainted.reduce((at, each) => (each.offset <= at ? Math.max(at, each.end) : at), offset);
+    return reached >= end;
+  }
+
   add(place: Place, refusal: Refusal): void {
     const { offset, end } = extentOf(place);
     if (!(offset < end)) return;

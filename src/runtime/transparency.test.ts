@@ -341,3 +341,17 @@ it("names in errors no usages but those that the program declared", async () => 
     device.destroy();
   }
 });
+
+it.each(["none", "secded128", "checksum"] as const)(
+  "ends mappings of buffers that are destroyed, %s",
+  async (memory) => {
+    const device = await harden(await newDevice(), { memory });
+    const { STORAGE } = GPUBufferUsage;
+    const buffer = device.createBuffer({ size: 16, usage: STORAGE, mappedAtCreation: true });
+    const range = buffer.getMappedRange(0, 8);
+    buffer.destroy();
+    expect(range.byteLength).toBe(0);
+    expect(() => buffer.getMappedRange(8, 8)).toThrow(expect.objectContaining({ name: "OperationError" }));
+    device.destroy();
+  },
+);

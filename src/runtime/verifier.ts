@@ -8,7 +8,7 @@ import type { MemoryError, MemoryFault } from "./memory/memoryFault.ts";
 import type { OnFault } from "./policy.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { ReportArena } from "./reportArena.ts";
-import type { Resource } from "./resources.ts";
+import type { Place } from "./resources.ts";
 import type { StoreSearch } from "./storeSearch.ts";
 import type { Taints } from "./taints.ts";
 import { UnverifiedError } from "./unverified.ts";
@@ -131,9 +131,9 @@ export class Verifier {
     return this.#checked;
   }
 
-  /** Why a resource's contents must not be released: the fault that may have reached them. Ask after `verify`. */
-  taintOf(resource: Resource): Refusal | undefined {
-    return this.#taints.of(resource);
+  /** Returns why contents must not be released: the fault that may have reached them. Ask after `verify`. */
+  taintOf(place: Place): Refusal | undefined {
+    return this.#taints.of(place);
   }
 
   async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
@@ -189,15 +189,16 @@ export class Verifier {
     reason?: string,
   ): Outcome {
     const blame = blameOf(found, kernelsOf(epochs), reason);
-    for (const epoch of epochs) this.#taints.follow(epoch, blame);
+    // Damage comes first: the epochs may have replaced it. A flip after that does not fit its check word, and is found again.
     for (const { place, refusal } of blame.damage) this.#taints.add(place, refusal);
+    for (const epoch of epochs) this.#taints.follow(epoch, blame);
     // Damage in a place that nobody knows may have reached all that was written.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
     this.#journal.forget(epochs);
-    // Contents that later work has written may be right again: only a check can tell.
+    // Contents that were written since may be right again: only a check can tell.
     const known = blame.damage
       .map(({ place }) => place)
-      .filter(({ buffer }) => !this.#journal.isWritten(buffer));
+      .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
     if (outcome === "refused") this.#memory?.accept(known);
     this.#announce(seen, outcome);
     const isRefused = outcome === "refused" || isClean(found);

@@ -74,6 +74,10 @@ export class Mappings {
         end(sideOf(this), native);
         native.unmap.call(this);
       },
+      destroy() {
+        end(sideOf(this), native);
+        native.destroy.call(this);
+      },
     }));
   }
 

@@ -51,6 +51,8 @@ export class Memory {
   readonly #constants: Constants;
   readonly #options: MemoryOptions;
   readonly #mappings: Mappings;
+  /** Damaged contents whose check words fit, by where they begin. */
+  readonly #accepted = new WeakMap<GPUBuffer, Map<number, BufferRange>>();
 
   constructor(device: GPUDevice, reports: ReportArena, options: MemoryOptions) {
     const scheme = hostCodeOf(options.scheme);
@@ -204,8 +206,23 @@ export class Memory {
   accept(places: Iterable<BufferRange>): void {
     const damaged = [...places].flatMap((place) => this.buffers.granulesIn(place) ?? []);
     if (damaged.length === 0) return;
+    for (const granules of damaged) {
+      const { buffer, offset, size } = bytesOf(granules);
+      const accepted = this.#accepted.get(buffer) ?? new Map<number, BufferRange>();
+      this.#accepted.set(buffer, accepted.set(offset, { buffer, offset, size }));
+    }
     this.commands.submit((site) => {
       for (const granules of damaged) this.words.encode(site, granules);
+    });
+  }
+
+  /** Returns the damaged contents that were accepted, and are still wrong by what a function tells of a place. */
+  damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[] {
+    return [...this.buffers].flatMap(({ buffer }) => {
+      const accepted = [...(this.#accepted.get(buffer) ?? [])].filter(([, place]) => isWrong(place));
+      if (accepted.length === 0) this.#accepted.delete(buffer);
+      else this.#accepted.set(buffer, new Map(accepted));
+      return accepted.map(([, place]) => place);
     });
   }
 
