@@ -36,7 +36,7 @@ fn choose(x: i32) { var y = array<i32, 4>(1, 2, 3, 4); let q = &y[1];
 ];
 
 /** More can be asked for than a test run has time for. */
-const mutants = Number(process.env.FUZZ_MUTANTS ?? 10_000);
+const mutants = Number(process.env.FUZZ_MUTANTS ?? 4_000);
 
 const interesting = [
   "<",

@@ -50,7 +50,7 @@ const ways: readonly ProtectOptions[] = [
 ];
 
 /** More can be asked for than a test run has time for. */
-const mutants = Number(process.env.FUZZ_MUTANTS ?? 10_000) / 10;
+const mutants = Number(process.env.FUZZ_MUTANTS ?? 4_000) / 10;
 
 test(
   "no mutant of a kernel makes protection throw, and Dawn takes what comes of those that it takes",

@@ -80,7 +80,7 @@ describe("translate", () => {
       word: fc.constantFrom(...words),
     });
     const program = fc.oneof(fc.constantFrom(...programs), arbitraryLoop);
-    const runs = Number(process.env.MUTANTS ?? 600);
+    const runs = Number(process.env.MUTANTS ?? 200);
     let characters = 0;
     const calls = await callsOf(() =>
       fc.assert(

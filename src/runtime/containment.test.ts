@@ -1,8 +1,7 @@
 /** Only what the device accepts changes what is known of contents: a refused command replaces no wrong data. */
 import { describe, expect, it } from "vitest";
-import { standInProtect } from "../../test/standInCompiler.ts";
+import { stuckProtect } from "../../test/standInCompiler.ts";
 import { testDevices } from "../../test/testDevices.ts";
-import type { Protect } from "../compiler/contract.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
 const { newDevice } = testDevices();
@@ -17,12 +16,6 @@ const CODE = `
 @compute @workgroup_size(4) fn paint(@builtin(global_invocation_id) id: vec3u) {
   textureStore(picture, id.xy, vec4f(0.5));
 }`;
-/** A fault that comes back however often the work runs again. */
-const stuck: Protect = (wgsl, options) => {
-  const result = standInProtect(wgsl, options);
-  const code = result.code.replace(/if \(atomicLoad[^{]*\{ return; \}/, "if (index != 2) { return; }");
-  return { ...result, code };
-};
 
 /** A program whose kernels have left wrong data in a buffer and in a texture. */
 class Program {
@@ -261,7 +254,7 @@ const isWrong = { name: "BelayFaultError" };
 describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
   const newProgram = async (withheld?: number) =>
     new Program(
-      hardenWith(stuck, await newDevice({ errorsAreExpected: true }), { onFault, retries: 1 }),
+      hardenWith(stuckProtect, await newDevice({ errorsAreExpected: true }), { onFault, retries: 1 }),
       withheld,
     );
 

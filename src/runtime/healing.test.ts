@@ -1,8 +1,7 @@
 /** After a refusal, data that is brought anew is released: no way of replacing all that a fault may have reached leaves a trace. */
 import { describe, expect, it } from "vitest";
-import { standInProtect } from "../../test/standInCompiler.ts";
+import { stuckProtect } from "../../test/standInCompiler.ts";
 import { testDevices } from "../../test/testDevices.ts";
-import type { Protect } from "../compiler/contract.ts";
 import { harden } from "./harden.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 import type { Policy } from "./policy.ts";
@@ -307,16 +306,10 @@ const PAINT = `
 @compute @workgroup_size(4) fn paint(@builtin(global_invocation_id) id: vec3u) {
   textureStore(picture, id.xy, vec4f(0.5));
 }`;
-/** A fault that comes back however often the work runs again. */
-const stuck: Protect = (wgsl, options) => {
-  const result = standInProtect(wgsl, options);
-  const code = result.code.replace(/if \(atomicLoad[^{]*\{ return; \}/, "if (index != 2) { return; }");
-  return { ...result, code };
-};
 
 describe.each(["throw", "recover"] as const)("a texture, onFault %s", (onFault) => {
   it.each(["clear", "load"] as const)("under load operation %s", async (loadOp) => {
-    const device = await hardenWith(stuck, await newDevice(), { onFault });
+    const device = await hardenWith(stuckProtect, await newDevice(), { onFault });
     const { STORAGE_BINDING, COPY_SRC, RENDER_ATTACHMENT } = GPUTextureUsage;
     const usage = STORAGE_BINDING | COPY_SRC | RENDER_ATTACHMENT;
     const texture = device.createTexture({ size: [16, 1], format: "rgba8unorm", usage });
