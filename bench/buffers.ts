@@ -1,14 +1,17 @@
 /**
- * Measures what buffers of a hardened device cost the host: heap and processor time for many of them, next to a plain device.
+ * Measures what buffers of a hardened device cost the host: heap and processor time for many of
+ * them, next to a plain device.
  *
  *   node --expose-gc dist/bench/buffers.js [--buffers 10000] [--rounds 3] [--json FILE]
  *
- * The heap is what V8 counts as used while all buffers are alive: the median of the rounds. Of the times, the shortest counts.
+ * The heap is what V8 counts as used while all buffers are alive: the median of the rounds. Of the
+ * times, the shortest counts.
  */
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
+import { median } from "simple-statistics";
 import { harden, type Policy } from "../src/index.ts";
 import { openGpu } from "../src/runtime/adapter.ts";
 
@@ -68,9 +71,6 @@ async function costOf(policy: Policy | undefined, usage: number): Promise<Cost> 
   await device.lost;
   return { bytes, microseconds: (user + system) / count };
 }
-
-const median = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 const table = new Table({ head: ["buffers", "device", "heap (bytes each)", "CPU time (µs each)"] });
 const results: object[] = [];

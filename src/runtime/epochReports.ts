@@ -54,7 +54,10 @@ export class EpochReports {
     return this.#arena.takeSnapshot(slots);
   }
 
-  /** What a snapshot for the same epochs and substitutes has found. Kernels count it, and whoever listens is told. */
+  /**
+   * What a snapshot for the same epochs and substitutes has found. Kernels count it, and whoever
+   * listens is told.
+   */
   read(
     epochs: readonly Epoch[],
     snapshot: ReportSnapshot | undefined,
@@ -75,9 +78,11 @@ export class EpochReports {
         const damaged = this.#memory.log.readKernel(words, kernel.name);
         reports.push(damaged);
         const count = damaged.count - damaged.damage.filter(({ owner }) => owner).length;
-        const before = unplaced.get(kernel) ?? { count: 0, errors: [] };
-        const errors = [...before.errors, ...distinct(damaged.damage).map(({ error }) => error)];
-        if (count > 0) unplaced.set(kernel, { count: before.count + count, errors });
+        if (count > 0) {
+          const before = unplaced.get(kernel) ?? { count: 0, errors: [] };
+          const errors = distinct(damaged.damage).map(({ error }) => error);
+          unplaced.set(kernel, { count: before.count + count, errors: [...before.errors, ...errors] });
+        }
       }
       kernel.observed = observedIn(words);
       const findings = readReport(by, words);

@@ -149,7 +149,10 @@ export class Journal {
     this.#noteWrite(range.buffer, range, again);
   }
 
-  /** Notes that the host has replaced a part of a buffer while it was mapped, when no commands can use it. */
+  /**
+   * Notes that the host has replaced a part of a buffer while it was mapped, when no commands can
+   * use it.
+   */
   wroteMapped(range: BufferRange): void {
     this.#noteWrite(range.buffer, range);
   }
@@ -161,9 +164,9 @@ export class Journal {
     const isTouched = this.#isTouched(target);
     const kept = this.recoverable && isTouched;
     if (!kept) this.#snapshots.changed(target);
-    // Nor can that work make it wrong. A check that has begun may still find it damaged.
-    const canBeWrong = isTouched || this.#taints.of(target) !== undefined || this.#closed.length > 0;
-    if (!canBeWrong) return { replaced: [] };
+    // Nor can that work make it wrong. A check that has begun may still find its memory damaged.
+    const canBeDamaged = this.#memory !== undefined && this.#closed.length > 0;
+    if (!isTouched && !canBeDamaged && this.#taints.of(target) === undefined) return { replaced: [] };
     const targets = new Set([target]);
     const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
     if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
@@ -214,8 +217,9 @@ export class Journal {
   }
 
   /**
-   * Puts everything back to what it was before the oldest unverified epoch and runs all unverified epochs again.
-   * Returns whether the device accepted that, which is known later. `follow` gets each encoder before it encodes commands again.
+   * Puts everything back to what it was before the oldest unverified epoch and runs all unverified
+   * epochs again. Returns whether the device accepted that, which is known later. `follow` gets
+   * each encoder before it encodes commands again.
    */
   replay(
     epochs: readonly Epoch[],
@@ -255,7 +259,7 @@ export class Journal {
     this.#device.queue.submit(this.#memory?.commands.around(commands, record) ?? [commands]);
   }
 
-  /** Whether unverified work writes a resource. */
+  /** Returns whether unverified work writes a resource. */
   isWritten(resource: Resource): boolean {
     const events = this.#epochs.flatMap((epoch) => epoch.events);
     return events.some((event) =>

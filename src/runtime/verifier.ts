@@ -131,7 +131,10 @@ export class Verifier {
     return this.#checked;
   }
 
-  /** Returns why contents must not be released: the fault that may have reached them. Ask after `verify`. */
+  /**
+   * Returns why contents must not be released: the fault that may have reached them. Ask after
+   * `verify`.
+   */
   taintOf(place: Place): Refusal | undefined {
     return this.#taints.of(place);
   }
@@ -189,17 +192,20 @@ export class Verifier {
     reason?: string,
   ): Outcome {
     const blame = blameOf(found, kernelsOf(epochs), reason);
-    // Damage comes first: the epochs may have replaced it. A flip after that does not fit its check word, and is found again.
+    // Damage comes first: the epochs may have replaced it. A flip after that does not fit its check
+    // word, and is found again.
     for (const { place, refusal } of blame.damage) this.#taints.add(place, refusal);
     for (const epoch of epochs) this.#taints.follow(epoch, blame);
     // Damage in a place that nobody knows may have reached all that was written.
     if (blame.elsewhere) this.#taints.addWritten(epochs, blame.elsewhere);
     this.#journal.forget(epochs);
-    // Contents that were written since may be right again: only a check can tell.
-    const known = blame.damage
-      .map(({ place }) => place)
-      .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
-    if (outcome === "refused") this.#memory?.accept(known);
+    if (outcome === "refused") {
+      // Contents that were written since may be right again: only a check can tell.
+      const known = blame.damage
+        .map(({ place }) => place)
+        .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
+      this.#memory?.accept(known);
+    }
     this.#announce(seen, outcome);
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;

@@ -28,27 +28,24 @@ fn ${name}(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) gr
 }`;
 }
 
-/** Makes the check words of a span. */
-export function encodeKernel(scheme: MemoryScheme): string {
-  return `
-@group(0) @binding(0) var<storage, read> data: array<${scheme.granuleType}>;
-@group(0) @binding(1) var<storage, read_write> arena: array<u32>;
-@group(0) @binding(2) var<storage, read> span: Span;
-${scheme.wgsl("code_")}
-${overSpan("encodeSpan", "arena[check] = code_encode(data[granule]);")}`;
-}
+/** Returns a kernel that makes the check words of a span. */
+export const encodeKernel = (scheme: MemoryScheme): string => storingKernel("encodeSpan", scheme, "=");
 
 /**
- * Turns check words of a span into syndromes, and syndromes into check words, as codes are linear. A granule that is damaged keeps
- * its syndrome whatever is written in between, so it stays damaged.
+ * Returns a kernel that turns check words of a span into syndromes, and syndromes into check words,
+ * as codes are linear. A granule that is damaged keeps its syndrome whatever is written in between,
+ * so it stays damaged.
  */
-export function toggleKernel(scheme: MemoryScheme): string {
+export const toggleKernel = (scheme: MemoryScheme): string => storingKernel("toggleSpan", scheme, "^=");
+
+/** Returns a kernel that stores what each granule encodes to. */
+function storingKernel(name: string, scheme: MemoryScheme, operator: "=" | "^="): string {
   return `
 @group(0) @binding(0) var<storage, read> data: array<${scheme.granuleType}>;
 @group(0) @binding(1) var<storage, read_write> arena: array<u32>;
 @group(0) @binding(2) var<storage, read> span: Span;
 ${scheme.wgsl("code_")}
-${overSpan("toggleSpan", "arena[check] ^= code_encode(data[granule]);")}`;
+${overSpan(name, `arena[check] ${operator} code_encode(data[granule]);`)}`;
 }
 
 /** Verifies a span, corrects what it can, in data and check words, and records what it finds. */
