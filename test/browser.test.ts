@@ -50,7 +50,10 @@ const policies = [
   { redundancy: "intra-lds", check: "store", channel: "workgroup" },
 ] as const;
 
-/** Programs that make each kind of use of WebGPU, and compile in a second: a page runs what Node.js runs, where all are tested. */
+/**
+ * Programs that make each kind of use of WebGPU, and compile in a second: a page runs what Node.js
+ * runs, where all are tested.
+ */
 const shown = new Set(["matrixProduct", "nBody", "reduction", "histogram", "floydWarshall", "blackScholes"]);
 const programs = catalog.filter(({ name }) => everything || shown.has(name));
 

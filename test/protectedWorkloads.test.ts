@@ -85,7 +85,8 @@ const programs: Record<string, fc.Arbitrary<Program>> = {
 describe.each(Object.entries(programs).map(([name, sizes], row) => ({ name, sizes, row })))(
   "$name",
   ({ sizes, row }) => {
-    // Kernels are compiled slowly, above all with loops that wait: few runs, of other sizes for each policy.
+    // Kernels are compiled slowly, above all with loops that wait: few runs, of other sizes for
+    // each policy.
     it.each(sample(policies, row, 4))(
       "computes the same bits, and nothing is detected: $redundancy, $check, $channel, $pairing",
       async (policy) => {

@@ -1,7 +1,13 @@
-/** Ends this process where its thread is blocked, as by a kernel that never ends: no timeout of a test could. */
+/**
+ * Ends this process where its thread is blocked, as by a kernel that never ends: no timeout of a
+ * test could.
+ */
 import { Worker } from "node:worker_threads";
 
-/** Looks each second whether the thread has had a turn since, and ends the process after so many seconds without one. */
+/**
+ * Looks each second whether the thread has had a turn since, and ends the process after so many
+ * seconds without one.
+ */
 const LOOK = /* js */ `
 const { workerData: { turns, name, seconds } } = require("node:worker_threads");
 let [last, missed] = [0, 0];
@@ -20,7 +26,10 @@ export interface Watchdog {
   name(what: string): void;
 }
 
-/** Starts to watch this thread, which keeps the process from ending no longer than it would live anyway. */
+/**
+ * Starts to watch this thread, which keeps the process from ending no longer than it would live
+ * anyway.
+ */
 export function startWatchdog(seconds: number): Watchdog {
   const turns = new Int32Array(new SharedArrayBuffer(4));
   const name = new Uint8Array(new SharedArrayBuffer(256));

@@ -85,8 +85,9 @@ export function buffersInPlace(
 }
 
 /**
- * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with atomic
- * operations. A pointer that is kept or passed on counts as read and written, if what it points to can be written at all.
+ * The accesses to the storage buffers that `functions` use: `plain` loads and stores, or all, with
+ * atomic operations. A pointer that is kept or passed on counts as read and written, if what it
+ * points to can be written at all.
  */
 export function storageAccesses(
   program: Program,

@@ -1,4 +1,7 @@
-/** Which bytes of its buffers a kernel fills whatever they were before, as far as its text and the size of a grid show it. */
+/**
+ * Finds the bytes of its buffers that a kernel fills whatever they were before. Text and grid have
+ * to show it.
+ */
 import type {
   BinaryOperator,
   Block,
@@ -31,7 +34,9 @@ export interface GridProduct {
 /** The length of an array that ends what is bound at a point. */
 export interface BoundLength {
   readonly of: BindingPoint;
-  /** Where in the binding the array begins, and the bytes from one element to the next. */
+  /**
+   * The byte of the binding at which the array begins, and the bytes from one element to the next.
+   */
   readonly offset: number;
   readonly stride: number;
 }
@@ -52,30 +57,39 @@ export interface FillTerm {
   readonly limits: readonly FillLimit[];
 }
 
-/** A store that some invocation executes for each element of a row. The number of the element is the sum of the terms. */
+/**
+ * A store that some invocation executes for each element of a row. The number of the element is the
+ * sum of the terms.
+ */
 export interface Fill {
   readonly of: BindingPoint;
-  /** Where in the binding the bytes of the first element are that it fills, and how many it fills of each. */
+  /**
+   * The first byte of the binding that it fills, and the number of bytes that it fills of each
+   * element.
+   */
   readonly offset: number;
   readonly bytes: number;
   /** Bytes from one element to the next. */
   readonly stride: number;
   readonly terms: readonly FillTerm[];
-  /** What all elements are below. */
+  /** Limits below which all elements are. */
   readonly limits: readonly FillLimit[];
 }
 
 /**
- * The stores of a kernel that fill something as far as this is shown: by stores of its entry point, outside of loops, whose indices
- * are sums of ids, and under conditions that compare such sums with constants and lengths of arrays. Overrides must have their
- * values.
+ * The stores of a kernel that fill something as far as this is shown: by stores of its entry point,
+ * outside of loops, whose indices are sums of ids, and under conditions that compare such sums with
+ * constants and lengths of arrays. Overrides must have their values.
  */
 export function fillsOf(program: Program, kernel: FunctionDeclaration): Fill[] {
   const sizes = knownWorkgroupSize(program, kernel);
   return sizes ? new Stores(program, kernel, new Ids(program, kernel, sizes)).fills : [];
 }
 
-/** What ids an invocation has that are independent of each other. `global`: where no other one of the dimension is used. */
+/**
+ * An id of an invocation that depends on no other one. `global`: where no other id of the dimension
+ * is used.
+ */
 type Id = `${"global" | "workgroup" | "local"} ${Dimension}`;
 
 /** A term of a sum; without an id, a number that all invocations know. */
@@ -123,7 +137,7 @@ class Ids {
     return this.#sizes[dimension]!;
   }
 
-  /** How many values an id takes. */
+  /** Returns the number of values that an id takes. */
   countOf(id: Id): GridProduct {
     const dimension = Number(id.at(-1)) as Dimension;
     if (id.startsWith("workgroup")) return { scale: 1, dimensions: [dimension] };
@@ -233,7 +247,7 @@ const mostNames = 200;
 const mostConditions = 32;
 const mostStores = 256;
 
-/** Whether a call makes an integer of 32 bits from one value. */
+/** Returns whether a call makes an integer of 32 bits from one value. */
 function isIntegerConversion(program: Program, { callee, args }: CallExpression): boolean {
   const target = program.targetOf(callee);
   return target?.kind === "builtin" && /^[iu]32$/.test(target.name) && args.length === 1;
@@ -283,7 +297,7 @@ class Stores {
   readonly fills: Fill[] = [];
   readonly #program: Program;
   readonly #ids: Ids;
-  /** What has a return inside. */
+  /** Nodes that have a return inside. */
   readonly #returning: ReadonlySet<AnyNode>;
 
   constructor(program: Program, kernel: FunctionDeclaration, ids: Ids) {
@@ -293,7 +307,10 @@ class Stores {
     this.#visitAll(kernel.body.statements, []);
   }
 
-  /** Looks for stores in statements. Returns the conditions under which what follows is executed; undefined where not known. */
+  /**
+   * Looks for stores in statements. Returns the conditions under which what follows is executed;
+   * undefined where not known.
+   */
   #visitAll(
     statements: readonly Statement[],
     conditions: readonly Condition[],
@@ -334,7 +351,7 @@ class Stores {
     return undefined;
   }
 
-  /** How a part ends: it never returns, always does at its end, or does somewhere. */
+  /** Returns how a part ends: it never returns, always does at its end, or does somewhere. */
   #endOf(part: Block | IfStatement): "falls" | "returns" | "either" {
     if (!this.#returning.has(part)) return "falls";
     if (part.kind === "if") return "either";
@@ -344,7 +361,9 @@ class Stores {
       : "either";
   }
 
-  /** What it means that a condition is true, or false; undefined where that is not known. */
+  /**
+   * Returns what follows from a condition that is true, or false; undefined where nothing is known.
+   */
   #conditionsOf(condition: Expression, isTrue: boolean): Condition[] | undefined {
     if (condition.kind === "unary" && condition.operator === "!")
       return this.#conditionsOf(condition.operand, !isTrue);
@@ -519,7 +538,10 @@ function stepOf(terms: Sum): number {
   return terms.length > 0 && terms.every(({ scale }) => scale % least === 0) ? least : 1;
 }
 
-/** How many times the index of a row, less what is added to it, a sum is; undefined where it is something else. */
+/**
+ * Returns by which number the index of a row, less its constant, is multiplied in a sum; undefined
+ * for other sums.
+ */
 function timesOf(sum: Sum, terms: Sum, step: number): number | undefined {
   if (sum.length !== terms.length || sum.length === 0) return undefined;
   const times = sum.map((term) => {
@@ -547,7 +569,7 @@ function returningIn(root: AnyNode): Set<AnyNode> {
   return found;
 }
 
-/** Whether all bytes of a type's values are data that a store writes. */
+/** Returns whether all bytes of a type's values are data that a store writes. */
 function isDense(type: Type): boolean {
   switch (type.kind) {
     case "scalar":
@@ -582,7 +604,7 @@ function elementOf(type: Type): Type {
   return "element" in type ? type.element : type;
 }
 
-/** How many elements a type has that is indexed. */
+/** Returns the number of elements of a type that is indexed. */
 function countOf(type: Type): number | undefined {
   if (type.kind === "vector") return type.size;
   if (type.kind === "matrix") return type.columns;

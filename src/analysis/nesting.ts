@@ -1,7 +1,8 @@
 /**
- * How deep statements of a function nest, as WGSL compilers count: each statement is a level below the one that holds it, blocks
- * and the clauses of a `switch` included.
- * Source: WGSL specification, "Limits", and Dawn, which counts the levels that its parser goes down for expressions, too.
+ * Counts how deep statements of a function nest, as WGSL compilers do: each statement is a level
+ * below the one that holds it, blocks and the clauses of a `switch` included. Source: WGSL
+ * specification, "Limits", and Dawn, which counts the levels that its parser goes down for
+ * expressions, too.
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { FunctionDeclaration } from "../wgsl/ast.ts";
@@ -9,10 +10,16 @@ import { type AnyNode, forEachChild, isExpression } from "../wgsl/traverse.ts";
 
 const mostLevels = 127;
 
-/** Returns the place of a function at which its statements, or the brackets around it, nest deeper than compilers take. */
+/**
+ * Returns the place of a function at which its statements, or the brackets around it, nest deeper
+ * than compilers take.
+ */
 export function tooDeepIn(fn: FunctionDeclaration): Span | undefined {
   let found: Span | undefined;
-  /** `levels`: of statements; `brackets`: of whatever stands around the node in braces, parentheses or brackets. */
+  /**
+   * `levels`: of statements; `brackets`: of whatever stands around the node in braces, parentheses
+   * or brackets.
+   */
   const visit = (node: AnyNode, levels: number, brackets: number, around: Span): void => {
     if (found) return;
     // What protection adds has no place in the source.
@@ -36,5 +43,5 @@ export function tooDeepIn(fn: FunctionDeclaration): Span | undefined {
 
 const hasBraces = ({ kind }: AnyNode): boolean => kind === "block" || kind === "switch";
 
-/** Whether operands stand in brackets, or may: a parser goes down a level for each. */
+/** Returns whether operands stand in brackets, or may: a parser goes down a level for each. */
 const hasBrackets = ({ kind }: AnyNode): boolean => kind === "call" || kind === "index" || kind === "unary";

@@ -130,7 +130,8 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
   const programs: Settings["programs"][number][] = [];
   for (const name of namesOf(workload)) {
-    // A workload that cannot be loaded, or that ends or blocks its process, is refused before there is a store.
+    // A workload that cannot be loaded, or that ends or blocks its process, is refused before there
+    // is a store.
     if (isModule(name)) await askWorkload("load", name, {}, flags);
     programs.push({ name, digest: digestOf(name) });
   }

@@ -18,14 +18,17 @@ function programOfCatalog(name: string): Program | undefined {
 /** Whether a name is that of a module, and of no program of the catalog. */
 export const isModule = (name: string): boolean => !catalog.some((each) => each.name === name);
 
-/** Returns the digest of all that decides what a program computes. A module is read for it, and not imported. */
+/**
+ * Returns the digest of all that decides what a program computes. A module is read for it, and not
+ * imported.
+ */
 export function digestOf(name: string, program = programOfCatalog(name)): string {
   return program ? digest(JSON.stringify([program.kernelSources, program.work])) : digestOfModule(name);
 }
 
 /**
- * Returns a program of the catalog, small, or imports the workload that a module exports, which may never end. Rejects with a
- * `CommandFailure`.
+ * Returns a program of the catalog, small, or imports the workload that a module exports, which may
+ * never end. Rejects with a `CommandFailure`.
  */
 export async function programNamed(name: string): Promise<CampaignProgram> {
   const program = programOfCatalog(name);

@@ -166,7 +166,10 @@ export interface EntryPointSummary {
   readonly usesReport: boolean;
   /** What it does with the program's resources. Buffers and textures without an entry are not used. */
   readonly bindings: readonly BindingAccess[];
-  /** What its stores fill in these, whatever was there before; absent where nothing is known to be filled. */
+  /**
+   * What its stores fill in these, whatever was there before; absent where nothing is known to be
+   * filled.
+   */
   readonly fills?: readonly Fill[];
 }
 

@@ -1,4 +1,7 @@
-/** Statements that nest almost as deeply as compilers take: what is emitted is taken, or the kernel is left alone with a reason. */
+/**
+ * Statements that nest almost as deeply as compilers take: what is emitted is taken, or the kernel
+ * is left alone with a reason.
+ */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../test/testDevices.ts";
 import type { ProtectOptions } from "./contract.ts";

@@ -14,7 +14,8 @@ beforeAll(async () => {
 });
 
 const exchanging = [...adjacent, ...halfSubgroup].filter(({ channel }) => channel === "subgroup");
-// The software adapter takes a second to compile a kernel, and longer with loops in which replicas wait for each other.
+// The software adapter takes a second to compile a kernel, and longer with loops in which replicas
+// wait for each other.
 const waiting = [...adjacent, ...halfSubgroup].filter(({ channel }) => channel === "workgroup");
 
 describe.each(featureKernels.map((kernel, row) => ({ ...kernel, row })))("$name", ({ row, ...kernel }) => {

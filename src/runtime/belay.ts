@@ -65,7 +65,10 @@ export interface Belay {
   verify(): Promise<void>;
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
   report(): Promise<Report>;
-  /** Verifies all protected memory, and corrects what it can. Rejects as long as any of it is damaged and refused. */
+  /**
+   * Verifies all protected memory, and corrects what it can. Rejects as long as any of it is
+   * damaged and refused.
+   */
   scrub(): Promise<void>;
   /**
    * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at `byteOffset`. A protected buffer that

@@ -100,7 +100,10 @@ export class BindGroups {
     return made;
   }
 
-  /** What a bind group holds, as the device has it: the program's or one that Belay has extended; undefined for others. */
+  /**
+   * What a bind group holds, as the device has it: the program's or one that Belay has extended;
+   * undefined for others.
+   */
   nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
     return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
   }

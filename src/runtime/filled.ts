@@ -1,4 +1,4 @@
-/** Which bytes a dispatch fills, whatever they were before. */
+/** Finds the bytes that a dispatch fills, whatever they were before. */
 import type { BindingPoint, Fill, FillLimit, GridProduct } from "../compiler/contract.ts";
 import type { BufferRange } from "./resources.ts";
 
@@ -9,7 +9,10 @@ interface Part {
   count: number;
 }
 
-/** The number of workgroups in each dimension that a dispatch is called with, as WebGPU converts its arguments. */
+/**
+ * Returns the workgroups in each dimension that a dispatch is called with, as WebGPU converts its
+ * arguments.
+ */
 export function workgroupsOf(grid: readonly unknown[]): readonly number[] {
   return [0, 1, 2].map((i) => (grid[i] === undefined ? 1 : Math.trunc(Number(grid[i]))));
 }
@@ -60,7 +63,7 @@ function joined(parts: readonly Part[]): readonly Part[] {
   return rest;
 }
 
-/** How many elements a store fills, from the first one on without a gap. */
+/** Returns the number of elements that a store fills, from the first one on without a gap. */
 function elementsOf(
   { terms, limits }: Fill,
   grid: readonly number[],
@@ -83,7 +86,7 @@ function elementsOf(
 const onGrid = ({ scale, dimensions }: GridProduct, grid: readonly number[]): number =>
   dimensions.reduce((product, i) => product * grid[i]!, scale);
 
-/** The first value that a limit excludes. */
+/** Returns the first value that a limit excludes. */
 function firstExcluded(
   { bound, minus, divisor }: FillLimit,
   rangeAt: (of: BindingPoint) => BufferRange | undefined,

@@ -17,7 +17,10 @@ export interface Found {
   /** Granules that are damaged: how many, and the first ones. */
   readonly damaged: number;
   readonly damage: readonly Damage[];
-  /** Kernels that loaded damaged granules that their reports do not name: how many, and the errors that they do name. */
+  /**
+   * Kernels that loaded damaged granules that their reports do not name: how many, and the errors
+   * that they do name.
+   */
   readonly unplaced: ReadonlyMap<Kernel, { readonly count: number; readonly errors: readonly MemoryError[] }>;
   /** Buffers in which kernels found errors. */
   readonly suspects: ReadonlySet<ProtectedBuffer>;
@@ -66,8 +69,8 @@ export const isUndecided = (found: Found): boolean =>
   !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
 
 /**
- * Adds what the check of work that has run again has found, less the faults that came back. Of one that was known by its hashes, and
- * now by a store, the store is kept.
+ * Adds what the check of work that has run again has found, less the faults that came back. Of one
+ * that was known by its hashes, and now by a store, the store is kept.
  */
 export function noteReturned(seen: Seen, found: Found): void {
   const known = new Set(seen.faults.map(invocationOf));
@@ -88,7 +91,10 @@ export function note(seen: Seen, found: Found): void {
   noteDamage(seen, found);
 }
 
-/** Whether what is known by hashes of an invocation, or of a whole workgroup, may be of the same as a fault. */
+/**
+ * Whether what is known by hashes of an invocation, or of a whole workgroup, may be of the same as
+ * a fault.
+ */
 function mayBeOf(hashed: Detection, { kernel, workgroup, localIndex }: Detection): boolean {
   if (hashed.kernel !== kernel) return false;
   if (hashed.localIndex !== null && hashed.localIndex !== localIndex) return false;
@@ -143,7 +149,8 @@ export function blameOf(found: Found, kernels: Iterable<Kernel>, reason?: string
     // It was found out too late that the device refuses the protected code: nothing has run.
     else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
   }
-  // Granules that kernels loaded and did not name are wrong in nothing but what these kernels wrote.
+  // Granules that kernels loaded and did not name are wrong in nothing but what these kernels
+  // wrote.
   const loaded = [...found.unplaced.values()].reduce((sum, { count }) => sum + count, 0);
   const isAll = damage.length + loaded >= found.damaged;
   return { kernels: refusals, damage, elsewhere: isAll ? undefined : errorOf(found, reason) };

@@ -236,8 +236,8 @@ export class Kernels {
   }
 
   /**
-   * Returns the same kernel with comparisons before stores, which can run in its place with what is bound for it. Makes it when first
-   * asked for; undefined where there is none.
+   * Returns the same kernel with comparisons before stores, which can run in its place with what is
+   * bound for it. Makes it when first asked for; undefined where there is none.
    */
   storing(kernel: Kernel): Kernel | undefined {
     let storing = this.#storing.get(kernel);
@@ -254,7 +254,8 @@ export class Kernels {
     const policy = policyFor(this.#policy, this.#named(request));
     const { redundancy, pairing, channel } = kernel.protection.chosen ?? policy;
     if (policy.check !== "signature" || redundancy === "none" || redundancy === "auto") return undefined;
-    // Replicas in different subgroups or passes cannot compare before stores; adjacent ones take the same grid.
+    // Replicas in different subgroups or passes cannot compare before stores; adjacent ones take
+    // the same grid.
     const isApart = redundancy !== "inter" && (pairing === "subgroups" || pairing === "passes");
     const places = isApart
       ? ({ redundancy: "intra+lds", pairing: "adjacent", channel: "auto" } as const)

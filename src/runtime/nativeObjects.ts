@@ -29,9 +29,10 @@ export const flags = {
 } as const;
 
 /**
- * An object that answers from `members` first and is `native` otherwise, `instanceof` included. Its methods are those of its class,
- * which ask the object for which they are called: without one, they refuse the call as the class does. What the program puts on
- * the object, such as a method of its own around one of these, goes before all and is nothing that Belay itself ever calls.
+ * An object that answers from `members` first and is `native` otherwise, `instanceof` included. Its
+ * methods are those of its class, which ask the object for which they are called: without one, they
+ * refuse the call as the class does. What the program puts on the object, such as a method of its
+ * own around one of these, goes before all and is nothing that Belay itself ever calls.
  */
 export function front<T extends object, M extends object>(native: T, members: M): T & M {
   const made = new Map<PropertyKey, unknown>();

@@ -124,7 +124,10 @@ export class ReadBack {
   }
 }
 
-/** Whether a mapping shows what work of the device wrote. A buffer for uploads shows only what the host wrote. */
+/**
+ * Whether a mapping shows what work of the device wrote. A buffer for uploads shows only what the
+ * host wrote.
+ */
 function showsWork({ usage }: GPUBuffer, mode: GPUMapModeFlags): boolean {
   return (mode & flags.mapRead) !== 0 || isMappedAndBound(usage);
 }

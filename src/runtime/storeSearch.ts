@@ -1,6 +1,7 @@
 /**
- * Finds the store that a fault strikes each time, where replicas are compared as hashes: work that runs again runs kernels that
- * compare before each store. They are made when a fault has come back, and never before.
+ * Finds the store that a fault strikes each time, where replicas are compared as hashes: work that
+ * runs again runs kernels that compare before each store. They are made when a fault has come back,
+ * and never before.
  */
 import { addedPoints } from "./addedPoints.ts";
 import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
@@ -80,8 +81,8 @@ export class StoreSearch {
   }
 
   /**
-   * Makes what compares before stores in place of the kernels of whose faults only hashes are known, and of those that have run so
-   * `before`; undefined where nothing can.
+   * Makes what compares before stores in place of the kernels of whose faults only hashes are
+   * known, and of those that have run so `before`; undefined where nothing can.
    */
   async prepare(
     epochs: readonly Epoch[],
@@ -111,7 +112,10 @@ export class StoreSearch {
     return pipelines.size > 0 ? { kernels, pipelines } : undefined;
   }
 
-  /** Has faults that are armed strike the kernels that run in place of others. Call when these are about to run. */
+  /**
+   * Has faults that are armed strike the kernels that run in place of others. Call when these are
+   * about to run.
+   */
   begin({ kernels }: Substitution): void {
     for (const [kernel, storing] of kernels) this.#arena.copy(kernel.slot, storing.slot, armingWords);
   }
@@ -172,7 +176,10 @@ export class StoreSearch {
     set(pipeline, new Map([...regrouped.keys()].map((index) => [index, groups.get(index)!])));
   }
 
-  /** The bind groups that are set, for the layouts of a substitute, with its report; undefined where one is not known. */
+  /**
+   * The bind groups that are set, for the layouts of a substitute, with its report; undefined where
+   * one is not known.
+   */
   #regroup({ kernel, layouts }: Substitute, groups: SetGroups): SetGroups | undefined {
     const { group: reportGroup, binding } = kernel.protection.layout!;
     const regrouped = new Map<number, SetGroup>();

@@ -37,7 +37,10 @@ export class Pipelines {
     return this.#slowest;
   }
 
-  /** Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` where the device refuses one. */
+  /**
+   * Compiles a loop's kernels, each once. Rejects with a `DeviceFailure` where the device refuses
+   * one.
+   */
   compile(loop: Loop, kernels: readonly Kernel[]): Promise<LoopPipeline[]> {
     const compiled = this.#compiled.get(loop) ?? new Map<string, Promise<LoopPipeline>>();
     this.#compiled.set(loop, compiled);

@@ -118,7 +118,10 @@ export class PublishedRounds {
     return after;
   }
 
-  /** Executes iterations on the CPU, on reductions that are up to date: an element that does not exist may set a sum to 0. */
+  /**
+   * Executes iterations on the CPU, on reductions that are up to date: an element that does not
+   * exist may set a sum to 0.
+   */
   async onCpu(from: number, to: number): Promise<{ readonly next: number; readonly ended: boolean }> {
     await this.end(from);
     const result = await this.#execution.onCpu(from, to);

@@ -143,8 +143,8 @@ function constantOf(operand: Expression): number | undefined {
 }
 
 /**
- * An operation of floats with a constant by which a driver would simplify it wrongly: it may assume that the other side is no NaN, no
- * infinity, and not −0. Undefined where there is none.
+ * An operation of floats with a constant by which a driver would simplify it wrongly: it may assume
+ * that the other side is no NaN, no infinity, and not −0. Undefined where there is none.
  */
 function withConstant(
   operator: string,

@@ -107,7 +107,10 @@ export interface SettleRecord {
   readonly reference?: number | undefined;
   readonly weight: number;
   readonly isCompared: boolean;
-  /** What stands in the place of the checksum in the end, if that changes: the sum, what the checksum exceeds it by, or both together. */
+  /**
+   * What stands in the place of the checksum in the end, if that changes: the sum, what the
+   * checksum exceeds it by, or both together.
+   */
   readonly kept: keyof typeof keeping;
   /** The count of places of a sum of all words, where that is to be seen. */
   readonly places?: number;

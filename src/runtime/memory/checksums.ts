@@ -23,8 +23,9 @@ import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
 export interface PendingSum {
   readonly owner: ProtectedBuffer;
   /**
-   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's checksum from then on. `"begun"`: what the
-   * checksum exceeds it by stands in the checksum's place, until a sum that `"ended"` is added to that.
+   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's
+   * checksum from then on. `"begun"`: what the checksum exceeds it by stands in the checksum's
+   * place, until a sum that `"ended"` is added to that.
    */
   readonly kind: "loaded" | "stored" | "begun" | "ended";
   /** Set where a sum that has begun need not be compared. */

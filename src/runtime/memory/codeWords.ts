@@ -23,7 +23,9 @@ export interface CodePasses {
   encode(site: Site, granules: Granules): void;
   /** Corrects granules that do not fit their check words, or reports them as damaged. */
   verify(site: Site, granules: Granules): void;
-  /** Verifies granules, unless that is done, and leaves their syndromes in place of their checks. */
+  /**
+   * Verifies granules, unless that is done, and leaves their syndromes in place of their checks.
+   */
   beginParts(site: Site, granules: Granules, isVerified: boolean): void;
   /** Makes checks of the granules' contents and these syndromes. */
   endParts(site: Site, granules: Granules): void;
@@ -86,8 +88,9 @@ export class CodeWords {
   }
 
   /**
-   * Prepares granules for a write to parts of them, and verifies them. Until `endParts` their syndromes stand in place of their
-   * check words, so that a damaged granule does not get a check word that fits.
+   * Prepares granules for a write to parts of them, and verifies them. Until `endParts` their
+   * syndromes stand in place of their check words, so that a damaged granule does not get a check
+   * word that fits.
    */
   beginParts(site: Site, granules: Granules): void {
     this.encodeRaw(site, granules);
@@ -97,7 +100,10 @@ export class CodeWords {
     this.#passes.beginParts(site, granules, isVerified);
   }
 
-  /** Makes the check words of granules once their parts are written; those that were damaged stay damaged. */
+  /**
+   * Makes the check words of granules once their parts are written; those that were damaged stay
+   * damaged.
+   */
   endParts(site: Site, granules: Granules): void {
     this.#passes.endParts(site, granules);
     this.wrote(site.state, granules);

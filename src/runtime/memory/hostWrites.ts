@@ -35,7 +35,10 @@ export class HostWrites {
     return isGuarded ? (bytes) => this.#write(range, bytes) : undefined;
   }
 
-  /** Writes bytes and check words. Granules that keep some of their bytes are verified before, and stay damaged if they are. */
+  /**
+   * Writes bytes and check words. Granules that keep some of their bytes are verified before, and
+   * stay damaged if they are.
+   */
   #write(range: BufferRange, bytes: Uint8Array<ArrayBuffer>): void {
     const { queue, buffers, words, transfers, submit } = this.#parts;
     const granules = buffers.granulesIn(range)!;

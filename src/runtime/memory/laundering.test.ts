@@ -1,4 +1,7 @@
-/** What is found damaged stays damaged until all of its granule is replaced, whatever part of it is written. */
+/**
+ * What is found damaged stays damaged until all of its granule is replaced, whatever part of it is
+ * written.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../test/testDevices.ts";
 import { BulkFlips } from "../../bench/bulkFlips.ts";

@@ -200,8 +200,8 @@ export class Memory {
   }
 
   /**
-   * Makes check words that fit damaged contents, once these are known to be wrong and refused. A later write to a part of
-   * them is then not taken for more damage.
+   * Makes check words that fit damaged contents, once these are known to be wrong and refused. A
+   * later write to a part of them is then not taken for more damage.
    */
   accept(places: Iterable<BufferRange>): void {
     const damaged = [...places].flatMap((place) => this.buffers.granulesIn(place) ?? []);
@@ -216,7 +216,10 @@ export class Memory {
     });
   }
 
-  /** Returns the damaged contents that were accepted, and are still wrong by what a function tells of a place. */
+  /**
+   * Returns the damaged contents that were accepted, and are still wrong by what a function tells
+   * of a place.
+   */
   damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[] {
     return [...this.buffers].flatMap(({ buffer }) => {
       const accepted = [...(this.#accepted.get(buffer) ?? [])].filter(([, place]) => isWrong(place));

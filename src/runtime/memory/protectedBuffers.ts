@@ -47,7 +47,10 @@ interface Belongings {
   readonly owner: WeakRef<ProtectedBuffer>;
 }
 
-/** A protected buffer, of which programs may have many: what not each one needs is made when it is first asked for. */
+/**
+ * A protected buffer, of which programs may have many: what not each one needs is made when it is
+ * first asked for.
+ */
 class Owner implements ProtectedBuffer {
   readonly buffer: GPUBuffer;
   readonly mapped: ProtectedBuffer["mapped"];

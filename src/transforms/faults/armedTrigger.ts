@@ -5,13 +5,13 @@ import { faultExtent } from "../reportBuffer.ts";
 
 export interface Trigger {
   /**
-   * WGSL that declares the functions that sites call: `is_hit(site)` and `is_hit_in(site, line)`, and
-   * `is_spent()` in loops. An entry point begins with `aim()` and ends with `settle()`; one that runs in
-   * two passes does so in each. Occurrences are counted through both passes: a fault that sets the
-   * number of the pass back would otherwise strike again, for ever.
+   * WGSL that declares the functions that sites call: `is_hit(site)` and `is_hit_in(site, line)`,
+   * and `is_spent()` in loops. An entry point begins with `aim()` and ends with `settle()`; one
+   * that runs in two passes does so in each. Occurrences are counted through both passes: a fault
+   * that sets the number of the pass back would otherwise strike again, for ever.
    *
-   * `struck_clear`, `struck_mask` and `struck_component` say how a struck value changes; it is kept in
-   * `struck`.
+   * `struck_clear`, `struck_mask` and `struck_component` say how a struck value changes; it is kept
+   * in `struck`.
    */
   readonly declarations: string;
   /** Set when the declarations depend on how many sites there are: what says so. */
