@@ -2,16 +2,17 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ProtectOptions } from "../src/compiler/contract.ts";
 import { protect } from "../src/compiler/protect.ts";
 import { harden } from "../src/runtime/harden.ts";
 import { parse } from "../src/wgsl/parser.ts";
 import { resolve } from "../src/wgsl/resolve/index.ts";
-import { predeclared, predeclaredNames } from "../src/wgsl/resolve/predeclared.ts";
 import { walk } from "../src/wgsl/traverse.ts";
 import * as matrixProduct from "../workloads/matrixProduct.ts";
 import type { Program } from "../workloads/program.ts";
 import { belay } from "./belay.ts";
+import { type DawnValidator, startDawn } from "./dawnValidator.ts";
 import { testDevices } from "./testDevices.ts";
 
 const kernel = (body: string) => `
@@ -109,7 +110,11 @@ describe("protect", () => {
 });
 
 describe("an entry point with a name of the language", () => {
-  const names = [...predeclaredNames()].filter((name) => predeclared(name)!.category === "function");
+  let dawn: DawnValidator;
+  beforeAll(async () => {
+    dawn = await startDawn();
+  });
+  afterAll(() => dawn.close());
   const source = kernel(`
       tile[i] = data[i];
       workgroupBarrier();
@@ -123,69 +128,53 @@ describe("an entry point with a name of the language", () => {
     @group(0) @binding(1) var<storage, read_write> count: atomic<u32>;
     @group(0) @binding(2) var<storage, read_write> result: array<Mixed>;`);
 
-  it.each([
-    { check: "store", channel: "subgroup" },
-    { check: "signature", channel: "workgroup", redundancy: "intra-lds" },
-  ] as const)("is protected, or refused when generated code needs it: $check, $channel", (options) => {
-    expect(names.length).toBeGreaterThan(100);
-    for (const name of names.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))) {
-      const { diagnostics, layout } = protect(source.replace("fn main(", `fn ${name}(`), {
-        ...options,
-        features: ["subgroups"],
-        injectFaults: true,
-      });
-      const isRefused = diagnostics.some(({ code }) => code === "BELAY206");
-      expect(layout === null, name).toBe(isRefused);
-    }
-    const transpose = protect(source.replace("fn main(", "fn transpose("), {
-      ...options,
-      features: ["subgroups"],
-    });
-    expect(transpose.diagnostics).not.toContainEqual(expect.objectContaining({ severity: "error" }));
-  });
-
-  it.each([
+  const ways = [
+    { check: "store", channel: "subgroup", injectFaults: true },
+    { check: "signature", channel: "workgroup", redundancy: "intra-lds", injectFaults: true },
+    { pairing: "half-subgroup" },
     { redundancy: "inter", check: "signature" },
     { redundancy: "inter", memory: "secded128" },
     { redundancy: "none", memory: "detect1024" },
     { redundancy: "none", memory: "secded32", check: "store" },
-  ] as const)("is refused only when generated code needs it: $redundancy $memory", (options) => {
-    const needed = (code: string) => {
-      const names = new Set<string>();
+    { memory: "checksum", strikeMachinery: true, injectFaults: true },
+  ] as const satisfies ProtectOptions[];
+
+  it.each(ways)("is protected, under this name unless the code needs that: %o", async (way) => {
+    const options = { ...way, features: ["subgroups"] };
+    const usesOf = (code: string) => {
+      const used = new Set<string>();
       const program = resolve(parse(code).module);
       walk(program.module, (node) => {
         const target = node.kind === "identifier" && program.targetOf(node);
-        if (target && target.kind === "builtin") names.add(node.name);
+        if (target && target.kind === "builtin") used.add(node.name);
       });
-      return names;
+      return used;
     };
-    const asNamed = (name: string) =>
-      protect(source.replace("fn main(", `fn ${name}(`), { ...options, features: ["subgroups"] });
-    const own = needed(source);
-    for (const name of needed(asNamed("main").code)) {
-      if (own.has(name)) continue;
-      expect(
-        asNamed(name).diagnostics.map(({ code }) => code),
-        name,
-      ).toContain("BELAY206");
-    }
-    for (const name of [
+    const { code, layout: usual } = protect(source, options);
+    expect(usual).not.toBeNull();
+    const own = usesOf(source);
+    const needed = [...usesOf(code)].filter((name) => !own.has(name));
+    expect(needed.length).toBeGreaterThan(3);
+    const others = [
+      "transpose",
       "read",
-      "write",
       "function",
       "rgba8unorm",
       "sampler",
       "texture_2d",
       "vec3h",
       "mat2x2f",
-    ]) {
-      const { diagnostics, layout } = asNamed(name);
-      expect(
-        diagnostics.map(({ code }) => code),
-        name,
-      ).not.toContain("BELAY206");
-      expect(layout, name).not.toBeNull();
+    ];
+    const results = [...needed, ...others].map((name) => {
+      return { name, ...protect(source.replace("fn main(", `fn ${name}(`), options) };
+    });
+    for (const { name, layout, renamed, entryPoints } of results) {
+      expect(layout, name).toEqual(usual);
+      expect(entryPoints, name).toMatchObject([{ name }]);
+      expect(renamed, name).toEqual(others.includes(name) ? {} : { [name]: `${name}_1` });
     }
+    const verdicts = await dawn.validateAll(results.map((each) => each.code));
+    expect(verdicts).toEqual(verdicts.map(() => ({ ok: true })));
   });
 });
 

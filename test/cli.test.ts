@@ -99,6 +99,22 @@ describe("belay protect", () => {
     expect(chosen.stdout).toContain("fn double(");
   });
 
+  it("tells which entry points and overrides have another name", async () => {
+    const path = file("select.wgsl", `override min = 4u;\n${kernel.replace("fn double", "fn select")}`);
+    const { status, stdout, stderr } = await belay(["protect", path, "--redundancy", "intra+lds"]);
+    expect(status).toBe(0);
+    expect(stdout).toContain("fn select_1(");
+    const told = (name: string) =>
+      `renamed: "${name}" is "${name}_1" here, as it hides a name that protection needs\n`;
+    expect(stderr).toBe(told("min") + told("select"));
+    const json = await belay(["protect", path, "--json"]);
+    expect(json.stderr).toBe("");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      renamed: { min: "min_1", select: "select_1" },
+      entryPoints: [{ name: "select" }],
+    });
+  });
+
   it("protects memory with a code that is named or chosen", async () => {
     const path = file("double.wgsl", kernel);
     const named = await belay(["protect", path, "--redundancy", "none", "--memory", "secded32"]);

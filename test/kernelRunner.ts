@@ -1,6 +1,12 @@
 /** Runs one compute kernel on plain buffers, protected or not, without the hardened device. */
 import type { BindingPoint } from "../src/analysis/bindings.ts";
-import { type InterGroup, type ProtectResult, recordCause, reportWords } from "../src/compiler/contract.ts";
+import {
+  type InterGroup,
+  nameInCode,
+  type ProtectResult,
+  recordCause,
+  reportWords,
+} from "../src/compiler/contract.ts";
 
 export interface KernelInput {
   /** Contents of the storage buffers of group 0, by binding; each must have a multiple of four bytes. */
@@ -75,7 +81,8 @@ export async function runKernel(
   armed: Armed = {},
   host: Host = {},
 ): Promise<KernelOutput> {
-  const { code, layout, usesReport, interGroup } = partsOf(kernel, input.entryPoint);
+  const { code, layout, usesReport, interGroup, renamed } = partsOf(kernel, input.entryPoint);
+  const inCode = (name: string) => nameInCode({ renamed }, name);
   const { dimension = 0, byReport = false, patience } = host;
   const { mostWorkgroups } = interGroup ?? {};
   const inTurn = mostWorkgroups === 0 || (host.inTurn === true && mostWorkgroups !== undefined);
@@ -84,11 +91,13 @@ export async function runKernel(
   const doublings = inTurn ? [3, 3] : [byReport ? 3 : dimension];
   const makePipeline = (doubling: number) => {
     const constants = {
-      ...input.constants,
+      ...Object.fromEntries(
+        Object.entries(input.constants ?? {}).map(([name, value]) => [inCode(name), value]),
+      ),
       ...(interGroup && { [interGroup.doubling]: doubling }),
       ...waiting,
     };
-    return pipelineOf(device, code, { constants, entryPoint: input.entryPoint });
+    return pipelineOf(device, code, { constants, entryPoint: input.entryPoint && inCode(input.entryPoint) });
   };
   const pipelines = await Promise.all(doublings.map(makePipeline));
   const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
@@ -204,12 +213,13 @@ function causesIn({ report }: KernelOutput): number[] {
 interface Parts {
   readonly code: string;
   readonly layout: ProtectResult["layout"];
+  readonly renamed: ProtectResult["renamed"];
   readonly usesReport: boolean;
   readonly interGroup?: InterGroup | undefined;
 }
 
 function partsOf(kernel: string | ProtectResult, name: string | undefined): Parts {
-  if (typeof kernel === "string") return { code: kernel, layout: null, usesReport: false };
+  if (typeof kernel === "string") return { code: kernel, layout: null, renamed: {}, usesReport: false };
   const entryPoint = kernel.entryPoints.find((candidate) => !name || candidate.name === name);
   return { ...kernel, usesReport: entryPoint?.usesReport ?? false, interGroup: entryPoint?.interGroup };
 }

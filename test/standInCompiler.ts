@@ -19,7 +19,7 @@ export const standInProtect: Protect = (wgsl, options = {}) => {
     return bindings.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(text));
   };
   const unprotected = {
-    ...{ code: wgsl, layout: null, checks: [], faultSites: [] },
+    ...{ code: wgsl, renamed: {}, layout: null, checks: [], faultSites: [] },
     entryPoints: entries.map((entry, i) => ({
       ...{ name: entry[1]!, redundancy: "none" as const, checks: [], usesReport: false },
       bindings: bindingsOf(i),
@@ -57,6 +57,7 @@ fn belay_enter(site: u32, index: u32) {
   return {
     code: code + prelude,
     diagnostics: [],
+    renamed: {},
     layout: { group, binding, bytes: 4 * total, cells: 0 },
     entryPoints: entries.map((entry, i) => ({
       name: entry[1]!,

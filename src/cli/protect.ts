@@ -72,6 +72,7 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
           io.stderr,
           `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
         );
+      if (!flags.json) printRenamed(result, io);
       if (flags.json || !failed) {
         const text = flags.json ? toJson(result, source) : result.code;
         if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
@@ -90,6 +91,12 @@ function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: 
       `${renderDiagnostic(diagnostic, source, { file: file === "-" ? "<stdin>" : file, color })}\n\n`,
     );
   }
+}
+
+/** Tells by which names pipelines refer to what could not keep its own. */
+function printRenamed({ renamed }: ProtectResult, io: Io): void {
+  for (const [name, other] of Object.entries(renamed))
+    tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
 }
 
 /** The compiler's result, with the line and column of each diagnostic spelled out. */

@@ -181,6 +181,11 @@ export interface ProtectResult {
   readonly code: string;
   /** What is wrong with the source, and what is not covered. */
   readonly diagnostics: readonly Diagnostic[];
+  /**
+   * The entry points, and the overrides without an `@id`, that have another name in `code`, as they hide a name of the language
+   * which it needs: that name, by the program's own. All else here has the program's names.
+   */
+  readonly renamed: Readonly<Record<string, string>>;
   /** `null` when no entry point uses a report buffer. */
   readonly layout: ReportLayout | null;
   /** One for each compute entry point, in source order; empty for source that is not valid. */
@@ -190,6 +195,10 @@ export interface ProtectResult {
   /** Where faults can be armed; empty without `injectFaults`. */
   readonly faultSites: readonly FaultSite[];
 }
+
+/** Returns the name that a protected module has for an entry point or an override of the program. */
+export const nameInCode = ({ renamed }: Pick<ProtectResult, "renamed">, name: string): string =>
+  (Object.hasOwn(renamed, name) ? renamed[name] : undefined) ?? name;
 
 /** The compiler, as the rest of the system calls it. */
 export type Protect = (wgsl: string, options?: ProtectOptions) => ProtectResult;

@@ -130,15 +130,6 @@ describe("a kernel is left alone", () => {
     expect(found(full, { ...pairing, features: ["subgroups"] })).toEqual([]);
   });
 
-  it("when the module hides a name that generated code needs (BELAY206)", () => {
-    const code = kernel().replace("fn main", "fn select");
-    const { entryPoints, layout } = protect(code);
-    expect(found(code)).toEqual(["BELAY206 warning"]);
-    expect(entryPoints).toMatchObject([{ name: "select", redundancy: "none" }]);
-    expect(layout).toBeNull();
-    expect(found(kernel().replace("fn main", "fn max"))).toEqual([]);
-  });
-
   it("when it uses all storage buffers (BELAY207)", () => {
     const buffers = Array.from(
       { length: 7 },

@@ -26,7 +26,7 @@ export function entryPointSummaries(
     const plan = redundancy === "inter" ? plans.get(name) : undefined;
     const coded = memory.coded.length > 0 ? memoryPlans.get(name) : undefined;
     return {
-      ...{ name, redundancy, ...usesOf(steps, names, sites, name) },
+      ...{ name: names.own(name), redundancy, ...usesOf(steps, names, sites, name) },
       ...(plan && {
         interGroup: {
           doubling: doublingOf(names),

@@ -37,6 +37,16 @@ describe("the code with the lowest predicted cost", () => {
     ]);
   });
 
+  it("is the same for a kernel and a buffer that hide names of the language", () => {
+    const code = copy("u32");
+    const hiding = code.replace("fn main", "fn select").replaceAll("output", "bitcast");
+    const named = (name: string) => (each: ReturnType<typeof rankSchemes>[0]) => ({
+      ...each,
+      kernels: each.kernels.map((kernel) => ({ ...kernel, name })),
+    });
+    expect(rankSchemes([hiding])).toEqual(rankSchemes([code]).map(named("select")));
+  });
+
   it("has larger ones where lanes make the check words together, unless that waits longer than check words take", () => {
     const features = ["subgroups"];
     const candidates = ["secded128", "secded32"] as const;

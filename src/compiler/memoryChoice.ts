@@ -9,7 +9,7 @@ import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import type { ProtectedBinding, ProtectOptions } from "./contract.ts";
+import { nameInCode, type ProtectedBinding, type ProtectOptions } from "./contract.ts";
 import {
   passSlowdown,
   type Rates,
@@ -74,17 +74,17 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
   const compile = (wgsl: string, memory: MemoryCode | "none") => {
-    const { code, entryPoints } = protect(wgsl, { redundancy: "none", ...others, memory });
-    return { program: resolve(parse(code).module), entryPoints };
+    const result = protect(wgsl, { redundancy: "none", ...others, memory });
+    return { program: resolve(parse(result.code).module), result };
   };
   const plain = sources.map((wgsl) => compile(wgsl, "none").program);
   const ranked = candidates
     .map((scheme): RankedScheme => {
       const costs = sources.flatMap((wgsl, i) => {
-        const { program, entryPoints } = compile(wgsl, scheme);
+        const { program, result } = compile(wgsl, scheme);
         return kernelsOf(plain[i]!).flatMap((before) => {
-          const after = kernelsOf(program).find(({ name }) => name === before.name);
-          const bindings = entryPoints.find(({ name }) => name === before.name)?.memory?.bindings;
+          const after = kernelsOf(program).find(({ name }) => name === nameInCode(result, before.name));
+          const bindings = result.entryPoints.find(({ name }) => name === before.name)?.memory?.bindings;
           if (!after || !bindings) return [];
           return [costOf({ program: plain[i]!, fn: before }, { program, fn: after }, bindings, rates)];
         });

@@ -29,12 +29,13 @@ import { replicate } from "./replicate.ts";
 import type { Settings } from "./settings.ts";
 import { invocationCount, lanesOf } from "./workgroupSize.ts";
 
-export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints"> {
+export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints" | "renamed"> {
   readonly entryPoints: readonly ProtectedEntryPoint[];
   /** The entry points whose statements nest deeper than compilers take, and where they do. */
   readonly tooDeep: ReadonlyMap<string, Span>;
 }
 
+/** Protects a program, and tells of it by the names that its user has given. */
 export function transform(prepared: Prepared, names: Names, settings: Settings): Transformed {
   const { unique, entryPoints, plans, memory: memoryPlans, replicated } = prepared;
   const { redundancy, check, pairing, channel, limits, report, subgroups, memory } = settings;
@@ -123,12 +124,12 @@ export function transform(prepared: Prepared, names: Names, settings: Settings):
     code: print(steps.program.module),
     layout: isProfile ? { ...layout, bytes: bytes + 4 * countedWords(faultSites.all.length) } : layout,
     entryPoints: entryPointSummaries(steps, names, prepared, settings, { sites, shadows }),
-    checks: sites.all,
-    faultSites: faultSites.all,
+    checks: sites.all.map((site) => ({ ...site, name: names.own(site.name) })),
+    faultSites: faultSites.all.map((site) => ({ ...site, functionName: names.own(site.functionName) })),
     tooDeep: new Map(
       steps.kernels().flatMap(({ name }) => {
         const [span] = [...steps.functions(name)].flatMap((fn) => tooDeepIn(fn) ?? []);
-        return span ? [[name, span] as const] : [];
+        return span ? [[names.own(name), span] as const] : [];
       }),
     ),
   };

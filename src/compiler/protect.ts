@@ -68,6 +68,7 @@ function read(wgsl: string): Source | { readonly diagnostics: readonly Diagnosti
 const unchanged = (wgsl: string, diagnostics: readonly Diagnostic[]): ProtectResult => ({
   code: wgsl,
   diagnostics,
+  renamed: {},
   layout: null,
   entryPoints: [],
   checks: [],
@@ -202,27 +203,29 @@ function protectAs(
   if (conflict) return unchanged(wgsl, [conflict]);
   const names = new Names(source);
   const unique = uniqueNames(source, names, { hasCodes });
-  const diagnostics = [...unique.diagnostics];
+  const diagnostics: Diagnostic[] = [];
   const eligible: FunctionDeclaration[] = [];
   for (const kernel of wanted) {
     const found = obstacles(source, sized, kernel, settings);
-    if (found.length === 0 && unique.diagnostics.length === 0) eligible.push(kernel);
+    if (found.length === 0) eligible.push(kernel);
     diagnostics.push(...found);
   }
   let prepared: Prepared;
   try {
     const named = unique.module === source.module ? source : versionsOf(source)(unique.module);
-    prepared = prepare(named, names, settings, new Set(eligible.map(({ name }) => name)));
+    const entryPoints = eligible.map(({ name }) => unique.knownToHost.get(name) ?? name);
+    prepared = prepare(named, names, settings, new Set(entryPoints));
   } catch (error) {
     if (!(error instanceof SpecializationLimit)) throw error;
-    return unchanged(wgsl, [tooManyShapes(error.span, error.message)]);
+    return unchanged(wgsl, [tooManyShapes(error.span, names.inOwnNames(error.message))]);
   }
-  diagnostics.push(...prepared.diagnostics);
-  const fit = eligible.filter(({ name }) => prepared.entryPoints.has(name));
+  diagnostics.push(...prepared.diagnostics.map((each) => inOwnNames(each, names)));
+  const fitNames = new Set([...prepared.entryPoints].map((name) => names.own(name)));
+  const fit = eligible.filter(({ name }) => fitNames.has(name));
   diagnostics.push(...coverageGaps(source, fit, settings, sphereOf(prepared)));
   diagnostics.push(
     ...functionsOf(sized)
-      .filter(({ name }) => prepared.entryPoints.has(name))
+      .filter(({ name }) => fitNames.has(name))
       .flatMap((kernel) => loneInvocation(sized, kernel, settings)),
   );
   if (options.strict && diagnostics.length > 0)
@@ -248,7 +251,19 @@ function protectAs(
     ...summary,
     ...result.entryPoints.find(({ name }) => name === summary.name),
   }));
-  return { ...result, entryPoints: summaries, diagnostics };
+  const renamed = Object.fromEntries(unique.knownToHost);
+  return { ...result, entryPoints: summaries, diagnostics, renamed };
+}
+
+/** Returns what was found in a program with unique names, as its user knows it. */
+function inOwnNames({ message, help, ...found }: Diagnostic, names: Names): Diagnostic {
+  return {
+    ...found,
+    message: names.inOwnNames(message),
+    notes: found.notes.map((note) => names.inOwnNames(note)),
+    ...(help !== undefined && { help: names.inOwnNames(help) }),
+    ...(found.entryPoints && { entryPoints: found.entryPoints.map((name) => names.own(name)) }),
+  };
 }
 
 /** What preparation has found out about the variables of the source, which may have got other names. */

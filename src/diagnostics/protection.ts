@@ -20,14 +20,6 @@ export const noComputeEntryPoint = (): Diagnostic =>
     help: "add a function with @compute and @workgroup_size",
   });
 
-export const hidesBuiltin = (span: Span, name: string): Diagnostic =>
-  warning(
-    "BELAY206",
-    `the module is left unprotected: "${name}" hides a name of the language and can't be renamed, as the host refers to it`,
-    span,
-    { help: "give the entry point or override another name" },
-  );
-
 export const nestsTooDeeply = (span: Span, entryPoint: string): Diagnostic =>
   leftAlone(
     "BELAY219",

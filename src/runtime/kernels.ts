@@ -3,6 +3,7 @@ import type {
   EntryPointSummary,
   Fill,
   InterGroup,
+  MemorySummary,
   Protect,
   ProtectResult,
 } from "../compiler/contract.ts";
@@ -285,9 +286,13 @@ export class Kernels {
   }
 }
 
-/** Whether a kernel binds what another one binds, and runs on its grids. */
+/** Whether a kernel binds what another one binds, runs on its grids, and has its names. */
 function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult, other: EntryPointSummary) {
-  const boundBy = (layout: ProtectResult["layout"], inter: InterGroup | undefined, codes: unknown) =>
+  const boundBy = (
+    { layout, renamed }: ProtectResult,
+    inter: InterGroup | undefined,
+    codes: MemorySummary | undefined,
+  ) =>
     JSON.stringify([
       layout?.group,
       layout?.binding,
@@ -295,10 +300,9 @@ function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult,
       inter?.mostWorkgroups,
       inter?.shadows,
       codes,
+      renamed,
     ]);
-  return (
-    boundBy(protection.layout, interGroup, memory) === boundBy(result.layout, other.interGroup, other.memory)
-  );
+  return boundBy(protection, interGroup, memory) === boundBy(result, other.interGroup, other.memory);
 }
 
 function keyOf({ source, entryPoint, label, constants, room, lessMemory }: KernelRequest): string {

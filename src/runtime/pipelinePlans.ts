@@ -1,4 +1,4 @@
-import type { BindingAccess } from "../compiler/contract.ts";
+import { type BindingAccess, nameInCode } from "../compiler/contract.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
 import { leftAlone, ProtectionError } from "./coverage.ts";
@@ -75,8 +75,7 @@ export class PipelinePlans {
     explicit: LayoutRecord | undefined,
     bindings: readonly BindingAccess[],
   ): Guarded {
-    const { entryPoint, module } = kernel;
-    const compute = { ...membersOf(descriptor.compute), module, entryPoint };
+    const compute = stageOf(kernel, descriptor.compute);
     const points = addedPoints(kernel);
     const checked = checkedGranules(kernel);
     const isShared = ({ group }: { group: number }) =>
@@ -102,4 +101,21 @@ export class PipelinePlans {
     this.#kernels.notMade(request);
     throw new ProtectionError(coverage);
   }
+}
+
+/** Returns the stage that runs a kernel in place of the program's own. */
+function stageOf(
+  { protection, entryPoint, module }: Kernel,
+  own: GPUProgrammableStage,
+): GPUProgrammableStage {
+  const inCodeOnly = new Set(Object.values(protection.renamed));
+  // The device refuses a name that the program does not have, as it refuses the empty one.
+  const keyOf = (name: string) => (inCodeOnly.has(name) ? "" : nameInCode(protection, name));
+  const values = Object.entries(membersOf(own.constants ?? {}));
+  return {
+    ...membersOf(own),
+    module,
+    entryPoint: nameInCode(protection, entryPoint),
+    constants: Object.fromEntries(values.map(([name, value]) => [keyOf(name), value])),
+  };
 }

@@ -92,7 +92,8 @@ function protectOrLeave(protect: Protect, source: string, options: ProtectOption
     return protect(source, options);
   } catch (error) {
     const diagnostics = [leftAlone.compilerFailed(messageOf(error))];
-    return { code: source, diagnostics, layout: null, entryPoints: [], checks: [], faultSites: [] };
+    const nothing = { renamed: {}, layout: null, entryPoints: [], checks: [], faultSites: [] };
+    return { code: source, diagnostics, ...nothing };
   }
 }
 

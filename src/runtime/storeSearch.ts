@@ -140,8 +140,7 @@ export class StoreSearch {
     // Its own report does not say on which grid it runs.
     if (doubling !== undefined && descriptor.compute.constants?.[doubling] === namedByReport)
       return undefined;
-    const { entryPoint, module } = storing;
-    const compute = { ...membersOf(descriptor.compute), module, entryPoint };
+    const compute = { ...membersOf(descriptor.compute), module: storing.module };
     const making = this.#device.createComputePipelineAsync({ ...descriptor, compute });
     const pipeline = await making.catch(() => undefined);
     if (!pipeline) return undefined;

@@ -31,4 +31,20 @@ describe("names", () => {
     expect(names.isGenerated(another)).toBe(false);
     expect(names.isGenerated(names.fresh("min"))).toBe(true);
   });
+
+  it("lead back to the user's, also in texts", () => {
+    const names = namesOf("const min = 1; const min_1 = 2; const größe = 3;");
+    const again = names.another(names.another("min"));
+    const umlaut = names.another("größe");
+    expect([again, umlaut]).toEqual(["min_2_1", "größe_1"]);
+    expect([again, umlaut, "min_1", "other"].map((name) => names.own(name))).toEqual([
+      "min",
+      "größe",
+      "min_1",
+      "other",
+    ]);
+    expect(names.inOwnNames(`"min_2" and "${umlaut}" are not "min_1", größe_12 or xmin_2`)).toBe(
+      `"min" and "größe" are not "min_1", größe_12 or xmin_2`,
+    );
+  });
 });

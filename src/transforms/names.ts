@@ -10,6 +10,8 @@ export class Names {
   /** The names in the user's module. */
   readonly #taken = new Set<string>();
   readonly #uses = new Map<string, number>();
+  /** The user's names of the things that have another one now. */
+  readonly #own = new Map<string, string>();
 
   constructor(program: Program) {
     walk(program.module, (node) => {
@@ -38,7 +40,18 @@ export class Names {
     let name = base;
     for (let n = 1; this.#taken.has(name); n++) name = `${base}_${n}`;
     this.#taken.add(name);
+    this.#own.set(name, this.own(base));
     return name;
+  }
+
+  /** Returns the user's name of a thing, which `another` may have named. */
+  own(name: string): string {
+    return this.#own.get(name) ?? name;
+  }
+
+  /** Returns a text, such as the message of a diagnostic, with the user's names in place of others. */
+  inOwnNames(text: string): string {
+    return text.replace(/\p{ID_Continue}+/gu, (word) => this.own(word));
   }
 
   isGenerated(name: string): boolean {

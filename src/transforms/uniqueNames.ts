@@ -5,40 +5,42 @@
  * After:   var<workgroup> tile: u32;   fn f(min_1: u32) { let tile_1 = min_1; }
  *
  * Requires: nothing.   Ensures: valid module; a name of the module or the language means just that everywhere.
- * Rejects:  entry points and overrides that hide a name that generated code uses (the host knows them by name): BELAY206.
+ * The host knows entry points and overrides by name: they get another one only where generated code uses the hidden name.
  * Order:    first; later transforms move expressions and call built-in functions.
  */
-import type { Diagnostic } from "../diagnostics/diagnostic.ts";
-import { hidesBuiltin } from "../diagnostics/protection.ts";
 import type { Declaration, FunctionDeclaration, Module } from "../wgsl/ast.ts";
 import type { Builtin, Program, Target } from "../wgsl/program.ts";
 import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, mapChildren, walk } from "../wgsl/traverse.ts";
 import type { Names } from "./names.ts";
 
+/** A module whose names mean one thing each. */
+export interface UniqueNames {
+  readonly module: Module;
+  /** The new names of entry points and overrides that the host knows by name, by the program's names. */
+  readonly knownToHost: ReadonlyMap<string, string>;
+}
+
 /** `hasCodes`: whether transforms add codes for memory, which call more functions of the language. */
-export function uniqueNames(
-  program: Program,
-  names: Names,
-  { hasCodes = false } = {},
-): { module: Module; diagnostics: Diagnostic[] } {
+export function uniqueNames(program: Program, names: Names, { hasCodes = false } = {}): UniqueNames {
   const renamed = new Map<Target, string>();
-  const diagnostics: Diagnostic[] = [];
+  const knownToHost = new Map<string, string>();
   const moduleNames = new Set<string>();
   for (const declaration of program.module.declarations) {
     if (declaration.kind === "constAssert") continue;
     moduleNames.add(declaration.name);
     const hidden = predeclared(declaration.name);
     if (!hidden) continue;
-    if (isKnownToHost(declaration)) {
-      if (isGenerated(hidden, hasCodes))
-        diagnostics.push(hidesBuiltin(declaration.nameSpan, declaration.name));
-    } else renamed.set(declaration, names.another(declaration.name));
+    const isKnown = isKnownToHost(declaration);
+    if (isKnown && !isGenerated(hidden, hasCodes)) continue;
+    const name = names.another(declaration.name);
+    renamed.set(declaration, name);
+    if (isKnown) knownToHost.set(declaration.name, name);
   }
   for (const declaration of program.module.declarations) {
     if (declaration.kind === "function") renameLocals(declaration, moduleNames, names, renamed);
   }
-  return { module: renamed.size === 0 ? program.module : rename(program, renamed), diagnostics };
+  return { module: renamed.size === 0 ? program.module : rename(program, renamed), knownToHost };
 }
 
 /** The built-in functions that transforms call. */

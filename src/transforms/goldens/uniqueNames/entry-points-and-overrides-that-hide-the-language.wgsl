@@ -1,0 +1,12 @@
+override min_1: u32 = 4;
+override select_1 = 2 * min_1;
+@id(3) override array_1 = 3u;
+
+@compute @workgroup_size(min_1, select_1)
+fn select_2() {
+  let select_3 = min_1 + array_1;
+  _ = select_3;
+}
+
+@fragment
+fn all_1() {}
