@@ -2,7 +2,7 @@ import type { BindingAccess } from "../compiler/contract.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import { wholeGranules } from "./memory/granules.ts";
 import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
-import { type BufferRange, isTexture, type Resource, type Textures } from "./resources.ts";
+import { type BufferRange, endOf, isTexture, type Resource, type Textures } from "./resources.ts";
 
 /** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
 export interface Access {
@@ -76,6 +76,30 @@ export class BindGroups {
     });
     this.#groups.set(group, { entries, layout, declared });
     return group;
+  }
+
+  /** Returns a bind group to be set in place of one whose offsets reach past a buffer that the program declared smaller. */
+  asDeclared(set: SetGroup): SetGroup {
+    const { group, offsets } = set;
+    const record = offsets.length > 0 && group && this.#groups.get(group);
+    if (!record) return set;
+    const isPast = record.entries.some(({ binding }) => {
+      const range = this.rangeAt(set, binding);
+      return range !== undefined && this.#usages.isPast(range.buffer, endOf(range));
+    });
+    if (!isPast) return set;
+    const entries = record.entries.map(({ binding, resource }) => {
+      const range = boundRange(resource);
+      return {
+        binding,
+        resource: range ? { ...range, buffer: this.#usages.asDeclared(range.buffer) } : resource,
+      };
+    });
+    const { label } = group;
+    const { made } = makeSilently(this.#device, () =>
+      this.#device.createBindGroup({ label, layout: record.layout, entries }),
+    );
+    return { group: made, offsets };
   }
 
   /** The layout that a bind group was made with; undefined for a group that is not known. */
@@ -209,8 +233,8 @@ export class BindGroups {
     const inLayout = layout?.find((each) => each.binding === binding);
     if (!range) return { binding, resource: this.#viewAsDeclared(resource, inLayout) };
     const declared = inLayout?.buffer;
-    const end = range.offset + range.size;
-    const buffer = this.#usages.bound(range.buffer, declared && (declared.type ?? "uniform"), end);
+    const type = declared && (declared.type ?? "uniform");
+    const buffer = this.#usages.bound(range.buffer, type, endOf(range));
     // By default, a binding goes as far as the buffer, which may be further than the program knows.
     if (buffer === range.buffer) return this.#sized(entry);
     return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };

@@ -3,7 +3,7 @@ import type { CommandRecord } from "./commandRecord.ts";
 import { ComputePass, type PassParts } from "./computePass.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
-import { IndirectDispatch } from "./indirectDispatch.ts";
+import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags } from "./nativeObjects.ts";
@@ -35,13 +35,15 @@ export class ComputePasses {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));
       },
       setBindGroup(index: number, group: GPUBindGroup | null | undefined, ...offsets: unknown[]): undefined {
-        passOf(this).setBindGroup(index, { group: group ?? null, offsets: copyOffsets(offsets) });
+        const set = { group: group ?? null, offsets: copyOffsets(offsets) };
+        passOf(this).setBindGroup(index, bindGroups.asDeclared(set));
       },
       dispatchWorkgroups(...grid) {
         passOf(this).dispatch(grid);
       },
       dispatchWorkgroupsIndirect(buffer, offset) {
-        passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect), offset);
+        const end = offset + BYTES_OF_ARGUMENTS;
+        passOf(this).dispatchIndirect(usages.used(buffer, flags.bufferIndirect, end), offset);
       },
       pushDebugGroup(label) {
         passOf(this).pushDebugGroup(label);

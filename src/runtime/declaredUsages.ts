@@ -1,8 +1,8 @@
+import type { ErrorScopes } from "./errorScopes.ts";
 import { Layer } from "./layer.ts";
-import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
-import { isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
-
-const MAP = flags.bufferMapRead | flags.bufferMapWrite;
+import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "./nativeObjects.ts";
+import { isMapMode, isMappable, isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
+import { copyDescriptor } from "./steps.ts";
 
 /** What Belay does with the program's resources, and the program need not have asked for. */
 export interface HiddenUses {
@@ -15,12 +15,13 @@ export interface HiddenUses {
 }
 
 /**
- * Makes the program's resources with the usages that Belay needs besides, and remembers the ones the program declared.
- * Where the program uses a resource as it must not, a twin of just the declared usage goes to the device instead, whose
- * validation then finds the mistake.
+ * Makes the program's resources with the usages and the bytes that Belay needs besides, and remembers the ones the program
+ * declared. Where the program uses a resource as it must not, a twin of just the declared usage and size goes to the device
+ * instead, whose validation then finds the mistake.
  */
 export class DeclaredUsages {
   readonly #device: GPUDevice;
+  readonly #scopes: ErrorScopes;
   readonly #uses: HiddenUses;
   /** Tells the program the usage that it declared. */
   readonly #usages = new Layer<Resource, number>((_, usageOf) => ({
@@ -40,14 +41,16 @@ export class DeclaredUsages {
   /** Resources of the declared usage only, made when the program needs to be told of its mistake. */
   readonly #twins = new WeakMap<Resource, Resource>();
 
-  constructor(device: GPUDevice, uses: HiddenUses) {
+  constructor(device: GPUDevice, scopes: ErrorScopes, uses: HiddenUses) {
     this.#device = device;
+    this.#scopes = scopes;
     this.#uses = uses;
-    const used: typeof this.used = (resource, usages) => this.used(resource, usages);
-    const twinOf = (texture: GPUTexture) => this.#twinOf(texture, texture.usage);
+    const twinOf = <T extends Resource>(resource: T): T => this.#twinOf(resource, resource.usage);
     this.#mappings = new Layer((native) => ({
-      mapAsync(...args) {
-        return native.mapAsync.apply(used(this, MAP), args);
+      mapAsync(mode, ...range) {
+        // Without a range, Belay maps all that was allocated.
+        const isRight = (range.length === 0 && isMapMode(this, mode)) || isMappable(this, mode, ...range);
+        return native.mapAsync.call(isRight ? this : twinOf(this), mode, ...range);
       },
     }));
     this.#views = new Layer((native) => ({
@@ -60,12 +63,14 @@ export class DeclaredUsages {
 
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const { usage, size } = descriptor;
+    // A descriptor that the device refuses has to reach it as it is.
+    if (!isBufferUsage(usage)) return this.#device.createBuffer(descriptor);
     const isMappable = (usage & (flags.bufferMapRead | flags.bufferMapWrite)) !== 0;
     const allocated = this.#uses.verifies?.(descriptor);
     const isVerified = allocated !== undefined;
     const copies = this.#uses.copies || isVerified ? flags.bufferCopySrc | flags.bufferCopyDst : 0;
     const isRead = this.#uses.readsArguments && (usage & flags.bufferIndirect) !== 0;
-    const hidden = isMappable || usage === 0 ? 0 : copies | (isRead || isVerified ? flags.bufferStorage : 0);
+    const hidden = isMappable ? 0 : copies | (isRead || isVerified ? flags.bufferStorage : 0);
     if (hidden === 0 && !isVerified) return this.#device.createBuffer(descriptor);
     const made = this.#device.createBuffer({
       ...{ ...membersOf(descriptor), usage: usage | hidden, size: allocated ?? size },
@@ -83,10 +88,14 @@ export class DeclaredUsages {
 
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
     const { usage } = descriptor;
-    const isCopyable = usage !== 0 && (usage & flags.transientAttachment) === 0;
+    const isCopyable = isTextureUsage(usage) && (usage & flags.transientAttachment) === 0;
     if (!this.#uses.copies || !isCopyable) return this.#device.createTexture(descriptor);
     const hidden = flags.textureCopySrc | flags.textureCopyDst;
-    const made = this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden });
+    const declared = copyDescriptor(descriptor);
+    const made = this.#scopes.make(
+      () => this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden }),
+      () => this.#device.createTexture(declared),
+    );
     this.#usages.cover(made, usage);
     this.#views.cover(made, undefined);
     return made;
@@ -108,9 +117,20 @@ export class DeclaredUsages {
     return this.#checked(buffer, isUniform ? flags.bufferUniform : flags.bufferStorage, end);
   }
 
-  /** What to hand to a native method that uses `resource` in one of these ways. */
-  used<T extends Resource>(resource: T, usages: number): T {
-    return this.#checked(resource, usages, 0);
+  /** Returns what to hand to a native method that uses `resource` in one of these ways, up to byte `end` of a buffer. */
+  used<T extends Resource>(resource: T, usages: number, end = 0): T {
+    return this.#checked(resource, usages, end);
+  }
+
+  /** Whether a use of a buffer up to byte `end` goes further than the program's buffer. */
+  isPast(buffer: GPUBuffer, end: number): boolean {
+    return end > (this.#sizes.stateOf(buffer) ?? end);
+  }
+
+  /** Returns a buffer of just the declared usage and size, if the device has been given another one. */
+  asDeclared(buffer: GPUBuffer): GPUBuffer {
+    const declared = this.#usages.stateOf(buffer);
+    return declared === undefined ? buffer : this.#twinOf(buffer, declared);
   }
 
   /** As `used`, for a view. */
@@ -126,7 +146,7 @@ export class DeclaredUsages {
 
   #checked<T extends Resource>(resource: T, usage: number, end: number): T {
     const declared = this.#usages.stateOf(resource);
-    const isInside = isTexture(resource) || end <= (this.#sizes.stateOf(resource) ?? end);
+    const isInside = isTexture(resource) || !this.isPast(resource, end);
     if (declared === undefined || ((declared & usage) !== 0 && isInside)) return resource;
     return this.#twinOf(resource, declared);
   }

@@ -1,3 +1,5 @@
+import { makeSilently } from "./nativeObjects.ts";
+
 /** An error scope that the program has open. */
 interface Scope {
   readonly filter: GPUErrorFilter;
@@ -34,24 +36,47 @@ export class ErrorScopes {
    * a lost device accepts nothing.
    */
   watch(call: () => void): Promise<boolean> {
-    // A scope keeps its first error only: to learn what came first, the program's scopes are cut at the call.
-    for (const { parts } of this.#open.toReversed()) parts.push(this.#popSilently());
-    this.#device.pushErrorScope("validation");
-    let popped: Promise<GPUError | null>;
-    try {
-      call();
-    } finally {
-      popped = this.#device.popErrorScope();
-      const error = popped.catch(() => null);
-      const scope = this.#open.findLast(({ filter }) => filter === "validation");
-      if (scope) scope.parts.push(error);
-      else void error.then((each) => each && this.#report(each));
-      for (const { filter } of this.#open) this.#device.pushErrorScope(filter);
-    }
-    return popped.then(
+    return this.#cut(["validation"], call).popped[0]!.then(
       (error) => error === null,
       () => false,
     );
+  }
+
+  /**
+   * Makes a resource that has more than the program declared. Where the device refuses it, the program is told why the device
+   * refuses what was declared.
+   */
+  make<T>(made: () => T, declared: () => T): T {
+    const restate = async (error: GPUError | null) =>
+      error instanceof GPUValidationError
+        ? ((await makeSilently(this.#device, declared).failed) ?? error)
+        : error;
+    return this.#cut(["out-of-memory", "validation"], made, restate).result;
+  }
+
+  /** Makes a call in scopes of Belay's own, and hands on what they catch as a function restates it. */
+  #cut<T>(
+    filters: readonly GPUErrorFilter[],
+    call: () => T,
+    restate = async (error: GPUError | null) => error,
+  ): { readonly result: T; readonly popped: readonly Promise<GPUError | null>[] } {
+    // A scope keeps its first error only: to learn what came first, the program's scopes are cut at the call.
+    for (const { parts } of this.#open.toReversed()) parts.push(this.#popSilently());
+    for (const filter of filters) this.#device.pushErrorScope(filter);
+    const popped: Promise<GPUError | null>[] = [];
+    try {
+      return { result: call(), popped };
+    } finally {
+      for (const filter of filters.toReversed()) {
+        const own = this.#device.popErrorScope();
+        popped.push(own);
+        const error = own.then(restate).catch(() => null);
+        const scope = this.#open.findLast((each) => each.filter === filter);
+        if (scope) scope.parts.push(error);
+        else void error.then((each) => each && this.#report(each));
+      }
+      for (const { filter } of this.#open) this.#device.pushErrorScope(filter);
+    }
   }
 
   #popSilently(): Promise<GPUError | null> {

@@ -73,12 +73,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
           onFault: onMemoryFault,
         });
   const flips = new BitFlips(device);
-  const usages = new DeclaredUsages(device, {
+  const scopes = new ErrorScopes(device);
+  const usages = new DeclaredUsages(device, scopes, {
     ...{ copies: recovers || resolved.injectFaults === true, readsArguments: doublesGrids(resolved) },
     ...(memory && { verifies: (descriptor) => memory.buffers.allocationOf(descriptor) }),
   });
   const wantCheck = () => void verifier.verify();
-  const scopes = new ErrorScopes(device);
   const journal: Journal = new Journal(
     ...([device, textures, usages, memory, scopes, taints, recovers, wantCheck] as const),
   );

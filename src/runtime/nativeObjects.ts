@@ -19,6 +19,7 @@ export const flags = {
   bufferIndirect: 0x100,
   bufferQueryResolve: 0x200,
   mapRead: 0x1,
+  mapWrite: 0x2,
   shaderStageCompute: 0x4,
   textureCopySrc: 0x1,
   textureCopyDst: 0x2,
@@ -27,6 +28,19 @@ export const flags = {
   renderAttachment: 0x10,
   transientAttachment: 0x20,
 } as const;
+
+const BUFFER_USAGES = 0x3ff;
+const TEXTURE_USAGES = 0x3f;
+
+/** Whether these are usages of buffers, and at least one. */
+export function isBufferUsage(usage: number): boolean {
+  return usage > 0 && (usage & ~BUFFER_USAGES) === 0;
+}
+
+/** As `isBufferUsage`, for textures. */
+export function isTextureUsage(usage: number): boolean {
+  return usage > 0 && (usage & ~TEXTURE_USAGES) === 0;
+}
 
 /**
  * An object that answers from `members` first and is `native` otherwise, `instanceof` included. Its

@@ -3,7 +3,7 @@ import { Layer, rank } from "./layer.ts";
 import { isMappedAndBound } from "./memory/protectedBuffers.ts";
 import { flags } from "./nativeObjects.ts";
 import type { PendingMapping } from "./reexecution.ts";
-import type { BufferRange } from "./resources.ts";
+import { BEYOND, type BufferRange } from "./resources.ts";
 import type { Verifier } from "./verifier.ts";
 
 /** A mapping the program waits for. */
@@ -66,9 +66,7 @@ export class ReadBack {
           return release(this, hold);
         },
         getMappedRange(offset, size) {
-          if (holds.has(this))
-            throw new DOMException("the buffer's mapping is still pending", "OperationError");
-          return native.getMappedRange.call(this, offset, size);
+          return native.getMappedRange.call(this, ...(holds.has(this) ? [BEYOND, 0] : [offset, size]));
         },
         unmap() {
           cancel(this);

@@ -4,7 +4,7 @@ import type { DeclaredUsages } from "./declaredUsages.ts";
 import { Layer } from "./layer.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags, membersOf } from "./nativeObjects.ts";
-import { isTexture, type Place, type Resource, type Textures } from "./resources.ts";
+import { endOf, isTexture, type Place, type Resource, type Textures } from "./resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "./steps.ts";
 
 type View = GPUTextureView | GPUTexture;
@@ -36,15 +36,22 @@ const settings = [
   "popDebugGroup",
 ] as const;
 
-/** Commands whose first or second argument is a buffer that they read, and the usage that they need. */
-const usageFor = {
-  setVertexBuffer: flags.bufferVertex,
-  setIndexBuffer: flags.bufferIndex,
-  drawIndirect: flags.bufferIndirect,
-  drawIndexedIndirect: flags.bufferIndirect,
+/** How a command reads a buffer: the usage that it needs, where its arguments are, and the bytes that it reads, if no argument. */
+interface Reading {
+  readonly usage: number;
+  readonly bufferAt: number;
+  readonly offsetAt: number;
+  readonly bytes?: number;
+}
+
+const readings = {
+  setVertexBuffer: { usage: flags.bufferVertex, bufferAt: 1, offsetAt: 2 },
+  setIndexBuffer: { usage: flags.bufferIndex, bufferAt: 0, offsetAt: 2 },
+  drawIndirect: { usage: flags.bufferIndirect, bufferAt: 0, offsetAt: 1, bytes: 16 },
+  drawIndexedIndirect: { usage: flags.bufferIndirect, bufferAt: 0, offsetAt: 1, bytes: 20 },
 } as const;
-type Reader = keyof typeof usageFor;
-const readers = Object.keys(usageFor) as Reader[];
+type Reader = keyof typeof readings;
+const readers = Object.keys(readings) as Reader[];
 
 /** Follows render passes and bundles, which run as they are: what they read and draw to, and how to run them again. */
 export class RenderPasses {
@@ -63,8 +70,10 @@ export class RenderPasses {
     this.#textures = textures;
     this.#usages = usages;
     const asDeclared = (name: string, args: unknown[]) => {
-      const usage = usageFor[name as Reader];
-      return usage ? args.map((each) => (isBuffer(each) ? usages.used(each, usage) : each)) : args;
+      if (name in readings) return argumentsFor(readings[name as Reader], args, usages);
+      if (name !== "setBindGroup" || !args[1]) return args;
+      const [index, group, ...offsets] = args;
+      return [index, bindGroups.asDeclared({ group: group as GPUBindGroup, offsets }).group, ...offsets];
     };
     const bundles = this.#bundles;
     const noteUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
@@ -227,6 +236,27 @@ function followed<T extends object, K extends keyof T & string>(
     return [name, follow];
   });
   return Object.fromEntries(methods);
+}
+
+/** Returns the arguments to hand to the device, which may know a larger buffer than the program, of more usages. */
+function argumentsFor(
+  { usage, bufferAt, offsetAt, bytes }: Reading,
+  args: readonly unknown[],
+  usages: DeclaredUsages,
+): unknown[] {
+  const buffer = args[bufferAt];
+  if (!isBuffer(buffer)) return [...args];
+  const offset = Number(args[offsetAt] ?? 0);
+  const asked = bytes ?? args[offsetAt + 1];
+  const range = { buffer, offset, size: asked === undefined ? buffer.size - offset : Number(asked) };
+  const used = usages.used(buffer, usage, endOf(range));
+  const handed = args.with(bufferAt, used);
+  const unit = args[1] === "uint16" ? 2 : 4;
+  // What goes as far as the buffer ends where the program's buffer does.
+  const isOpen = asked === undefined && used === buffer && usages.isVerified(buffer) && offset % unit === 0;
+  if (!isOpen) return handed;
+  while (handed.length < offsetAt) handed.push(undefined);
+  return [...handed.slice(0, offsetAt), offset, range.size];
 }
 
 function isBuffer(value: unknown): value is GPUBuffer {

@@ -33,6 +33,29 @@ export function isTexture(resource: object): resource is GPUTexture {
   return "createView" in resource;
 }
 
+/** An offset that no buffer has: for it, the device refuses to give a part of what is mapped. */
+export const BEYOND = 2 ** 52;
+
+/** Returns the end of a range, where it begins if that is past the end of its buffer. */
+export function endOf({ offset, size }: BufferRange): number {
+  return Math.max(offset, offset + size);
+}
+
+/** Whether a buffer can be mapped in a mode. */
+export function isMapMode({ usage }: GPUBuffer, mode: number): boolean {
+  const needed =
+    mode === flags.mapRead ? flags.bufferMapRead : mode === flags.mapWrite ? flags.bufferMapWrite : 0;
+  return (usage & needed) !== 0;
+}
+
+/** Whether `mapAsync` of a buffer takes these arguments. */
+export function isMappable(buffer: GPUBuffer, mode: number, offset = 0, asked?: number): boolean {
+  const start = Math.trunc(offset);
+  const size = asked === undefined ? buffer.size - start : Math.trunc(asked);
+  const isAligned = start % 8 === 0 && size % 4 === 0;
+  return isMapMode(buffer, mode) && isAligned && start >= 0 && size >= 0 && start + size <= buffer.size;
+}
+
 /** A texture like another one, as far as copies and passes are concerned. */
 export function textureLike(texture: GPUTexture, usage: number): GPUTextureDescriptor {
   const { width, height, depthOrArrayLayers, mipLevelCount, sampleCount, dimension, format } = texture;

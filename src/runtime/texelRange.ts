@@ -30,7 +30,9 @@ export function texelRange(
   const isEmpty = rowBytes === 0 || rows === 0 || images === 0;
   const bytes = isEmpty ? 0 : ((images - 1) * imageRows + rows - 1) * rowStride + rowBytes;
   const start = offset - (offset % 4);
-  const end = Math.max(start, Math.min(buffer.size, Math.ceil((offset + bytes) / 4) * 4));
+  // What goes past the end of the buffer is for the device to refuse.
+  const last = Math.max(buffer.size, offset + bytes);
+  const end = Math.min(last, Math.ceil((offset + bytes) / 4) * 4);
   const areRowsDense = rowStride === rowBytes || rows * images <= 1;
   const isDense = areRowsDense && (imageRows === rows || images <= 1);
   return {

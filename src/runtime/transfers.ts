@@ -3,7 +3,7 @@ import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { StandIns, Transfer } from "./memory/guardedTransfers.ts";
 import type { Memory } from "./memory/memory.ts";
 import { flags } from "./nativeObjects.ts";
-import type { BufferRange, Textures } from "./resources.ts";
+import { type BufferRange, endOf, type Textures } from "./resources.ts";
 import { type Anything, copyDescriptor } from "./steps.ts";
 import { extentOf, isIterable, texelRange } from "./texelRange.ts";
 
@@ -60,7 +60,7 @@ export function transferMethods(
       const record = recordOf(this);
       const target = rangeIn(buffer, offset, 8 * count);
       guarded(this, { target }, () => {
-        const used = usages.used(buffer, flags.bufferQueryResolve);
+        const used = usages.used(buffer, flags.bufferQueryResolve, endOf(target));
         native.resolveQuerySet.call(this, querySet, first, count, used, offset);
         record.steps.push((again) => again.resolveQuerySet(querySet, first, count, used, offset));
       });
@@ -72,7 +72,7 @@ export function transferMethods(
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
       const source = texelRange(from, to, size).range;
       guarded(this, { source }, (buffers) => {
-        const buffer = usages.source(buffers.source);
+        const buffer = usages.source(buffers.source, endOf(source));
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
           again.copyBufferToTexture({ ...fromCopy, buffer }, textures.again(toCopy), sizeCopy),
@@ -86,7 +86,7 @@ export function transferMethods(
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
       const { range, isFilled } = texelRange(to, from, size);
       guarded(this, { target: range, leavesGaps: !isFilled }, ({ target }) => {
-        const buffer = usages.target(target);
+        const buffer = usages.target(target, endOf(range));
         native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>
           again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer }, sizeCopy),
@@ -129,8 +129,4 @@ function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): Buffer
 /** A size to pass on, as the device may know a larger buffer than the program; one that is wrong stays as it is. */
 function explicit({ size }: BufferRange, asked: unknown): number | undefined {
   return size >= 0 ? size : (asked as number | undefined);
-}
-
-function endOf({ offset, size }: BufferRange): number {
-  return offset + size;
 }

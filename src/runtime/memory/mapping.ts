@@ -12,20 +12,21 @@ export interface Mapping {
   readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
 }
 
-/** A part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. */
+/**
+ * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. Undefined
+ * where the rules refuse it.
+ */
 export function give(
   { offset: first, size: all, start, bytes, given }: Mapping,
   buffer: GPUBuffer,
   offset = 0,
   size = Math.max(0, buffer.size - offset),
-): ArrayBuffer {
+): ArrayBuffer | undefined {
   const isInside = offset >= first && offset + size <= first + all;
   const isTaken = given.some(
     (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
   );
-  if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) {
-    throw new DOMException("the range is not mapped, or in use, or not aligned", "OperationError");
-  }
+  if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) return undefined;
   const isAll = offset === start && size === bytes.buffer.byteLength;
   const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
   given.push({ offset, buffer: part as ArrayBuffer });

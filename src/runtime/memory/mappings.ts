@@ -2,6 +2,7 @@ import type { HostCode } from "../../codes/scheme.ts";
 import { Layer } from "../layer.ts";
 import { flags } from "../nativeObjects.ts";
 import type { BufferRange } from "../resources.ts";
+import { BEYOND, isMappable } from "../resources.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { MappedFlips } from "./mappedFlips.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
@@ -38,9 +39,6 @@ interface HostSide {
 
 const nothingAsked = { mode: 0, offset: 0, size: 0 };
 
-/** A size that no buffer has. */
-const BEYOND = 2 ** 52;
-
 /**
  * Verifies what the host reads through mapped buffers, and makes check words of what it writes through them. What it writes
  * is kept in the host's memory: a GPU's memory that is mapped for writing takes the host seconds to read.
@@ -57,18 +55,22 @@ export class Mappings {
     const end = (side: HostSide, native: GPUBuffer) => this.#end(side, native);
     this.#layer = new Layer((native, sideOf) => ({
       mapAsync(mode, offset = 0, asked) {
-        const size = asked ?? Math.max(0, this.size - offset);
-        const fits = offset + size <= this.size;
         // A mistake of the program's is for the device to name.
-        if (!fits) return native.mapAsync.call(this, mode, offset, BEYOND);
-        if (offset % 8 !== 0 || size % 4 !== 0) return native.mapAsync.call(this, mode, offset, size);
-        // A mapping asked for too early is refused, and the one before goes on.
+        if (!isMappable(this, mode, offset, asked)) return native.mapAsync.call(this, mode, offset, asked);
+        const size = asked ?? this.size - offset;
+        const isUnmapped = Reflect.get(native, "mapState", this) === "unmapped";
+        // The device refuses to map what is mapped or destroyed, and the mapping before goes on.
+        if (!isUnmapped || !parts.buffers.of(this)) return native.mapAsync.call(this, mode, offset, size);
         if (this.mapState === "unmapped") sideOf(this).asked = { mode, offset, size };
         return native.mapAsync.call(this, mode);
       },
-      getMappedRange(offset, size) {
+      getMappedRange(offset = 0, size?) {
         const { mapping } = sideOf(this);
-        return mapping ? give(mapping, this, offset, size) : native.getMappedRange.call(this, offset, size);
+        const given = mapping && give(mapping, this, offset, size);
+        if (given) return given;
+        // More is mapped than the program knows.
+        const isNumber = offset >= 0 && (size ?? 0) >= 0;
+        return native.getMappedRange.call(this, ...(isNumber ? [BEYOND, 0] : [offset, size]));
       },
       unmap() {
         end(sideOf(this), native);

@@ -1,6 +1,6 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import { Layer } from "../layer.ts";
-import { flags, makeSilently } from "../nativeObjects.ts";
+import { flags, isBufferUsage, makeSilently } from "../nativeObjects.ts";
 import type { BufferRange } from "../resources.ts";
 import { CheckArena } from "./checkArena.ts";
 import { type Granules, granulesFor, granulesIn } from "./granules.ts";
@@ -187,7 +187,7 @@ export class ProtectedBuffers {
   /** Gives check words to a buffer that was allocated as above, or tells why it gets none. */
   protect(buffer: GPUBuffer, isAllocated: boolean): ProtectedBuffer | Unprotected | undefined {
     const { size, usage } = buffer;
-    if (size === 0 || usage === 0) return undefined;
+    if (size === 0 || !isBufferUsage(usage)) return undefined;
     const { granules, granuleBytes } = granulesFor(size, this.#granuleBytes);
     const words = granules * this.checkWords;
     if (!isAllocated) {
