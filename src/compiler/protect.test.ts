@@ -166,6 +166,25 @@ describe("the names that the program has given", () => {
     }
   });
 
+  it("stay where kernels get copies of the workgroup memory that they share", () => {
+    const kernels = ["first", "second"].map(
+      (name) => `@compute @workgroup_size(8) fn ${name}(@builtin(local_invocation_index) i: u32) {
+        tile[i] = i;
+        workgroupBarrier();
+        out[i] = tile[i ^ 1u];
+      }`,
+    );
+    const { code, checks } = protect(
+      `@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+      var<workgroup> tile: array<u32, 8>;
+      ${kernels.join("\n")}`,
+      { redundancy: "intra-lds", check: "store", memory: "secded32" },
+    );
+    expect(code).toMatch(/var<workgroup> tile_1\b/);
+    const stored = checks.flatMap(({ kind, name }) => (kind === "store" ? [name] : []));
+    expect(stored.toSorted()).toEqual(["out", "out", "tile", "tile"]);
+  });
+
   it("stay with an access mode that protection declares its report with", async () => {
     const { code, renamed, entryPoints } = protect(
       `@group(0) @binding(0) var out: texture_storage_2d<r32uint, write>;

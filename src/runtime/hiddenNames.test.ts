@@ -131,6 +131,15 @@ describe("a program that hides names of the language", () => {
     device.destroy();
   });
 
+  it("is protected in the way that promises to cost least", async () => {
+    const device = await harden(await newDevice());
+    expect(await runOn(device, everything)).toEqual(expected());
+    const { kernels } = await device.belay.report();
+    expect(kernels).toMatchObject([{ kernel: "select", chosen: expect.anything(), diagnostics: [] }]);
+    expect(kernels[0]!.redundancy).not.toBe("none");
+    device.destroy();
+  });
+
   it("takes an exception from the policy by the program's name", async () => {
     const device = await harden(await newDevice(), { kernels: { select: { redundancy: "inter" } } });
     expect(await runOn(device, everything)).toEqual(expected());
