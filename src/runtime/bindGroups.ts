@@ -2,7 +2,7 @@ import type { BindingAccess } from "../compiler/contract.ts";
 import type { DeclaredUsages } from "./declaredUsages.ts";
 import { wholeGranules } from "./memory/granules.ts";
 import { flags, makeSilently, membersOf } from "./nativeObjects.ts";
-import { type BufferRange, endOf, isTexture, type Resource, type Textures } from "./resources.ts";
+import { type BufferRange, endOf, isTexture, type Resource, type Textures, whole } from "./resources.ts";
 
 /** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
 export interface Access {
@@ -26,6 +26,13 @@ export type SetGroups = ReadonlyMap<number, SetGroup>;
 export interface UsedRange {
   readonly binding: number;
   readonly range: BufferRange;
+  readonly mode: BindingAccess["access"];
+}
+
+/** A part of a buffer, or a texture, that a shader may use. */
+export interface UsedPlace {
+  readonly binding: number;
+  readonly place: BufferRange | GPUTexture;
   readonly mode: BindingAccess["access"];
 }
 
@@ -157,14 +164,16 @@ export class BindGroups {
     });
   }
 
-  /** What a shader may store to, by binding. */
-  stored(set: SetGroup, by: GroupAccess): { binding: number; place: BufferRange | GPUTexture }[] {
+  /** Returns the parts of buffers and the textures that a shader may read or write, by binding. */
+  places(set: SetGroup, by: GroupAccess): UsedPlace[] {
     const record = set.group && this.#groups.get(set.group);
     if (!record) return [];
+    // A layout from elsewhere does not tell which bindings the offsets move.
+    const isPlaced = set.offsets.length === 0 || record.declared !== undefined;
     return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
-      if (mode === "read") return [];
-      const place = isTexture(resource) ? resource : this.rangeAt(set, binding);
-      return place ? [{ binding, place }] : [];
+      const rangeOf = (buffer: GPUBuffer) => (isPlaced ? this.rangeAt(set, binding) : whole(buffer));
+      const place = isTexture(resource) ? resource : rangeOf(resource);
+      return place ? [{ binding, place, mode }] : [];
     });
   }
 

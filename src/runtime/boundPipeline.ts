@@ -1,5 +1,6 @@
 import type { BindingPoint, ProtectedBinding } from "../compiler/contract.ts";
-import type { Access, BindGroups, SetGroups } from "./bindGroups.ts";
+import type { Access, BindGroups, SetGroups, UsedPlace } from "./bindGroups.ts";
+import type { Effect } from "./commandRecord.ts";
 import { filledBy } from "./filled.ts";
 import type { Kernel, LessMemory } from "./kernel.ts";
 import type { Use } from "./memory/bracketing.ts";
@@ -89,13 +90,22 @@ export class BoundPipeline {
     });
   }
 
-  /** What it may store to. */
+  /** Returns what it may store to. */
   stored(): StoredPlace[] {
-    return [...this.#groups].flatMap(([group, set]) =>
-      this.#bindGroups
-        .stored(set, this.record.accessOf(group))
-        .map(({ binding, place }) => ({ of: { group, binding }, place })),
-    );
+    return this.#places().flatMap(({ of, place, mode }) => (mode === "read" ? [] : [{ of, place }]));
+  }
+
+  /** Returns the effect of a dispatch on what is bound, as far as nothing is known of its grid. */
+  effect(): Effect {
+    const places = this.#places();
+    const placesOf = (isMeant: (mode: UsedPlace["mode"]) => boolean) =>
+      places.flatMap(({ place, mode }) => (isMeant(mode) ? [place] : []));
+    return {
+      kernel: this.kernel,
+      read: placesOf((mode) => mode !== "write"),
+      written: placesOf((mode) => mode !== "read"),
+      replaced: [],
+    };
   }
 
   mayWrite(buffer: GPUBuffer): boolean {
@@ -125,6 +135,14 @@ export class BoundPipeline {
     return this.#ranges()
       .filter(({ of, stores }) => stores && !has(followed, of))
       .map(({ range }) => range);
+  }
+
+  #places() {
+    return [...this.#groups].flatMap(([group, set]) =>
+      this.#bindGroups
+        .places(set, this.record.accessOf(group))
+        .map(({ binding, place, mode }) => ({ of: { group, binding }, place, mode })),
+    );
   }
 
   #ranges(): BoundRange[] {

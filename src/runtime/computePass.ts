@@ -1,7 +1,7 @@
 import type { Bound } from "./addedBindings.ts";
 import type { BindGroups, SetGroup } from "./bindGroups.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
-import { type CommandRecord, type Effect, Uses } from "./commandRecord.ts";
+import type { CommandRecord, Effect } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
 import { workgroupsOf } from "./filled.ts";
@@ -146,7 +146,8 @@ export class ComputePass {
     }
     this.#run(prepared, isInTurn, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
     this.#record.read.add(buffer);
-    this.#record.note({ ...prepared.effect, read: [...prepared.effect.read, buffer] });
+    const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
+    this.#record.note({ ...prepared.effect, read: [...prepared.effect.read, grid] });
     this.#noteWrites(prepared);
   }
 
@@ -177,15 +178,11 @@ export class ComputePass {
     if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
     const variant = runs.record.variant(doubling);
     if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
-    const uses = new Uses();
-    for (const access of runs.accesses()) {
-      this.#record.add(access);
-      uses.add(access);
-    }
+    for (const access of runs.accesses()) this.#record.add(access);
     if (kernel) this.#record.variants.set(variant, kernel);
     if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
     this.#prepared = {
-      effect: { kernel, read: uses.read, written: uses.written, replaced: [] },
+      effect: runs.effect(),
       ...{ runs, variant, bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups) },
       guarded: this.#parts.memory?.bracketing.guarded(runs.uses(this.#sums)) ?? [],
     };

@@ -204,3 +204,74 @@ describe("memory that cannot be protected", () => {
     strict.destroy();
   });
 });
+
+describe("a kernel that loads damage", () => {
+  const HALF = 256;
+  const COPY = `
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> half: array<u32>;
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { half[id.x] = source[id.x] + 1; }`;
+
+  /** Runs a kernel for each half of a buffer, of which only the first loads damage. */
+  async function runHalves(policy: Policy, isDynamic: boolean) {
+    const device = await harden(await newDevice(), { ...policy, injectFaults: true });
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const { COMPUTE } = GPUShaderStage;
+    const sources = [5, 6].map((value) => {
+      const source = device.createBuffer({ size: HALF, usage: STORAGE | COPY_DST });
+      device.queue.writeBuffer(source, 0, new Uint32Array(HALF / 4).fill(value));
+      return source;
+    });
+    const halves = device.createBuffer({ size: 2 * HALF, usage: STORAGE | COPY_SRC });
+    const layout = device.createBindGroupLayout({
+      entries: [
+        { binding: 0, visibility: COMPUTE, buffer: { type: "read-only-storage" } },
+        { binding: 1, visibility: COMPUTE, buffer: { type: "storage", hasDynamicOffset: isDynamic } },
+      ],
+    });
+    const pipeline = device.createComputePipeline({
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module: device.createShaderModule({ code: COPY }) },
+    });
+    device.belay.flip(sources[0]!, 8, 3);
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    // The kernel that loads damage comes last: nothing replaces what it taints.
+    for (const i of [1, 0]) {
+      const offset = isDynamic ? 0 : HALF * i;
+      const entries = [
+        { binding: 0, resource: { buffer: sources[i]! } },
+        { binding: 1, resource: { buffer: halves, offset, size: HALF } },
+      ];
+      pass.setBindGroup(0, device.createBindGroup({ layout, entries }), isDynamic ? [HALF * i] : []);
+      pass.dispatchWorkgroups(1);
+    }
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    const read = async (half: 0 | 1) => {
+      const staging = device.createBuffer({ size: HALF, usage: MAP_READ | COPY_DST });
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(halves, HALF * half, staging, 0, HALF);
+      device.queue.submit([encoder.finish()]);
+      await staging.mapAsync(GPUMapMode.READ);
+      return [...new Uint32Array(staging.getMappedRange())];
+    };
+    return { device, read };
+  }
+
+  it.each(
+    (["secded128", "detect", "checksum"] as const).flatMap((memory) =>
+      (["none", "intra+lds", "inter"] as const).flatMap((redundancy) =>
+        [false, true].map((isDynamic) => ({ memory, redundancy, isDynamic })),
+      ),
+    ),
+  )("taints what it has bound only: $memory, $redundancy, dynamic offsets $isDynamic", async (options) => {
+    const { isDynamic, ...policy } = options;
+    const { device, read } = await runHalves(policy, isDynamic);
+    await expect(read(0)).rejects.toBeInstanceOf(BelayMemoryError);
+    expect(await read(1)).toEqual(new Array(HALF / 4).fill(7));
+    await expect(read(0)).rejects.toBeInstanceOf(BelayMemoryError);
+    device.destroy();
+  });
+});
