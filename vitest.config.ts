@@ -1,15 +1,20 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+/** Packages of this repository are imported from their sources. */
+const conditions = ["belay-source"];
+
 export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "workloads/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"],
     // No test depends on a clock: these only end what hangs, also on a machine that is busy with something else.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 600_000,
     // These reach no thread that is blocked.
-    setupFiles: ["test/watchdogSetup.ts"],
+    setupFiles: ["test/support/watchdogSetup.ts"],
     // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
     // loading the compiler and a driver for each would take a third of the time.
     pool: "forks",

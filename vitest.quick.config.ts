@@ -6,12 +6,12 @@ import config from "./vitest.config.ts";
 const long =
   /\b(testDevices|describePrograms|openGpu|requestAdapter|startDawn|launchChromium|child_process|belay\.ts|compileLoop|runTestCampaign|speculateOnThreads|callCounter|fast-check|enumerations)\b/;
 /** The one test of a device: programs give the same bits on a hardened one. */
-const onDevice = "src/runtime/programs.test.ts";
+const onDevice = "packages/belay-gpu/src/runtime/programs.test.ts";
 
-const tests = ["src", "test", "workloads"]
+const tests = ["packages", "research/src", "test"]
   .flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => `${folder}/${name}`))
   .map((name) => name.replaceAll("\\", "/"))
-  .filter((name) => name.endsWith(".test.ts"));
+  .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"));
 
 /** The tests of a minute: all that use none of these helpers. */
 export default mergeConfig(config, {

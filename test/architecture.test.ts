@@ -1,4 +1,4 @@
-/** The shape of the source tree, as ARCHITECTURE.md describes it. */
+/** Checks the shape of the source tree: which package and which folder may import which. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import ts from "typescript";
@@ -6,20 +6,32 @@ import { describe, expect, it } from "vitest";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Lowest first: a folder imports itself and what stands in a row before its own. */
-const rows = [
-  ["wgsl", "loops"],
-  ["analysis", "codes"],
-  ["transforms"],
-  ["compiler"],
-  ["runtime"],
-  ["campaign", "report", "speculation"],
-  ["plugin"],
-  ["bench"],
-  ["cli"],
+/** The packages, lowest first: a package imports only packages before it. */
+const packages = [
+  { name: "belay-gpu", folder: "packages/belay-gpu" },
+  { name: "belay-node", folder: "packages/belay-node" },
+  { name: "belay-speculate", folder: "packages/belay-speculate" },
+  { name: "belay-cli", folder: "packages/belay-cli" },
+  { name: "belay-research", folder: "research" },
 ];
-/** What anyone may import; it imports nothing but itself. */
-const common = "diagnostics";
+/** Packages that one package must not import although they come before it. */
+const apart = [["belay-speculate", "belay-node"]];
+
+/** The folders of each package's sources, lowest first: a folder imports itself and the rows before its own. */
+const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "belay-gpu": [["diagnostics"], ["wgsl"], ["analysis", "codes"], ["transforms"], ["compiler"], ["runtime"]],
+  "belay-node": [],
+  "belay-speculate": [["diagnostics"], ["loops"], ["engine", "plugin"]],
+  "belay-cli": [["report"], ["campaign"], ["shared"], ["commands"]],
+  "belay-research": [["workloads", "published"], ["bench"], ["commands", "scripts"]],
+};
+
+interface Place {
+  readonly package: string;
+  readonly folder: string;
+}
+
+const isTest = (file: string) => file.endsWith(".test.ts");
 
 function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -28,89 +40,124 @@ function filesIn(folder: string): string[] {
     .sort();
 }
 
-const isTest = (file: string) => file.endsWith(".test.ts");
-const sources = filesIn("src").filter((file) => !isTest(file));
-const workloads = filesIn("workloads").filter((file) => !isTest(file));
+const all = packages.flatMap(({ folder }) => filesIn(`${folder}/src`));
+const sources = all.filter((file) => !isTest(file));
 
-/** The files of this repository that a file imports, types included. */
-function importsOf(file: string): string[] {
-  const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), "utf8"), true, true);
-  return importedFiles
-    .map(({ fileName }) => fileName)
-    .filter((name) => name.startsWith("."))
-    .map((name) => relative(root, resolve(root, dirname(file), name)).replaceAll("\\", "/"));
+function placeOf(file: string): Place | undefined {
+  const found = packages.find(({ folder }) => file.startsWith(`${folder}/src/`));
+  if (!found) return undefined;
+  const inside = file.slice(found.folder.length + "/src/".length);
+  return { package: found.name, folder: inside.includes("/") ? inside.split("/")[0]! : "" };
 }
 
-const folderOf = (file: string) => (file.split("/").length > 2 ? file.split("/")[1]! : "");
-const rowOf = (folder: string) => rows.findIndex((row) => row.includes(folder));
+/** Returns what a file imports, types included: files of its own package, and names of other packages. */
+function importsOf(file: string): {
+  readonly files: readonly string[];
+  readonly packages: readonly string[];
+} {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), "utf8"), true, true);
+  const names = importedFiles.map(({ fileName }) => fileName);
+  return {
+    files: names
+      .filter((name) => name.startsWith("."))
+      .map((name) => relative(root, resolve(root, dirname(file), name)).replaceAll("\\", "/")),
+    packages: names
+      .map((name) => name.split("/")[0]!)
+      .filter((name) => packages.some((each) => each.name === name)),
+  };
+}
 
-function mayImport(from: string, to: string): boolean {
-  const [source, target] = [folderOf(from), folderOf(to)];
-  if (to.startsWith("workloads/")) return source === "cli";
-  if (!to.startsWith("src/")) return false;
-  if (source === target || target === common) return true;
-  if (source === "") return target !== "cli" && target !== ""; // src/index.ts, the public surface
-  return rowOf(target) >= 0 && rowOf(target) < rowOf(source);
+const rankOf = (name: string) => packages.findIndex((each) => each.name === name);
+
+function mayImportPackage(from: string, to: string): boolean {
+  return rankOf(to) < rankOf(from) && !apart.some(([one, other]) => one === from && other === to);
+}
+
+function mayImport(from: Place, to: Place): boolean {
+  if (from.package !== to.package) return false;
+  if (from.folder === to.folder || from.folder === "") return true;
+  const rows = rooms[from.package]!;
+  const rowOf = (folder: string) => rows.findIndex((row) => row.includes(folder));
+  return rowOf(to.folder) >= 0 && rowOf(to.folder) < rowOf(from.folder);
 }
 
 describe("imports", () => {
-  it("flow in one direction", () => {
+  it("of packages flow in one direction", () => {
     const wrong = sources.flatMap((file) =>
       importsOf(file)
-        .filter((target) => !mayImport(file, target))
-        .map((target) => `${file} imports ${target}`),
+        .packages.filter((name) => !mayImportPackage(placeOf(file)!.package, name))
+        .map((name) => `${file} imports ${name}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  it("are what ARCHITECTURE.md and src/README.md say", () => {
-    const page = (name: string) => readFileSync(join(root, name), "utf8");
-    const flow = rows.toReversed().map((row) => row.join(", "));
-    expect(page("ARCHITECTURE.md")).toContain(flow.join(" → "));
-    const table = [...page("src/README.md").matchAll(/^\| `(\w+)\/` \|/gm)].map(([, folder]) => folder!);
-    expect(table.toSorted()).toEqual([common, ...rows.flat()].toSorted());
+  it("of folders flow in one direction, and never leave the package by a path", () => {
     const wrong = sources.flatMap((file) =>
       importsOf(file)
-        .filter((target) => target.startsWith("src/") && folderOf(file) !== "")
-        .filter((target) => table.indexOf(folderOf(target)) > table.indexOf(folderOf(file)))
+        .files.filter((target) => {
+          const place = placeOf(target);
+          return !place || !mayImport(placeOf(file)!, place);
+        })
         .map((target) => `${file} imports ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
   it("tell an upward import from a downward one", () => {
-    expect(mayImport("src/cli/demo.ts", "src/wgsl/parse.ts")).toBe(true);
-    expect(mayImport("src/wgsl/parse.ts", "src/cli/demo.ts")).toBe(false);
-    expect(mayImport("src/report/page.ts", "src/campaign/plan.ts")).toBe(false);
-    expect(mayImport("src/diagnostics/render.ts", "src/wgsl/ast.ts")).toBe(false);
+    const gpu = (folder: string) => ({ package: "belay-gpu", folder });
+    expect(mayImport(gpu("runtime"), gpu("wgsl"))).toBe(true);
+    expect(mayImport(gpu("wgsl"), gpu("runtime"))).toBe(false);
+    expect(mayImport(gpu("analysis"), gpu("codes"))).toBe(false);
+    expect(mayImportPackage("belay-cli", "belay-gpu")).toBe(true);
+    expect(mayImportPackage("belay-gpu", "belay-cli")).toBe(false);
+    expect(mayImportPackage("belay-speculate", "belay-node")).toBe(false);
   });
 
-  it("of a workload are its own files and the workload type", () => {
-    const wrong = workloads.flatMap((file) =>
-      importsOf(file)
-        .filter((target) => !target.startsWith("workloads/") && target !== "src/runtime/workload.ts")
-        .map((target) => `${file} imports ${target}`),
-    );
+  it("of a workload are its own files and the type of workloads", () => {
+    const wrong = sources
+      .filter((file) => placeOf(file)!.folder === "workloads")
+      .flatMap((file) =>
+        ts
+          .preProcessFile(readFileSync(join(root, file), "utf8"), true, true)
+          .importedFiles.map(({ fileName }) => fileName)
+          .filter(
+            (name) =>
+              name.startsWith("belay-") &&
+              ![
+                "belay-gpu/internal/runtime/tuning/workload",
+                "belay-cli/internal/shared/research",
+                "belay-speculate",
+              ].includes(name),
+          )
+          .map((name) => `${file} imports ${name}`),
+      );
     expect(wrong).toEqual([]);
   });
 
-  it("are seen for every folder of src", () => {
-    const known = new Set([...rows.flat(), common, ""]);
-    expect(sources.map(folderOf).filter((folder) => !known.has(folder))).toEqual([]);
+  it("are seen for every folder, and the map of the sources has each", () => {
+    const map = readFileSync(join(root, "packages/README.md"), "utf8");
+    for (const { name, folder } of packages) {
+      const known = rooms[name]!.flat();
+      const found = new Set(
+        sources.filter((file) => placeOf(file)!.package === name).map((file) => placeOf(file)!.folder),
+      );
+      expect([...found].filter((each) => each !== "").toSorted()).toEqual(known.toSorted());
+      for (const each of known) expect(map).toContain(`\`${folder}/src/${each}/\``);
+    }
   });
 });
 
 describe("files", () => {
   const source = (file: string) => readFileSync(join(root, file), "utf8");
-  /** A transform rewrites the program it is given, and its file is named after it; other files hold what transforms share. */
+  /** A transform rewrites the program it is given, and its file is named after it. */
   const transforms = sources.filter(
     (file) =>
-      folderOf(file) === "transforms" &&
+      file.startsWith("packages/belay-gpu/src/transforms/") &&
       new RegExp(`export function ${basename(file, ".ts")}\\(\\s*program: Program`).test(source(file)),
   );
 
   it("of transforms have a test beside them", () => {
-    const tests = new Set(filesIn("src/transforms"));
+    const tests = new Set(all);
     const untested = transforms.filter((file) => !tests.has(file.replace(/\.ts$/, ".test.ts")));
     expect(transforms.length).toBeGreaterThan(0);
     expect(untested).toEqual([]);
@@ -118,6 +165,6 @@ describe("files", () => {
 
   it("are named by what they hold", () => {
     const vague = /^(utils?|misc|common)\b/;
-    expect([...filesIn("src"), ...workloads].filter((file) => vague.test(basename(file)))).toEqual([]);
+    expect(all.filter((file) => vague.test(basename(file)))).toEqual([]);
   });
 });

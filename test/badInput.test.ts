@@ -2,18 +2,18 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import { protect } from "belay-gpu/internal/compiler/protect";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
+import { walk } from "belay-gpu/internal/wgsl/traverse";
+import * as matrixProduct from "belay-research/internal/workloads/matrixProduct";
+import type { Program } from "belay-research/internal/workloads/program";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ProtectOptions } from "../src/compiler/contract.ts";
-import { protect } from "../src/compiler/protect.ts";
-import { harden } from "../src/runtime/harden.ts";
-import { parse } from "../src/wgsl/parser.ts";
-import { resolve } from "../src/wgsl/resolve/index.ts";
-import { walk } from "../src/wgsl/traverse.ts";
-import * as matrixProduct from "../workloads/matrixProduct.ts";
-import type { Program } from "../workloads/program.ts";
-import { belay } from "./belay.ts";
-import { type DawnValidator, startDawn } from "./dawnValidator.ts";
-import { testDevices } from "./testDevices.ts";
+import { belay } from "./support/belay.ts";
+import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
+import { testDevices } from "./support/testDevices.ts";
 
 const kernel = (body: string) => `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;

@@ -1,16 +1,16 @@
 /** The package in a web page: real headless Chromium, WebGPU on its software adapter. */
 import { join } from "node:path";
+import { protect } from "belay-gpu";
+import { catalog } from "belay-research/internal/workloads/index";
+import * as sobelFilter from "belay-research/internal/workloads/sobelFilter";
 import type { Page } from "playwright-core";
 import { rolldown } from "rolldown";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { protect } from "../src/index.ts";
-import { catalog } from "../workloads/index.ts";
-import * as sobelFilter from "../workloads/sobelFilter.ts";
-import { type LaunchedChromium, launchChromium } from "./chromium.ts";
-import { everything, sample } from "./sample.ts";
+import { type LaunchedChromium, launchChromium } from "./support/chromium.ts";
+import { everything, sample } from "./support/sample.ts";
 
 /** What the bundle defines in the page. */
-declare const belayPage: typeof import("./browserPage.ts");
+declare const belayPage: typeof import("./support/browserPage.ts");
 
 let launched: LaunchedChromium;
 let page: Page;
@@ -34,8 +34,9 @@ afterEach(() => expect(pageErrors.splice(0)).toEqual([]));
 /** One script of the page and all it imports. Fails when anything in it is not for browsers. */
 async function bundlePage(): Promise<string> {
   const build = await rolldown({
-    input: join(import.meta.dirname, "browserPage.ts"),
+    input: join(import.meta.dirname, "support/browserPage.ts"),
     platform: "browser",
+    resolve: { conditionNames: ["belay-source", "import", "browser", "default"] },
     onLog: (_level, { message }) => {
       throw new Error(message);
     },

@@ -1,15 +1,18 @@
 /** What a web page gets with the package. */
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
+import { root } from "./support/workspaces.ts";
 
 /** A page that imports some names: the sources in it, and its bytes when minified. */
 async function bundled(names: string, from: string): Promise<{ folders: string[]; bytes: number }> {
   const { metafile, outputFiles } = await build({
     stdin: {
-      contents: `import { ${names} } from "./${from}"; globalThis.x = [${names}];`,
-      resolveDir: "src",
+      contents: `import { ${names} } from "${from}"; globalThis.x = [${names}];`,
+      resolveDir: root,
     },
     bundle: true,
+    conditions: ["belay-source"],
+    absWorkingDir: root,
     format: "esm",
     // Modules of Node.js are no part of a page: an import of one is an error.
     platform: "browser",
@@ -19,7 +22,9 @@ async function bundled(names: string, from: string): Promise<{ folders: string[]
   });
   const [output] = Object.values(metafile.outputs);
   const files = Object.entries(output!.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
-  const folders = files.map(([path]) => path.split("/")[1] ?? path);
+  const folders = files.flatMap(
+    ([path]) => /^packages\/[^/]+\/src\/(.+)\//.exec(path)?.[1]?.split("/")[0] ?? [],
+  );
   return { folders: [...new Set(folders)].sort(), bytes: outputFiles[0]!.contents.length };
 }
 
@@ -27,14 +32,14 @@ const compiler = ["analysis", "codes", "compiler", "diagnostics", "transforms", 
 
 describe("a page", () => {
   it.each([
-    ["protect", "index.ts", compiler, 350_000],
-    ["harden", "index.ts", [...compiler, "runtime"].sort(), 500_000],
-    ["parse, resolve, print", "wgsl/index.ts", ["diagnostics", "wgsl"], 130_000],
-    ["speculate, useDevice", "speculation/index.ts", ["diagnostics", "loops", "speculation"], 160_000],
-    ["structures", "index.ts", ["compiler"], 1000],
+    ["protect", "belay-gpu", compiler, 350_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 500_000],
+    ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
+    ["speculate, useDevice", "belay-speculate", ["diagnostics", "engine", "loops"], 160_000],
+    ["structures", "belay-gpu", ["compiler"], 1000],
   ])("that imports %s of %s has just what that needs", async (names, from, folders, most) => {
     const page = await bundled(names, from);
-    expect(page.folders.filter((folder) => folder !== "index.ts" && folder !== "<stdin>")).toEqual(folders);
+    expect(page.folders).toEqual(folders);
     expect(page.bytes).toBeLessThan(most);
   });
 });

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { belay } from "./belay.ts";
+import { belay } from "./support/belay.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-cli-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -468,14 +468,18 @@ describe("belay doctor", () => {
 });
 
 describe("the belay process", () => {
-  const main = join(import.meta.dirname, "../src/cli/main.ts");
+  const main = join(import.meta.dirname, "../packages/belay-cli/src/main.ts");
 
   /** Runs the program as its own process; `closeAt` stops reading its output after that many bytes. */
   function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY, to: number | "pipe" = "pipe") {
     return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
-      const child = spawn(process.execPath, ["--import", "jiti/register", main, ...args], {
-        stdio: ["ignore", to, "pipe"],
-      });
+      const child = spawn(
+        process.execPath,
+        ["--conditions=belay-source", "--import", "jiti/register", main, ...args],
+        {
+          stdio: ["ignore", to, "pipe"],
+        },
+      );
       let [stdout, stderr] = ["", ""];
       child.stdout?.on("data", (chunk) => {
         stdout += chunk;

@@ -1,14 +1,14 @@
 /** The demo, from one program to the report, the picture in the README included. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type DemoResult, demonstrate, succeeded } from "belay-cli/internal/commands/demo/demonstrate";
+import { describeDemo } from "belay-cli/internal/commands/demo/demoReport";
+import { renderPage } from "belay-cli/internal/report/page";
+import { renderPicture } from "belay-cli/internal/report/picture";
+import { openGpu } from "belay-node/internal/adapter";
+import { catalog } from "belay-research/internal/workloads/index";
 import { parseHTML } from "linkedom";
 import { describe, expect, it } from "vitest";
-import { type DemoResult, demonstrate, succeeded } from "../src/cli/demonstrate.ts";
-import { describeDemo } from "../src/cli/demoReport.ts";
-import { renderPage } from "../src/report/page.ts";
-import { renderPicture } from "../src/report/picture.ts";
-import { openGpu } from "../src/runtime/adapter.ts";
-import { catalog } from "../workloads/index.ts";
 
 const published: DemoResult = JSON.parse(
   readFileSync(join(import.meta.dirname, "../docs/demo.json"), "utf8"),

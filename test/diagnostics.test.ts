@@ -1,9 +1,9 @@
 /** Every code is documented, and every example of the documentation produces its code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { protect } from "belay-gpu/internal/compiler/protect";
+import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
-import { protect } from "../src/compiler/protect.ts";
-import { translate } from "../src/loops/translate.ts";
 
 const root = join(import.meta.dirname, "..");
 const documentation = readFileSync(join(root, "docs/diagnostics.md"), "utf8");
@@ -18,11 +18,11 @@ const sections = new Map(
 
 describe("docs/diagnostics.md", () => {
   it("explains the codes of the sources, and no others", () => {
-    const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" }).filter(
-      (file) => file.endsWith(".ts") && !file.endsWith(".test.ts"),
+    const sources = readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" }).filter(
+      (file) => /[\\/]src[\\/].*(?<!\.test)\.ts$/.test(file) && !file.includes("node_modules"),
     );
     const used = sources.flatMap(
-      (file) => readFileSync(join(root, "src", file), "utf8").match(/"BELAY\d{3}"/g) ?? [],
+      (file) => readFileSync(join(root, "packages", file), "utf8").match(/"BELAY\d{3}"/g) ?? [],
     );
     expect([...sections.keys()].sort()).toEqual([...new Set(used.map((code) => code.slice(1, -1)))].sort());
   });

@@ -1,25 +1,30 @@
 /** What the documentation names exists: files, sections, commands and their options, and what examples import. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { runCommandLine } from "belay-cli/internal/commandLine";
+import type { Io } from "belay-cli/internal/shared/io";
+import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
-import { runCommandLine } from "../src/cli/commandLine.ts";
-import type { Io } from "../src/cli/io.ts";
-import { translate } from "../src/loops/translate.ts";
+import { entryPoints, root, workspaces } from "./support/workspaces.ts";
 
-const root = resolve(import.meta.dirname, "..");
-const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "src/README.md"].concat(
+const pages = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  "packages/README.md",
+  ...workspaces.map(({ folder }) => `${folder}/README.md`),
+].concat(
   readdirSync(join(root, "docs"))
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),
 );
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
-const files = ["src", "test", "bench", "workloads", "docs", "."].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" }).map((file) =>
-    join(folder, file).replaceAll("\\", "/"),
-  ),
+const files = ["packages", "research", "test", "docs", "."].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: folder !== ".", encoding: "utf8" })
+    .map((file) => join(folder, file).replaceAll("\\", "/"))
+    .filter((file) => !/\/(node_modules|dist)\//.test(file)),
 );
-
 /** Sections as GitHub names them. */
 const anchorsIn = (markdown: string) =>
   [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
@@ -101,16 +106,15 @@ it("commands and options are those that there are", async () => {
 });
 
 it("the public interface says what each part is", () => {
-  const sources = files.filter((file) => /^src\/.*(?<!\.test)\.ts$/.test(file));
+  const sources = files.filter((file) => /^packages\/.*(?<!\.test)\.ts$/.test(file));
   const declared = sources.flatMap((file) => [
     ...textOf(file).matchAll(
       /(\*\/\n)?^(?:export )?(?:async )?(?:abstract )?(?:interface|type|function|class|const) (\w+)/gm,
     ),
   ]);
   const documented = new Set(declared.flatMap(([, comment, name]) => (comment ? [name!] : [])));
-  const exported = Object.values(manifest.exports).flatMap((entry) => {
-    if (typeof entry === "string") return [];
-    const source = textOf(entry.default.replace("./dist/", "").replace(/\.js$/, ".ts"));
+  const exported = [...entryPoints().values()].flatMap((file) => {
+    const source = textOf(file);
     const lists = [...source.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, names]) => names!);
     return lists.flatMap((names) => names.match(/\w+(?=,|\s*$)/g) ?? []);
   });
@@ -123,16 +127,15 @@ describe("examples", () => {
     codeOf(textOf(page)),
   );
 
-  it("import what the package exports", async () => {
+  it("import what the packages export", async () => {
     const imports = examples.flatMap((code) => [
-      ...code.matchAll(/import \{([^}]*)\} from "belay-gpu([^"]*)"/g),
+      ...code.matchAll(/import \{([^}]*)\} from "(belay-[^"]*)"/g),
     ]);
     expect(imports.length).toBeGreaterThan(5);
     for (const [, names, path] of imports) {
-      const entry = manifest.exports[`.${path}` as "."];
-      expect(Object.keys(manifest.exports)).toContain(`.${path}`);
-      const source = entry.default.replace("./dist/", "").replace(/\.js$/, ".ts");
-      const exported = Object.keys(await import(join(root, source)));
+      const source = entryPoints().get(path!);
+      expect(source, `${path} is an entry point`).toBeDefined();
+      const exported = Object.keys(await import(join(root, source!)));
       expect(exported).toEqual(expect.arrayContaining(names!.split(",").map((name) => name.trim())));
     }
   });

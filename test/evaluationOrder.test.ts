@@ -1,19 +1,20 @@
 /** A kernel computes the same, in the same order, once its accesses stand alone, and once it is protected. */
+
+import { type ProtectOptions, reportWords } from "belay-gpu/internal/compiler/contract";
+import { protect } from "belay-gpu/internal/compiler/protect";
+import { desugarLoops } from "belay-gpu/internal/transforms/normalize/desugarLoops";
+import { expandSwizzles } from "belay-gpu/internal/transforms/normalize/expandSwizzles";
+import { normalizeAccesses } from "belay-gpu/internal/transforms/normalize/normalizeAccesses";
+import { resolvePointers } from "belay-gpu/internal/transforms/normalize/resolvePointers";
+import { uniqueNames } from "belay-gpu/internal/transforms/normalize/uniqueNames";
+import { print } from "belay-gpu/internal/wgsl/printer";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ProtectOptions, reportWords } from "../src/compiler/contract.ts";
-import { protect } from "../src/compiler/protect.ts";
-import { desugarLoops } from "../src/transforms/desugarLoops.ts";
-import { expandSwizzles } from "../src/transforms/expandSwizzles.ts";
-import { normalizeAccesses } from "../src/transforms/normalizeAccesses.ts";
-import { resolvePointers } from "../src/transforms/resolvePointers.ts";
-import { uniqueNames } from "../src/transforms/uniqueNames.ts";
-import { print } from "../src/wgsl/printer.ts";
-import { kernel, kernelInput } from "./arbitraryKernels.ts";
-import { applySteps } from "./goldens.ts";
-import { runKernel, runTwins } from "./kernelRunner.ts";
-import { everything } from "./sample.ts";
-import { testDevices } from "./testDevices.ts";
+import { kernel, kernelInput } from "./support/arbitraryKernels.ts";
+import { applySteps } from "./support/goldens.ts";
+import { runKernel, runTwins } from "./support/kernelRunner.ts";
+import { everything } from "./support/sample.ts";
+import { testDevices } from "./support/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 let device: GPUDevice;

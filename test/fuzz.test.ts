@@ -1,11 +1,12 @@
 /** Mutants of valid kernels: whatever a source looks like, the front end ends, and does not throw. */
+
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { print } from "belay-gpu/internal/wgsl/printer";
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
+import { walk } from "belay-gpu/internal/wgsl/traverse";
 import { expect, test } from "vitest";
-import { parse } from "../src/wgsl/parser.ts";
-import { print } from "../src/wgsl/printer.ts";
-import { resolve } from "../src/wgsl/resolve/index.ts";
-import { walk } from "../src/wgsl/traverse.ts";
-import { callCounter } from "./countCalls.ts";
-import { type Mutation, mutant, pieces } from "./mutants.ts";
+import { callCounter } from "./support/countCalls.ts";
+import { type Mutation, mutant, pieces } from "./support/mutants.ts";
 
 const seeds = [
   `enable f16, subgroups; requires pointer_composite_access; diagnostic(off, chromium.unreachable_code);

@@ -1,9 +1,9 @@
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
+import { parse, print } from "belay-gpu/wgsl";
+import { catalog } from "belay-research/internal/workloads/index";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { parse, print } from "../src/wgsl/index.ts";
-import { resolve } from "../src/wgsl/resolve/index.ts";
-import { catalog } from "../workloads/index.ts";
-import { type DawnValidator, startDawn } from "./dawnValidator.ts";
-import { withInferredTypes } from "./inferredTypes.ts";
+import { type DawnValidator, startDawn } from "./support/dawnValidator.ts";
+import { withInferredTypes } from "./support/inferredTypes.ts";
 
 let dawn: DawnValidator;
 beforeAll(async () => {

@@ -1,34 +1,36 @@
-/** What is packed finds what it imports: sources of loops are read where the package is installed. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+/** Checks what the packages ship: files that exist, and dependencies that their sources import. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import ts from "typescript";
-import { expect, it } from "vitest";
-import manifest from "../package.json" with { type: "json" };
+import { describe, expect, it } from "vitest";
+import { root, workspaces } from "./support/workspaces.ts";
 
-const root = resolve(import.meta.dirname, "..");
-
-it("packs every source that a packed source imports", () => {
-  const packed = manifest.files
-    .map((entry) => join(root, entry))
-    .filter((path) => !path.includes("dist") && existsSync(path))
-    .flatMap((path) =>
-      statSync(path).isFile()
-        ? [path]
-        : readdirSync(path, { recursive: true, encoding: "utf8" }).map((file) => join(path, file)),
-    )
-    .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"));
-  expect(packed.length).toBeGreaterThan(10);
-  // Types are erased where sources are loaded.
-  const valuesOf = (path: string) =>
-    ts.transpileModule(readFileSync(path, "utf8"), {
-      compilerOptions: { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
-    }).outputText;
-  const missing = packed.flatMap((path) =>
-    ts
-      .preProcessFile(valuesOf(path), true, true)
-      .importedFiles.map(({ fileName }) => fileName)
-      .filter((name) => name.startsWith(".") && !packed.includes(resolve(dirname(path), name)))
-      .map((name) => `${path} imports ${name}`),
+describe.each(workspaces)("$manifest.name", ({ folder, manifest }) => {
+  const sources = readdirSync(join(root, folder, "src"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
+    .map((path) => readFileSync(join(root, folder, "src", path), "utf8"));
+  const imported = new Set(
+    sources
+      .flatMap((source) => ts.preProcessFile(source, true, true).importedFiles)
+      .map(({ fileName }) => fileName)
+      .filter((name) => !/^[.$]|^node:/.test(name))
+      .map((name) =>
+        name
+          .split("/")
+          .slice(0, name.startsWith("@") ? 2 : 1)
+          .join("/"),
+      ),
   );
-  expect(missing).toEqual([]);
+
+  it("depends on what its sources import", () => {
+    expect([...imported].filter((name) => !manifest.dependencies?.[name])).toEqual([]);
+  });
+
+  it("ships its sources without tests, for its source maps", () => {
+    expect(manifest.files).toEqual(expect.arrayContaining(["dist", "src", "!**/*.test.ts", "!**/goldens"]));
+  });
+});
+
+it("a page installs one package", () => {
+  expect(workspaces[0]!.manifest.dependencies ?? {}).toEqual({});
 });

@@ -1,26 +1,18 @@
 /** Programs with loops, through each bundler and Node.js's own loader, give what they give as they stand. */
 import { execFile } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { speculation } from "belay-speculate/internal/plugin/plugin";
 import { build as esbuild } from "esbuild";
 import { rolldown } from "rolldown";
 import { rollup } from "rollup";
 import { build as vite } from "vite";
 import { afterAll, describe, expect, it } from "vitest";
 import webpack from "webpack";
-import { eraseTypes } from "../src/plugin/eraseTypes.ts";
-import { speculation } from "../src/plugin/plugin.ts";
+import { root } from "./support/workspaces.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-plugin-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,12 +25,9 @@ function file(name: string, content: string): string {
 }
 
 // An engine that executes loops on the CPU and counts them.
+file("node_modules/belay-speculate/package.json", '{ "type": "module", "exports": "./index.js" }');
 file(
-  "node_modules/belay-gpu/package.json",
-  '{ "type": "module", "exports": { "./speculate": "./speculate.js" } }',
-);
-file(
-  "node_modules/belay-gpu/speculate.js",
+  "node_modules/belay-speculate/index.js",
   `globalThis.speculated ??= 0;
 export async function speculate(call) {
   if (!call?.loop) return;
@@ -55,7 +44,7 @@ file("package.json", '{ "type": "module" }');
 
 /** In JavaScript with types in comments, as bundlers take it without more plugins. */
 const program = `
-import { misspeculate, reduction, speculate } from "belay-gpu/speculate";
+import { misspeculate, reduction, speculate } from "belay-speculate";
 const half = (x) => (x / 2) | 0;
 /** @param {Int32Array} a  @param {Uint32Array} p  @param {number} n */
 async function relax(a, p, n) {
@@ -180,7 +169,7 @@ describe("the plugin", () => {
   });
 });
 
-describe("belay-gpu/register", () => {
+describe("belay-speculate/register", () => {
   const typed = `
 import { half, type Names } from "./half.ts";
 export async function relax(a: Int32Array, p: Uint32Array): Promise<number> {
@@ -197,32 +186,15 @@ const [a, p] = [Int32Array.of(1, 2, 3), Uint32Array.of(1, 2, 0)];
 const names: Names = { one: half(4) };
 console.log(JSON.stringify([await relax(a, p), [...a], names, globalThis.speculated]));
 `;
-  /** Node.js 20 does not load Belay's TypeScript: it runs the JavaScript that is in it. */
-  function built(): string {
-    const root = resolve(import.meta.dirname, "..");
-    symlinkSync(join(root, "node_modules"), join(folder, "belay", "node_modules"));
-    for (const name of ["diagnostics", "loops", "plugin"]) {
-      for (const path of readdirSync(join(root, "src", name), { recursive: true, encoding: "utf8" })) {
-        if (!path.endsWith(".ts") || path.endsWith(".test.ts")) continue;
-        const javascript = eraseTypes(readFileSync(join(root, "src", name, path), "utf8"), path);
-        file(
-          join("belay", name, path.replace(/ts$/, "js")),
-          javascript.replace(/(["'].*)\.ts(["'])/g, "$1.js$2"),
-        );
-      }
-    }
-    return join(folder, "belay/plugin/register.js");
-  }
-
   it("translates what Node.js loads", async () => {
-    file("belay/package.json", '{ "type": "module" }');
     file(
       "half.ts",
       "export interface Names { one: number }\nexport const half = (x: number): number => x / 2;\n",
     );
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [
       "--import",
-      built(),
+      // Node.js 20 does not load TypeScript: this is the built package.
+      pathToFileURL(join(root, "packages/belay-speculate/dist/plugin/register.js")).href,
       file("typed.ts", typed),
     ]);
     expect(JSON.parse(stdout)).toEqual([3, [4, 2, 3], { one: 2 }, 1]);

@@ -1,10 +1,11 @@
 /** Kernels with a few words in other places: protection answers each with a module that is valid, or with a finding. */
+
+import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+import { protect } from "belay-gpu/internal/compiler/protect";
 import { expect, test } from "vitest";
-import type { ProtectOptions } from "../src/compiler/contract.ts";
-import { protect } from "../src/compiler/protect.ts";
-import { startDawn } from "./dawnValidator.ts";
-import { featureKernels } from "./featureKernels.ts";
-import { type Mutation, mutant, type Pieces } from "./mutants.ts";
+import { startDawn } from "./support/dawnValidator.ts";
+import { featureKernels } from "./support/featureKernels.ts";
+import { type Mutation, mutant, type Pieces } from "./support/mutants.ts";
 
 const placesOf = (mutant: Pieces, pattern: RegExp) =>
   mutant.flatMap((piece, i) => (pattern.test(piece) ? [i] : []));

@@ -1,9 +1,10 @@
 /** Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at length. */
+
+import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import { runTrials, trialWorkloads } from "belay-research/internal/bench/recoveryTrials";
 import { expect, it, vi } from "vitest";
-import { rememberPipelines } from "../src/campaign/rememberPipelines.ts";
-import { harden } from "../src/runtime/harden.ts";
-import { runTrials, trialWorkloads } from "./recoveryTrials.ts";
-import { testDevices } from "./testDevices.ts";
+import { testDevices } from "./support/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 

@@ -1,8 +1,8 @@
 /** TensorFlow.js, a program that knows nothing of Belay, gives the same bits on a hardened device as on a plain one. */
 import { createRequire } from "node:module";
+import { harden } from "belay-gpu/internal/runtime/harden";
 import { beforeAll, describe, expect, it } from "vitest";
-import { harden } from "../src/runtime/harden.ts";
-import { testDevices } from "./testDevices.ts";
+import { testDevices } from "./support/testDevices.ts";
 
 const { newDevice } = testDevices({ full: true });
 

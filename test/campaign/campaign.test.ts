@@ -1,13 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compareCampaigns } from "belay-cli/internal/campaign/compare";
+import { mergeShards, readResults } from "belay-cli/internal/campaign/merge";
+import { replay } from "belay-cli/internal/campaign/replay";
+import type { Results } from "belay-cli/internal/campaign/results";
+import { readStore, Store, storePath } from "belay-cli/internal/campaign/store";
+import { summarize } from "belay-cli/internal/campaign/summary";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { compareCampaigns } from "../../src/campaign/compare.ts";
-import { mergeShards, readResults } from "../../src/campaign/merge.ts";
-import { replay } from "../../src/campaign/replay.ts";
-import type { Results } from "../../src/campaign/results.ts";
-import { readStore, Store, storePath } from "../../src/campaign/store.ts";
-import { summarize } from "../../src/campaign/summary.ts";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-campaign-"));

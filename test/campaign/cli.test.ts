@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { StruckStructure } from "belay-cli/internal/campaign/faultModel";
+import type { Settings } from "belay-cli/internal/campaign/records";
+import { readStore, Store } from "belay-cli/internal/campaign/store";
+import { openGpu } from "belay-node/internal/adapter";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import type { StruckStructure } from "../../src/campaign/faultModel.ts";
-import type { Settings } from "../../src/campaign/records.ts";
-import { readStore, Store } from "../../src/campaign/store.ts";
-import { openGpu } from "../../src/runtime/adapter.ts";
-import { belay } from "../belay.ts";
+import { belay } from "../support/belay.ts";
 import { campaignSettings } from "./settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-campaign-cli-"));

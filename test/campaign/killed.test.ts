@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readResults } from "belay-cli/internal/campaign/merge";
+import { storePath } from "belay-cli/internal/campaign/store";
+import { summarize } from "belay-cli/internal/campaign/summary";
+import { randomBelow } from "belay-research/internal/workloads/random";
 import { afterAll, expect, it } from "vitest";
-import { readResults } from "../../src/campaign/merge.ts";
-import { storePath } from "../../src/campaign/store.ts";
-import { summarize } from "../../src/campaign/summary.ts";
-import { randomBelow } from "../../workloads/random.ts";
-import { everything } from "../sample.ts";
-import { until } from "../until.ts";
+import { everything } from "../support/sample.ts";
+import { until } from "../support/until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "belay-killed-"));
 const pidFile = join(folder, "pid");
@@ -16,11 +16,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function spawnCampaign(...args: readonly string[]) {
   const script = join(import.meta.dirname, "killedCampaign.ts");
-  return spawn(process.execPath, ["--import", "jiti/register", script, ...args], {
-    cwd: import.meta.dirname,
-    env: { ...process.env, BELAY_TEST_PID: pidFile },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  return spawn(
+    process.execPath,
+    ["--conditions=belay-source", "--import", "jiti/register", script, ...args],
+    {
+      cwd: import.meta.dirname,
+      env: { ...process.env, BELAY_TEST_PID: pidFile },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
 }
 
 const sizeOf = (directory: string) => statSync(storePath(directory), { throwIfNoEntry: false })?.size ?? 0;

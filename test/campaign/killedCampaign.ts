@@ -1,7 +1,7 @@
 /** A campaign in a process of its own, which dies after so many bytes: `killedCampaign.ts DIRECTORY [PROGRAM [BYTES]]`. */
 import fs, { existsSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { storePath } from "../../src/campaign/store.ts";
+import { storePath } from "belay-cli/internal/campaign/store";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 
 const [, , directory = "", program = "sum", bytes = "Infinity"] = process.argv;

@@ -1,8 +1,8 @@
 /** Programs for the tests of campaigns: small, and some of them bad. */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { CampaignProgram } from "../../src/campaign/readyProgram.ts";
-import type { Prepared, Program, Workload } from "../../src/runtime/workload.ts";
-import { readBuffers, resultBuffer, uploadBuffer } from "../../workloads/buffers.ts";
+import type { CampaignProgram } from "belay-cli/internal/campaign/readyProgram";
+import type { Prepared, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { readBuffers, resultBuffer, uploadBuffer } from "belay-research/internal/workloads/buffers";
 
 const SUM = /* wgsl */ `
 @group(0) @binding(0) var<storage, read> values: array<u32>;

@@ -1,12 +1,13 @@
 /** Addresses that are found before values: which loops have them, and what reservations make of them. */
+
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addressLoop } from "../../src/loops/kernels/addressLoop.ts";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 import { loopFrom } from "./sourceLoops.ts";
 

@@ -1,11 +1,12 @@
 /** Random loops on hostile indices: what speculation leaves is what the loop in order leaves. */
+import { publishedEngine } from "belay-research/internal/published/published";
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { arbitraryArrays, arbitraryLoop, initialValues } from "./arbitraryLoops.ts";
 
 const devices = testDevices({ full: true });
@@ -20,9 +21,9 @@ const engines: Readonly<Record<string, SpeculateOptions>> = {
   default: {},
   versioned: { engine: versioned },
   "default, as it ended": {},
-  published: { engine: "published" },
-  "published in single rounds": { engine: "published", published: { scheduling: false } },
-  "published without localization": { engine: "published", published: { localization: false } },
+  published: { engine: publishedEngine() },
+  "published in single rounds": { engine: publishedEngine({ scheduling: false }) },
+  "published without localization": { engine: publishedEngine({ localization: false }) },
 };
 
 describe("random loops", () => {
@@ -50,8 +51,9 @@ describe("random loops", () => {
           ...options,
         });
         const left = { carried: after.carried, reductions: after.reductions };
+        const expectedEngine = options.engine ?? "default";
         expect(statistics.engine).toBe(
-          options.engine === versioned ? versioned.name : (options.engine ?? "default"),
+          typeof expectedEngine === "function" ? expectedEngine.name : expectedEngine,
         );
         expect({ engine, a: changed, own: owned, ...left, next, ended }).toEqual({
           engine,

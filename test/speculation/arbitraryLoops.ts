@@ -1,7 +1,14 @@
 /** Random loops whose addresses may depend on anything, and index patterns that are hostile to speculation. */
+
+import type {
+  BinaryOperator,
+  ElementType,
+  Expression,
+  Loop,
+  Statement,
+} from "belay-speculate/internal/loops/ir";
+import type { LoopData } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
-import type { BinaryOperator, ElementType, Expression, Loop, Statement } from "../../src/loops/ir.ts";
-import type { LoopData } from "../../src/loops/sequential.ts";
 
 const span = { start: 0, end: 0 };
 const index: Expression = { kind: "index", type: "i32" };

@@ -1,12 +1,17 @@
 /** Random loops from their source, on the GPU: every array and variable has the bits that JavaScript leaves. */
+import { publishedEngine } from "belay-research/internal/published/published";
+import {
+  type SpeculateCall,
+  type SpeculateOptions,
+  speculate,
+} from "belay-speculate/internal/engine/speculate";
+import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { hasOpenRounding } from "../../src/loops/analysis/openRounding.ts";
-import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
-import { type SpeculateCall, type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../arbitraryLoops.ts";
-import { evaluate } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { arbitraryLoop, type LoopInput, loopInput, parametersOf } from "../support/arbitraryLoops.ts";
+import { evaluate } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices({ full: true });
 /** `ARBITRARY_SOURCES=1000` for a long search. */
@@ -45,7 +50,10 @@ it("leaves what JavaScript leaves, for random loops on hostile inputs", async ()
     .filter(({ code, diagnostics }) => !!code && diagnostics.every(({ severity }) => severity !== "error"));
   await fc.assert(
     fc.asyncProperty(translated, loopInput, async ({ source, code }, input) => {
-      for (const options of [{ fallback: "never" }, { fallback: "never", engine: "published" }] as const) {
+      for (const options of [
+        { fallback: "never" },
+        { fallback: "never", engine: publishedEngine() },
+      ] as const) {
         const speculated = evaluate(code!, executeOn(options) as never).run!;
         for (const each of [input, longer(input)])
           expect(await resultOf(speculated, each)).toEqual(await resultOf(evaluate(source).run!, each));

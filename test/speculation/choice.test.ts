@@ -1,7 +1,8 @@
 /** Where loops are executed when that is to be measured. */
+
+import type { Costs } from "belay-speculate/internal/engine/costs";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Costs } from "../../src/speculation/costs.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -10,17 +11,17 @@ const order = numbers(n, (i) => (i * 77 + 5) % n);
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.doUnmock("../../src/speculation/costs.ts");
-  vi.doUnmock("../../src/speculation/isSmall.ts");
+  vi.doUnmock("belay-speculate/internal/engine/costs");
+  vi.doUnmock("belay-speculate/internal/engine/isSmall");
   vi.resetModules();
 });
 
 /** Executes a loop on a device that seems to have these costs. */
 async function execute(costs: Costs, count = n, isResident = false) {
   vi.resetModules();
-  vi.doMock("../../src/speculation/costs.ts", () => ({ costsOf: async () => costs }));
+  vi.doMock("belay-speculate/internal/engine/costs", () => ({ costsOf: async () => costs }));
   const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
-  const { Resident } = await import("../../src/speculation/resident.ts");
+  const { Resident } = await import("belay-speculate/internal/engine/resident");
   const loop = loopFrom(
     "a: Int32Array, p: Int32Array, last: number, sum: number",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[p[i]!]! + i) | 0; sum = (sum + a[p[i]!]!) | 0; if (p[i]! === 200) { last = i; } }",
@@ -72,8 +73,8 @@ it.each([
   [1000, false],
 ])("asks no clock where the CPU rounds in another way, launches of %d ms", async (launch, small) => {
   vi.resetModules();
-  vi.doMock("../../src/speculation/costs.ts", () => ({ costsOf: async () => ({ ...free, launch }) }));
-  vi.doMock("../../src/speculation/isSmall.ts", () => ({ isSmall: () => small }));
+  vi.doMock("belay-speculate/internal/engine/costs", () => ({ costsOf: async () => ({ ...free, launch }) }));
+  vi.doMock("belay-speculate/internal/engine/isSmall", () => ({ isSmall: () => small }));
   const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
   const loop = loopFrom(
     "a: Float32Array, p: Int32Array",
@@ -89,7 +90,7 @@ it.each([
 
 it("asks not where arrays are that stay on the GPU, but how many bytes they have", async () => {
   const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
-  const { Resident } = await import("../../src/speculation/resident.ts");
+  const { Resident } = await import("belay-speculate/internal/engine/resident");
   const loop = loopFrom(
     "a: Float32Array, p: Int32Array",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
@@ -104,12 +105,12 @@ it("asks not where arrays are that stay on the GPU, but how many bytes they have
     if (fallback === "never") arrays.a.deviceChanged();
   }
   expect(reasons).toEqual(["the loop is small", "the program asked for it", "the loop is small"]);
-  const { isSmall } = await import("../../src/speculation/isSmall.ts");
+  const { isSmall } = await import("belay-speculate/internal/engine/isSmall");
   expect(isSmall(loop, n, { a: n, p: n }, 2 ** 24)).toBe(false);
 });
 
 it("takes a loop for large by its iterations, or by the elements that inner loops may go over", async () => {
-  const { isSmall } = await import("../../src/speculation/isSmall.ts");
+  const { isSmall } = await import("belay-speculate/internal/engine/isSmall");
   const { loopFrom } = await import("./sourceLoops.ts");
   const flat = loopFrom(
     "a: Float32Array",

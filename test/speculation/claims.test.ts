@@ -1,11 +1,12 @@
 /** Dependences found with a bit for each element: never one too few, and none where iterations only meet themselves. */
+
+import { randomBelow } from "belay-research/internal/workloads/random";
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import type { SpeculateOptions } from "belay-speculate/internal/engine/speculate";
+import type * as Claims from "belay-speculate/internal/loops/kernels/claims";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as Claims from "../../src/loops/kernels/claims.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import type { SpeculateOptions } from "../../src/speculation/speculate.ts";
-import { randomBelow } from "../../workloads/random.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -88,7 +89,7 @@ it("are looked for in each window by itself, in several windows at once", async 
 
 describe("a rule left out", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/loops/kernels/claims.ts");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/claims");
     vi.resetModules();
   });
 
@@ -97,7 +98,7 @@ describe("a rule left out", () => {
     ["checkClaims", "!= 0u && !owns(id)", "> 0xfffffffeu && !owns(id)"],
   ] as const)("gives wrong results: %s", async (name, find, put) => {
     vi.resetModules();
-    vi.doMock("../../src/loops/kernels/claims.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/loops/kernels/claims", async (load) => {
       const original = await load<typeof Claims>();
       const claimKernels: typeof original.claimKernels = (loop) => {
         const kernels = original.claimKernels(loop);
@@ -107,7 +108,7 @@ describe("a rule left out", () => {
       };
       return { ...original, claimKernels };
     });
-    const { runDefault } = await import("../../src/speculation/defaultEngine.ts");
+    const { runDefault } = await import("belay-speculate/internal/engine/defaultEngine");
     const changed = await import("./sourceLoops.ts");
     const device = await devices.newDevice();
     const engine: Engine<SpeculateOptions> = (workspace, execution) =>

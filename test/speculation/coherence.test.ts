@@ -1,8 +1,9 @@
 /** Copies of one memory on the host and on devices, through any views: a program sees what it would without any device. */
+
+import type * as SharedMemory from "belay-speculate/internal/engine/sharedMemory";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as SharedMemory from "../../src/speculation/sharedMemory.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -36,9 +37,9 @@ const operation = fc.oneof(
 /** Does random things to the memory, on devices and on the host alone, and expects the same of both. */
 async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): Promise<void> {
   const { loopFrom } = await import("./sourceLoops.ts");
-  const { sequentialLoop } = await import("../../src/loops/sequential.ts");
-  const { speculate } = await import("../../src/speculation/speculate.ts");
-  const { resident } = await import("../../src/speculation/resident.ts");
+  const { sequentialLoop } = await import("belay-speculate/internal/loops/sequential");
+  const { speculate } = await import("belay-speculate/internal/engine/speculate");
+  const { resident } = await import("belay-speculate/internal/engine/resident");
   // That of floats is small by its text, so that the CPU executes it by habit.
   const value = element === "Int32" ? "(Math.imul(a[i]!, 3) + b[i]!) | 0" : "b[i]! + 1";
   const loop = loopFrom(
@@ -101,7 +102,7 @@ async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): 
 
 describe("views of one memory", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/speculation/sharedMemory.ts");
+    vi.doUnmock("belay-speculate/internal/engine/sharedMemory");
     vi.resetModules();
   });
 
@@ -111,7 +112,7 @@ describe("views of one memory", () => {
 
   it("are not where copies are left alone", async () => {
     vi.resetModules();
-    vi.doMock("../../src/speculation/sharedMemory.ts", async (load) => ({
+    vi.doMock("belay-speculate/internal/engine/sharedMemory", async (load) => ({
       ...(await load<typeof SharedMemory>()),
       settle: async () => {},
     }));
@@ -125,9 +126,9 @@ describe("an array whose memory grows or shrinks between loops", () => {
     ["shrinks", 16],
   ])("%s on the device too", async (_, bytes) => {
     const { loopFrom } = await import("./sourceLoops.ts");
-    const { sequentialLoop } = await import("../../src/loops/sequential.ts");
-    const { speculate } = await import("../../src/speculation/speculate.ts");
-    const { resident } = await import("../../src/speculation/resident.ts");
+    const { sequentialLoop } = await import("belay-speculate/internal/loops/sequential");
+    const { speculate } = await import("belay-speculate/internal/engine/speculate");
+    const { resident } = await import("belay-speculate/internal/engine/resident");
     const device = await devices.newDevice();
     const loop = loopFrom(
       "a: Int32Array",

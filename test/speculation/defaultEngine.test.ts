@@ -1,18 +1,19 @@
 /** What the default engine does about each kind of loop, always with what the loop in order leaves. */
+import { publishedEngine } from "belay-research/internal/published/published";
+import { CountedPace } from "belay-speculate/internal/engine/countedPace";
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import { MeasuredPace } from "belay-speculate/internal/engine/pace";
+import { resident } from "belay-speculate/internal/engine/resident";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import type * as Control from "belay-speculate/internal/loops/kernels/control";
+import { mostEpochs } from "belay-speculate/internal/loops/kernels/control";
+import type * as InPlace from "belay-speculate/internal/loops/kernels/inPlace";
+import type * as Logged from "belay-speculate/internal/loops/kernels/logged";
+import type * as Versioned from "belay-speculate/internal/loops/kernels/versioned";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as Control from "../../src/loops/kernels/control.ts";
-import { mostEpochs } from "../../src/loops/kernels/control.ts";
-import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
-import type * as Logged from "../../src/loops/kernels/logged.ts";
-import type * as Versioned from "../../src/loops/kernels/versioned.ts";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { CountedPace } from "../../src/speculation/countedPace.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import { MeasuredPace } from "../../src/speculation/pace.ts";
-import { resident } from "../../src/speculation/resident.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -253,7 +254,10 @@ describe("every feature", () => {
     await expectSequential(loop, { arrays, count: n }, { device });
   });
 
-  it.each(["default", "published"] as const)("has logarithms beside its log, %s", async (engine) => {
+  it.each([
+    ["default", "default"],
+    ["published", publishedEngine()],
+  ] as const)("has logarithms beside its log, %s", async (_, engine) => {
     const loop = loopFrom(
       "a: Float32Array, p: Int32Array",
       "for (let i = 0; i < p.length; i++) { if (Math.log(a[p[i]!]!) > 0.5) { a[i] = 1; } }",
@@ -277,7 +281,7 @@ describe("every feature", () => {
 
   it("goes on in a new segment after the longest", async () => {
     vi.resetModules();
-    vi.doMock("../../src/loops/kernels/control.ts", async (load) => ({
+    vi.doMock("belay-speculate/internal/loops/kernels/control", async (load) => ({
       ...(await load<typeof Control>()),
       longestWindow: 64,
     }));
@@ -386,10 +390,10 @@ describe("resident arrays", () => {
 
 describe("a rule left out", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/loops/kernels/inPlace.ts");
-    vi.doUnmock("../../src/loops/kernels/logged.ts");
-    vi.doUnmock("../../src/loops/kernels/versioned.ts");
-    vi.doUnmock("../../src/loops/kernels/control.ts");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/inPlace");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/logged");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/versioned");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/control");
     vi.resetModules();
   });
 
@@ -413,7 +417,7 @@ describe("a rule left out", () => {
       expect(known[name]!.code).toContain(find);
       return { ...kernels, [name]: { ...known[name], code: known[name]!.code.replaceAll(find, put) } };
     };
-    vi.doMock("../../src/loops/kernels/inPlace.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/loops/kernels/inPlace", async (load) => {
       const original = await load<typeof InPlace>();
       return {
         ...original,
@@ -421,7 +425,7 @@ describe("a rule left out", () => {
           change(original.inPlaceKernels(loop)),
       };
     });
-    vi.doMock("../../src/loops/kernels/logged.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/loops/kernels/logged", async (load) => {
       const original = await load<typeof Logged>();
       return {
         ...original,
@@ -429,7 +433,7 @@ describe("a rule left out", () => {
           change(original.loggedKernels(loop)),
       };
     });
-    vi.doMock("../../src/loops/kernels/versioned.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/loops/kernels/versioned", async (load) => {
       const original = await load<typeof Versioned>();
       return {
         ...original,

@@ -1,10 +1,12 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
+
+import type * as Kernels from "belay-research/internal/published/kernels/kernels";
+import { publishedEngine } from "belay-research/internal/published/published";
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as Kernels from "../../src/loops/kernels/published/kernels.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";
 import { dependentIterations, fixedIterations, loopsOf } from "./enumerations.ts";
@@ -50,9 +52,8 @@ async function wrongLoops(
   );
 }
 
-const published = (left: SpeculateOptions["published"]): SpeculateOptions => ({
-  engine: "published",
-  published: { ...left },
+const published = (left: Parameters<typeof publishedEngine>[0]): SpeculateOptions => ({
+  engine: publishedEngine(left),
 });
 
 describe.each(["fixed", "dependent"] as const)("loops with %s addresses run as in sequence", (name) => {
@@ -93,14 +94,14 @@ describe.each(["fixed", "dependent"] as const)(
 
 describe("the published engine", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/loops/kernels/published/kernels.ts");
+    vi.doUnmock("belay-research/internal/published/kernels/kernels");
     vi.resetModules();
   });
 
   /** The engine with a change to its kernels. */
-  async function changed(find: string, put: string): Promise<typeof speculate> {
+  async function changed(find: string, put: string): Promise<typeof publishedEngine> {
     vi.resetModules();
-    vi.doMock("../../src/loops/kernels/published/kernels.ts", async (load) => {
+    vi.doMock("belay-research/internal/published/kernels/kernels", async (load) => {
       const kernels = await load<typeof Kernels>();
       const emitPublished: typeof Kernels.emitPublished = (loop) => {
         const entries = Object.entries(kernels.emitPublished(loop));
@@ -111,7 +112,7 @@ describe("the published engine", () => {
       };
       return { ...kernels, emitPublished };
     });
-    return (await import("../../src/speculation/speculate.ts")).speculate;
+    return (await import("belay-research/internal/published/published")).publishedEngine;
   }
 
   it.each([
@@ -124,8 +125,8 @@ describe("the published engine", () => {
     ],
     ["does not mark what recovery makes wrong", "dependent", "atomicStore(&state[STATE_WRONGED], 1u);", ""],
   ] as const)("is wrong when it %s", async (_, name, find, put) => {
-    const run = await changed(find, put);
-    const wrong = await wrongLoops(name, published({ scheduling: false }), run);
+    const engine = await changed(find, put);
+    const wrong = await wrongLoops(name, { engine: engine({ scheduling: false }) });
     expect(wrong.length).toBeGreaterThan(0);
   });
 });

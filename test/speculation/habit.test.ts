@@ -1,27 +1,28 @@
 /** Calls that the CPU executes at once, as it executed the ones before. */
+
+import type { Resident } from "belay-speculate/internal/engine/resident";
+import type { SpeculateCall } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import type { Resident } from "../../src/speculation/resident.ts";
-import type { SpeculateCall } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
 const n = 100;
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.doUnmock("../../src/speculation/costs.ts");
+  vi.doUnmock("belay-speculate/internal/engine/costs");
   vi.resetModules();
 });
 
 /** The engine, to which a device seems to take a second to be asked. */
 async function patientEngine() {
   vi.resetModules();
-  vi.doMock("../../src/speculation/costs.ts", () => ({
+  vi.doMock("belay-speculate/internal/engine/costs", () => ({
     costsOf: async () => ({ launch: 1000, uploadedByte: 0, downloadedByte: 0, compile: 0 }),
   }));
-  const { speculate, useDevice } = await import("../../src/speculation/speculate.ts");
-  const { Resident } = await import("../../src/speculation/resident.ts");
+  const { speculate, useDevice } = await import("belay-speculate/internal/engine/speculate");
+  const { Resident } = await import("belay-speculate/internal/engine/resident");
   return { speculate, useDevice, Resident };
 }
 

@@ -1,8 +1,10 @@
 /** Speculation on a hardened device: two ways to be wrong, each caught by its own rope. */
+
+import { harden } from "belay-gpu";
+import { publishedEngine } from "belay-research/internal/published/published";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
-import { harden } from "../../src/index.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";
 import { dependentIterations, loopsOf } from "./enumerations.ts";
@@ -30,7 +32,7 @@ async function run(device: GPUDevice, options: SpeculateOptions): Promise<number
 
 describe.each<[string, SpeculateOptions]>([
   ["default", {}],
-  ["published", { engine: "published", published: { scheduling: false } }],
+  ["published", { engine: publishedEngine({ scheduling: false }) }],
 ])("the %s engine on a hardened device", (_, options) => {
   it("gives the same result, with faults and without", async () => {
     const device = await harden(await devices.newDevice(), { redundancy: "intra+lds", injectFaults: true });

@@ -1,10 +1,11 @@
 /** Integers that are −0: whatever makes one and whatever can tell it from 0, against JavaScript, on the CPU and on the GPU. */
+
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { translate } from "../../src/loops/translate.ts";
-import { speculate } from "../../src/speculation/speculate.ts";
-import { evaluate, evaluateTranslated } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { evaluate, evaluateTranslated } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices({ full: true });
 

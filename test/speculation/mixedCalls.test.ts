@@ -1,11 +1,12 @@
 /** Random calls of a program, awaited or not, on arrays that stay on a device or not: what they leave is what they leave in order. */
+
+import { type Resident, resident } from "belay-speculate/internal/engine/resident";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
-import { type Resident, resident } from "../../src/speculation/resident.ts";
-import { speculate } from "../../src/speculation/speculate.ts";
-import { evaluate } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { evaluate } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices();
 /** `MIXED_CALLS=3000` for a long search. */

@@ -1,12 +1,13 @@
 /** Loops, reads and writes take effect in the order of their calls, wherever a loop is executed: translated, or as it is written. */
+
+import { resident } from "belay-speculate/internal/engine/resident";
+import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
+import type * as Turns from "belay-speculate/internal/engine/turns";
+import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
-import { resident } from "../../src/speculation/resident.ts";
-import { speculate, useDevice } from "../../src/speculation/speculate.ts";
-import type * as Turns from "../../src/speculation/turns.ts";
-import { LoopTurn } from "../../src/speculation/writtenLoops.ts";
-import { evaluate } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { evaluate } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices();
 
@@ -231,7 +232,7 @@ describe("calls that share a variable", () => {
 describe("without turns", () => {
   afterEach(() => {
     vi.restoreAllMocks();
-    vi.doUnmock("../../src/speculation/turns.ts");
+    vi.doUnmock("belay-speculate/internal/engine/turns");
     vi.resetModules();
   });
 
@@ -247,15 +248,15 @@ describe("without turns", () => {
 
   it("calls that share a variable lose updates", async () => {
     vi.resetModules();
-    vi.doMock("../../src/speculation/turns.ts", async (load) => ({
+    vi.doMock("belay-speculate/internal/engine/turns", async (load) => ({
       ...(await load<typeof Turns>()),
       Turn: class {
         readonly comes = null;
         end() {}
       },
     }));
-    const programs = await import("../loopPrograms.ts");
-    const engine = await import("../../src/speculation/speculate.ts");
+    const programs = await import("../support/loopPrograms.ts");
+    const engine = await import("belay-speculate/internal/engine/speculate");
     const device = await devices.newDevice();
     const { add, get } = programs.evaluate(replaceLoops(total, "program.ts").code!, (call) =>
       engine.speculate(call, { device, fallback: "never" }),

@@ -1,12 +1,13 @@
 /** Arrays that a loop overwrites completely and never loads from, which need not be sent to the device. */
+
+import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine } from "belay-speculate/internal/engine/execution";
+import type * as Overwritten from "belay-speculate/internal/engine/overwritten";
+import { Resident } from "belay-speculate/internal/engine/resident";
+import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { runDefault } from "../../src/speculation/defaultEngine.ts";
-import type { Engine } from "../../src/speculation/execution.ts";
-import type * as Overwritten from "../../src/speculation/overwritten.ts";
-import { Resident } from "../../src/speculation/resident.ts";
-import { type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -97,13 +98,13 @@ describe("an array that a loop overwrites", () => {
 
 describe("a rule left out", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/speculation/overwritten.ts");
+    vi.doUnmock("belay-speculate/internal/engine/overwritten");
     vi.resetModules();
   });
 
   it("gives wrong results: that every element has been stored to", async () => {
     vi.resetModules();
-    vi.doMock("../../src/speculation/overwritten.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/engine/overwritten", async (load) => {
       const original = await load<typeof Overwritten>();
       return { ...original, readOverwritten: async () => ["out"] } satisfies typeof Overwritten;
     });

@@ -1,7 +1,8 @@
 /** Variables that iterations hand on, and addresses that follow from them. */
+
+import type * as InPlace from "belay-speculate/internal/loops/kernels/inPlace";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as InPlace from "../../src/loops/kernels/inPlace.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -77,7 +78,7 @@ describe("variables that addresses follow from", () => {
 
 describe("a rule left out", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/loops/kernels/inPlace.ts");
+    vi.doUnmock("belay-speculate/internal/loops/kernels/inPlace");
     vi.resetModules();
   });
 
@@ -86,7 +87,7 @@ describe("a rule left out", () => {
     ["execute", "own_carried = control.carried_before;"],
   ] as const)("gives wrong results: %s", async (name, rule) => {
     vi.resetModules();
-    vi.doMock("../../src/loops/kernels/inPlace.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/loops/kernels/inPlace", async (load) => {
       const original = await load<typeof InPlace>();
       const inPlaceKernels: typeof original.inPlaceKernels = (loop) => {
         const kernels = original.inPlaceKernels(loop);

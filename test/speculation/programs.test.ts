@@ -1,9 +1,10 @@
 /** Programs whose loops run on a device give what they give as they stand. */
+
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { expect, it } from "vitest";
-import { replaceLoops } from "../../src/plugin/replaceLoops.ts";
-import { speculate } from "../../src/speculation/speculate.ts";
-import { evaluate } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { evaluate } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices();
 

@@ -1,7 +1,8 @@
 /** Windows that one execution finds, and the next one with the same addresses takes over without a check. */
+
+import type * as ProvenWindows from "belay-speculate/internal/engine/provenWindows";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as ProvenWindows from "../../src/speculation/provenWindows.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -71,13 +72,13 @@ describe("windows", () => {
 
 describe("a rule left out", () => {
   afterEach(() => {
-    vi.doUnmock("../../src/speculation/provenWindows.ts");
+    vi.doUnmock("belay-speculate/internal/engine/provenWindows");
     vi.resetModules();
   });
 
   it("gives wrong results: that the numbers are the same", async () => {
     vi.resetModules();
-    vi.doMock("../../src/speculation/provenWindows.ts", async (load) => {
+    vi.doMock("belay-speculate/internal/engine/provenWindows", async (load) => {
       const original = await load<typeof ProvenWindows>();
       return { ...original, recallWindows: () => [half] } satisfies typeof ProvenWindows;
     });

@@ -1,10 +1,15 @@
 /** Loops from their source, run as speculation runs them and as JavaScript does. */
+
+import { Resident } from "belay-speculate/internal/engine/resident";
+import { type Speculated, type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import type { Loop } from "belay-speculate/internal/loops/ir";
+import {
+  type LoopData,
+  type SequentialLoop,
+  sequentialLoop,
+} from "belay-speculate/internal/loops/sequential";
+import { translate } from "belay-speculate/internal/loops/translate";
 import { expect } from "vitest";
-import type { Loop } from "../../src/loops/ir.ts";
-import { type LoopData, type SequentialLoop, sequentialLoop } from "../../src/loops/sequential.ts";
-import { translate } from "../../src/loops/translate.ts";
-import { Resident } from "../../src/speculation/resident.ts";
-import { type Speculated, type SpeculateOptions, speculate } from "../../src/speculation/speculate.ts";
 
 /** A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its directive. */
 export function loopFrom(parameters: string, source: string, clauses = ""): Loop {

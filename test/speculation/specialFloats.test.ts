@@ -1,10 +1,11 @@
 /** Every operator and function of floats, on the values that hardware and drivers treat in their own ways, against JavaScript. */
+
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { translate } from "belay-speculate/internal/loops/translate";
 import { expect, it } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { translate } from "../../src/loops/translate.ts";
-import { speculate } from "../../src/speculation/speculate.ts";
-import { evaluate } from "../loopPrograms.ts";
-import { testDevices } from "../testDevices.ts";
+import { evaluate } from "../support/loopPrograms.ts";
+import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices();
 

@@ -1,9 +1,11 @@
 /** Data and devices that speculation cannot use, or that change while it runs: the right result, or a clear error. */
+
+import { publishedEngine } from "belay-research/internal/published/published";
+import { resident } from "belay-speculate/internal/engine/resident";
+import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { describe, expect, it } from "vitest";
-import { sequentialLoop } from "../../src/loops/sequential.ts";
-import { resident } from "../../src/speculation/resident.ts";
-import { speculate, useDevice } from "../../src/speculation/speculate.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -268,9 +270,12 @@ describe("a device without memory", () => {
 });
 
 describe("an element that does not exist", () => {
-  it.each(["default", "published"] as const)(
+  it.each([
+    ["default", "default"],
+    ["published", publishedEngine()],
+  ] as const)(
     "takes back what was added before it, and not what is added after it: %s",
-    async (engine) => {
+    async (_, engine) => {
       const sum = loopFrom(
         "a: Int32Array, p: Int32Array, s: number",
         "for (let i = 0; i < p.length; i++) { s = (s + a[p[i]!]!) | 0; }",
@@ -296,19 +301,19 @@ describe("a device that refuses a kernel", () => {
     return device;
   };
 
-  it.each(["default", "published"] as const)(
-    "leaves the loop to the CPU and tells its first reason, engine: %s",
-    async (engine) => {
-      const device = await refusing();
-      const a = values();
-      const expected = a.slice();
-      sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
-      const call = { loop, sequential, arrays: { a, p: order }, ...variables };
-      const { statistics } = await speculate(call, { device, engine, fallback: "never" });
-      expect(a).toEqual(expected);
-      expect(statistics.reason).toMatch(/^the device failed: it refused a kernel: .*'nonsense'/);
-    },
-  );
+  it.each([
+    ["default", "default"],
+    ["published", publishedEngine()],
+  ] as const)("leaves the loop to the CPU and tells its first reason, engine: %s", async (_, engine) => {
+    const device = await refusing();
+    const a = values();
+    const expected = a.slice();
+    sequential({ a: expected, p: order }, { $first: 0, $step: 1 }, {}, {}, 0, n);
+    const call = { loop, sequential, arrays: { a, p: order }, ...variables };
+    const { statistics } = await speculate(call, { device, engine, fallback: "never" });
+    expect(a).toEqual(expected);
+    expect(statistics.reason).toMatch(/^the device failed: it refused a kernel: .*'nonsense'/);
+  });
 
   it("is an error where only the device has an array, and keeps the array", async () => {
     const device = await devices.newDevice();

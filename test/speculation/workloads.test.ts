@@ -1,24 +1,27 @@
 /** The loops of the paper in the default engine, and in the published one with every part of it and with two left out. */
-import { resolve } from "node:path";
+
+import { join } from "node:path";
+import { loadSpeculated } from "belay-research/internal/bench/speculatedFunction";
+import { publishedEngine } from "belay-research/internal/published/published";
+import { loops } from "belay-research/internal/workloads/loops/index";
+import { type SpeculateOptions, type Statistics, speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
-import { loadSpeculated } from "../../src/bench/speculatedFunction.ts";
-import { type SpeculateOptions, type Statistics, speculate } from "../../src/speculation/speculate.ts";
-import { loops } from "../../workloads/loops/index.ts";
-import { testDevices } from "../testDevices.ts";
+import { testDevices } from "../support/testDevices.ts";
+import { root } from "../support/workspaces.ts";
 
 const devices = testDevices({ full: true });
-const engines: readonly SpeculateOptions[] = [
-  { engine: "default", fallback: "never" },
-  { engine: "published" },
-  { engine: "published", published: { localization: false, scheduling: false } },
+const engines: readonly (readonly [name: string, SpeculateOptions])[] = [
+  ["default", { engine: "default", fallback: "never" }],
+  ["published", { engine: publishedEngine() }],
+  ["published", { engine: publishedEngine({ localization: false, scheduling: false }) }],
 ];
 
 describe.each(loops)("$name", ({ name, small }) => {
   it("is right in each engine", async () => {
     const program = small();
-    const run = await loadSpeculated(resolve(`workloads/loops/${name}.ts`), name);
+    const run = await loadSpeculated(join(root, `research/src/workloads/loops/${name}.ts`), name);
     const device = await devices.newDevice();
-    for (const options of engines) {
+    for (const [name, options] of engines) {
       const statistics: Statistics[] = [];
       const parameters = program.inputs();
       await run(async (call) => {
@@ -27,7 +30,7 @@ describe.each(loops)("$name", ({ name, small }) => {
         return result;
       }, parameters);
       expect(program.verify(parameters), JSON.stringify(options)).toMatchObject({ ok: true });
-      expect(statistics.every(({ engine }) => engine === options.engine)).toBe(true);
+      expect(statistics.every(({ engine }) => engine === name)).toBe(true);
     }
   });
 });

@@ -1,0 +1,128 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { CampaignError, type CampaignFailureCode } from "./failure.ts";
+import type { Exchanges, Question, Sent } from "./messages.ts";
+
+/** The process with the device died, or was killed because it did not answer in time. */
+export class ProcessLost extends Error {
+  override readonly name = "ProcessLost";
+  readonly how: "crash" | "hang";
+
+  constructor(how: "crash" | "hang", message: string) {
+    super(message);
+    this.how = how;
+  }
+}
+
+interface Pending {
+  readonly milliseconds: number;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** Characters of what the process writes to its standard error that are kept for the message. */
+const KEPT = 2000;
+
+/** A process with a device, and the watchdog over it. */
+export class WatchedProcess {
+  readonly #programs: string;
+  #child: ChildProcess | undefined;
+  #pending: Pending[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #written = "";
+  #bytes = 0;
+
+  /** `programs`: the module that knows the programs by name. */
+  constructor(programs: URL) {
+    this.#programs = programs.href;
+  }
+
+  /** Asks; the process is started if there is none. It is killed when an answer takes longer than `milliseconds`. */
+  ask<K extends keyof Exchanges>(
+    kind: K,
+    question: Exchanges[K]["ask"],
+    milliseconds: number,
+  ): Promise<Exchanges[K]["answer"]> {
+    const child = this.#child ?? this.#start();
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ milliseconds, resolve: resolve as Pending["resolve"], reject });
+      if (this.#pending.length === 1) this.#watch();
+      child.send({ kind, ...question } as Question);
+    });
+  }
+
+  /** Bytes of memory that the process took when it answered last. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Ends the process, whatever it is doing. */
+  kill(): void {
+    this.#lose("crash", "it was ended");
+  }
+
+  #start(): ChildProcess {
+    const file = new URL(
+      import.meta.url.endsWith(".ts") ? "deviceProcess.ts" : "deviceProcess.js",
+      import.meta.url,
+    );
+    const child = fork(file, [this.#programs], {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      // From sources, types have to be stripped, which Node.js 20 does not do itself.
+      execArgv: file.pathname.endsWith(".ts")
+        ? ["--conditions=belay-source", "--import", import.meta.resolve("jiti/register")]
+        : [],
+    });
+    this.#child = child;
+    this.#written = "";
+    child.stderr?.on("data", (text) => {
+      this.#written = `${this.#written}${text}`.slice(-KEPT);
+    });
+    child.on("message", (answer: Sent) => {
+      if (child === this.#child) this.#answered(answer);
+    });
+    // Sending to a process that has just died is noticed when it exits.
+    child.on("error", () => {});
+    child.on("exit", (status, signal) => {
+      if (child === this.#child) this.#lose("crash", this.#lastWords(signal ?? `status ${status}`));
+    });
+    return child;
+  }
+
+  #lastWords(how: string): string {
+    const lines = this.#written.trim().split("\n");
+    const said = lines.find((line) => /^\W*\w*Error\b/.test(line)) ?? lines.at(-1);
+    return `the process ended by ${how}${said ? `: ${said}` : ""}`;
+  }
+
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const head = this.#pending[0];
+    if (!head) return;
+    const { milliseconds } = head;
+    this.#timer = setTimeout(
+      () => this.#lose("hang", `no answer in ${(milliseconds / 1000).toFixed(1)} s`),
+      milliseconds,
+    );
+  }
+
+  #answered(answer: Sent): void {
+    this.#bytes = answer.bytes;
+    const head = this.#pending.shift();
+    this.#watch();
+    if (answer.kind === "answer") {
+      head?.resolve(answer.value);
+      return;
+    }
+    const { code = "BELAY612", message, help } = answer;
+    head?.reject(new CampaignError(code as CampaignFailureCode, message, help === undefined ? {} : { help }));
+  }
+
+  #lose(how: "crash" | "hang", message: string): void {
+    const pending = this.#pending;
+    clearTimeout(this.#timer);
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    this.#pending = [];
+    for (const each of pending) each.reject(new ProcessLost(how, message));
+  }
+}

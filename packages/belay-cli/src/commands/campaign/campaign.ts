@@ -1,0 +1,224 @@
+import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
+import type { Configuration } from "belay-gpu/internal/compiler/configurations";
+import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
+import { printable } from "belay-gpu/internal/diagnostics/printable";
+import { Command, InvalidArgumentError, Option } from "commander";
+import ora from "ora";
+import { runCampaign } from "../../campaign/campaign.ts";
+import { campaignConfigurations } from "../../campaign/configurations.ts";
+import {
+  type FaultModel,
+  faultModels,
+  programStructures,
+  type StruckStructure,
+  struckStructures,
+} from "../../campaign/faultModel.ts";
+import type { CampaignProgress } from "../../campaign/progress.ts";
+import type { Settings, Shard } from "../../campaign/records.ts";
+import { summarize } from "../../campaign/summary.ts";
+import { askWorkload } from "../../shared/askWorkload.ts";
+import { exitStatus } from "../../shared/failure.ts";
+import { count, namesFrom, path, whole } from "../../shared/flagValues.ts";
+import { type Io, isTerminal } from "../../shared/io.ts";
+import { pairingOption, timeoutOption } from "../../shared/options.ts";
+import { digestOf, isModule, namesOf } from "./campaignPrograms.ts";
+import { campaignReplayCommand } from "./campaignReplay.ts";
+import { printCampaign } from "./campaignReport.ts";
+import { campaignSignatureCommand } from "./campaignSignature.ts";
+import { campaignCompareCommand, campaignMergeCommand } from "./campaignStores.ts";
+
+interface Flags {
+  readonly flavors: readonly Configuration["redundancy"][];
+  readonly checks: readonly Check[];
+  readonly pairing: Pairing;
+  readonly memory: readonly MemoryCode[];
+  readonly models: readonly FaultModel[];
+  readonly structures: readonly StruckStructure[];
+  readonly margin: number;
+  readonly bound?: number;
+  readonly minimum: number;
+  readonly confidence: number;
+  readonly seed: number;
+  readonly shard: Shard;
+  readonly jobs: number;
+  readonly timeLimit?: number;
+  readonly timeout: number;
+  readonly resume: boolean;
+  readonly out: string;
+  readonly json: boolean;
+}
+
+const flavors = ["intra+lds", "intra-lds", "inter"] as const;
+const checks = ["signature", "store"] as const;
+const memorySchemes = memoryCodes;
+
+/** `belay campaign`: injects faults, and measures which are detected. */
+export function campaignCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("campaign")
+    .summary("inject faults, and measure the coverage")
+    .description(
+      "Injects faults into a workload, unprotected and in each flavor of redundancy, until the rate of silent corruption is known well enough for every structure of a GPU. The exit status is 0 only when the claimed coverage held, runs without a fault raised no alarm, and nothing was left out. A campaign that was interrupted goes on by --resume.",
+    )
+    .enablePositionalOptions()
+    .argument(
+      "<workload>",
+      "a module that exports a workload, a name of the catalog, several with commas between, or all",
+    )
+    .addOption(list("--flavors <flavors>", "protections to measure beside none", flavors, flavors))
+    .addOption(list("--checks <checks>", "when replicas are compared", checks, ["signature"]))
+    .addOption(pairingOption())
+    .addOption(list("--memory <schemes>", "codes that protect memory, without redundancy", memorySchemes, []))
+    .addOption(list("--models <models>", "how faults change what they strike", faultModels, faultModels))
+    .addOption(list("--structures <structures>", "what faults strike", struckStructures, programStructures))
+    .addOption(
+      new Option("--margin <rate>", "how far an interval may reach to each side")
+        .argParser(rate)
+        .default(0.01, "1%"),
+    )
+    .option(
+      "--bound <rate>",
+      "silent corruption allowed where coverage is claimed, with the interval; default: the margin",
+      rate,
+    )
+    .option("--minimum <count>", "effective injections of each structure and protection, at least", count, 1)
+    .addOption(
+      new Option("--confidence <percent>", "of the intervals").argParser(confidence).default(0.95, "95"),
+    )
+    .option("--seed <number>", "decides every fault", whole, 1)
+    .addOption(
+      new Option("--shard <i/n>", "inject only the i-th of n parts")
+        .argParser(shard)
+        .default({ index: 0, count: 1 }, "1/1"),
+    )
+    .option("--jobs <count>", "processes that inject at the same time", jobs, 1)
+    .option("--time-limit <seconds>", "stop after this time; --resume goes on", count)
+    .addOption(timeoutOption())
+    .option("--resume", "go on with the campaign in the output directory", false)
+    .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
+    .option("--json", "print the result as JSON", false)
+    .action(async (workload: string, flags: Flags) => {
+      const results = await withProgress(io, async (progress) =>
+        runCampaign({
+          directory: flags.out,
+          settings: await settingsOf(workload, flags),
+          shard: flags.shard,
+          jobs: flags.jobs,
+          resume: flags.resume,
+          programs: programsModule(),
+          openLimit: 1000 * flags.timeout,
+          ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),
+          progress,
+        }),
+      );
+      const summary = summarize(results);
+      await printCampaign(io, flags.out, results, flags.json, summary);
+      finish(summary.ok ? exitStatus.ok : exitStatus.failed);
+    })
+    .addCommand(campaignMergeCommand(io, finish))
+    .addCommand(campaignCompareCommand(io, finish))
+    .addCommand(campaignReplayCommand(io, finish))
+    .addCommand(campaignSignatureCommand(io, finish));
+}
+
+/** The module that the process with the device loads programs from. */
+export function programsModule(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new URL(isSource ? "campaignPrograms.ts" : "campaignPrograms.js", import.meta.url);
+}
+
+async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
+  const { flavors, checks, pairing, memory, structures, models, margin, minimum, confidence, seed } = flags;
+  const programs: Settings["programs"][number][] = [];
+  for (const name of await namesOf(workload)) {
+    // A workload that cannot be loaded, or that ends or blocks its process, is refused before there
+    // is a store.
+    if (await isModule(name)) await askWorkload("load", name, {}, flags);
+    programs.push({ name, digest: await digestOf(name) });
+  }
+  return {
+    programs,
+    configurations: campaignConfigurations({ flavors, checks, pairing, memory, structures }),
+    ...{ structures, models, margin, bound: flags.bound ?? margin, minimum, confidence, seed },
+  };
+}
+
+/** Shows how far a campaign is: on a terminal in place, else as a line now and then. */
+async function withProgress<T>(
+  io: Io,
+  work: (progress: (now: CampaignProgress) => void) => Promise<T>,
+): Promise<T> {
+  const onTerminal = isTerminal(io.stderr);
+  const spinner = ora({
+    stream: io.stderr as NodeJS.WriteStream,
+    isSilent: !onTerminal,
+    discardStdin: false,
+  });
+  let last = performance.now();
+  try {
+    spinner.start();
+    return await work((now) => {
+      spinner.text = printable(describeProgress(now));
+      if (onTerminal || performance.now() - last < 10_000) return;
+      last = performance.now();
+      io.stderr.write(`${spinner.text}\n`);
+    });
+  } finally {
+    spinner.stop();
+  }
+}
+
+function describeProgress({ doing, done, planned, rate }: CampaignProgress): string {
+  if (rate === 0) return doing;
+  const left = formatTime(Math.max(0, planned - done) / rate);
+  return `${doing}: ${done} of ${planned} injections, ${rate.toFixed(0)} per second, ${left} left`;
+}
+
+function formatTime(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+const list = <Name extends string>(
+  flags: string,
+  what: string,
+  known: readonly Name[],
+  standard: readonly Name[],
+) =>
+  new Option(flags, `${what}: some of ${known.join(", ")}`)
+    .argParser((text) => namesFrom(text, known))
+    .default(standard, standard.length === known.length ? "all" : standard.join(",") || "none");
+
+/** A rate such as `1%` or `0.01`. */
+function rate(text: string): number {
+  const [, digits, percent] = /^([\d.]+)\s*(%?)$/.exec(text) ?? [];
+  const value = Number(digits ?? Number.NaN) / (percent ? 100 : 1);
+  if (!(value > 0 && value < 0.5)) throw new InvalidArgumentError("Expected a rate such as 1%.");
+  return value;
+}
+
+/** More processes than any machine has devices and memory for. */
+const MOST_JOBS = 256;
+
+function jobs(text: string): number {
+  const number = count(text);
+  if (number > MOST_JOBS) throw new InvalidArgumentError(`Expected at most ${MOST_JOBS}.`);
+  return number;
+}
+
+/** More is beyond what quantiles of a normal distribution are computed to. */
+const MOST_PERCENT = 99.9999999;
+
+function confidence(text: string): number {
+  const percent = Number(text.replace(/%$/, ""));
+  if (!(percent >= 50 && percent < 100)) throw new InvalidArgumentError("Expected percents such as 95.");
+  if (percent > MOST_PERCENT) throw new InvalidArgumentError(`Expected at most ${MOST_PERCENT}.`);
+  return percent / 100;
+}
+
+function shard(text: string): Shard {
+  const [, index, count] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  if (!(Number(index) >= 1 && Number(index) <= Number(count) && Number.isSafeInteger(Number(count)))) {
+    throw new InvalidArgumentError("Expected a form such as 1/4.");
+  }
+  return { index: Number(index) - 1, count: Number(count) };
+}

@@ -1,0 +1,91 @@
+import { join, resolve } from "node:path";
+import { describeFault } from "belay-gpu/internal/runtime/verification/fault";
+import { openGpu } from "belay-node/internal/adapter";
+import { Command, Option } from "commander";
+import { renderPage } from "../../report/page.ts";
+import type { Report, TableSection } from "../../report/report.ts";
+import { exitStatus } from "../../shared/failure.ts";
+import { path } from "../../shared/flagValues.ts";
+import { colorsFor, type Io, jsonOf, tell } from "../../shared/io.ts";
+import { measuredOn } from "../../shared/machine.ts";
+import { addPolicyOptions, type PolicyFlags, policyOf } from "../../shared/options.ts";
+import { prepareDirectory, writeAtomically } from "../../shared/output.ts";
+import { withProgress } from "../../shared/progress.ts";
+import { importResearch } from "../../shared/research.ts";
+import { renderReport } from "../../shared/table.ts";
+import {
+  type Demonstration,
+  type DemoResult,
+  demonstrate,
+  type ProgramSize,
+  succeeded,
+} from "./demonstrate.ts";
+import { describeDemo } from "./demoReport.ts";
+
+interface Flags extends PolicyFlags {
+  readonly size: ProgramSize;
+  readonly out: string;
+  readonly json: boolean;
+}
+
+/** `belay demo`: every program of the catalog unprotected, protected, and with an injected fault. */
+export function demoCommand(io: Io, finish: (status: number) => void): Command {
+  const command = new Command("demo")
+    .summary("protect real programs, inject faults, and show what was caught")
+    .description(
+      "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
+    );
+  // Compared before every store, a fault shows the two values that the program would have seen.
+  return addPolicyOptions(command, { redundancy: "intra+lds", check: "store" })
+    .addOption(
+      new Option("--size <size>", "small runs anywhere, full keeps a GPU busy")
+        .choices(["small", "full"])
+        .default("small"),
+    )
+    .option("--out <directory>", "where the report and the result go", path, "belay-report")
+    .option("--json", "print the result as JSON", false)
+    .action(async (flags: Flags) => {
+      await prepareDirectory(flags.out);
+      const result = await runDemo(policyOf(flags), flags.size, io);
+      const report = describeDemo(result);
+      const page = join(flags.out, "report.html");
+      const json = `${jsonOf(result)}\n`;
+      await writeAtomically(page, renderPage(report));
+      await writeAtomically(join(flags.out, "result.json"), json);
+
+      if (flags.json) io.stdout.write(json);
+      else tell(io.stdout, `${renderText(report, result, io)}\nReport: ${resolve(page)}\n`);
+      finish(result.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+async function runDemo(policy: PolicyFlags, size: ProgramSize, io: Io): Promise<DemoResult> {
+  const { catalog } = await importResearch();
+  using opened = await openGpu();
+  const programs = await withProgress(io, async (progress) => {
+    const shown: Demonstration[] = [];
+    for (const [index, entry] of catalog.entries()) {
+      progress.doing(`${entry.name} (${index + 1} of ${catalog.length})`);
+      shown.push(await demonstrate(entry, size, opened, policy));
+    }
+    return shown;
+  });
+  return { ok: programs.every(succeeded), ...measuredOn(opened.choice), policy, size, programs };
+}
+
+function renderText({ verdict, sections }: Report, { programs }: DemoResult, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const table = sections.find((section): section is TableSection => section.kind === "table")!;
+  const faults = programs.flatMap(({ name, injection }) =>
+    injection.fault ? [`  ${color.bold(name)}: ${describeFault(injection.fault)}`] : [],
+  );
+  const problems = programs.flatMap(({ name, results }) =>
+    results.outcome === "wrong" ? [`  ${color.bold(name)}: ${color.red(results.message)}`] : [],
+  );
+  return [
+    renderReport(verdict, table, io),
+    ...(faults.length > 0 ? ["Caught faults", ...faults] : []),
+    ...(problems.length > 0 ? ["Wrong results", ...problems] : []),
+    "",
+  ].join("\n");
+}

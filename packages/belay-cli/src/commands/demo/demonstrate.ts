@@ -1,0 +1,168 @@
+import type { KernelReport } from "belay-gpu/internal/runtime/belay";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
+import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
+import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Fault } from "belay-gpu/internal/runtime/verification/fault";
+import type { AdapterChoice, OpenedGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import { rememberPipelines } from "../../campaign/rememberPipelines.ts";
+import type { PolicyFlags } from "../../shared/options.ts";
+import type { CatalogEntry } from "../../shared/research.ts";
+import { runUnlessRefused, runWorkload } from "../../shared/runWorkload.ts";
+import { type DemoTimes, timeInTurn } from "./demoTimes.ts";
+
+/** What `belay demo --json` prints, and its report is made from. */
+export interface DemoResult {
+  /** Every program gave the right results, and its injected fault was caught. */
+  readonly ok: boolean;
+  readonly date: string;
+  readonly node: string;
+  readonly platform: string;
+  readonly adapter: AdapterChoice;
+  readonly policy: PolicyFlags;
+  readonly size: ProgramSize;
+  readonly programs: readonly Demonstration[];
+}
+
+export type ProgramSize = "small" | "full";
+
+/** What became of one program: unprotected, protected, and protected with a fault. */
+export interface Demonstration {
+  readonly name: string;
+  readonly kernels: readonly KernelReport[];
+  /**
+   * Of the protected results: the bits of the unprotected ones, as right but rounded differently (WGSL leaves the
+   * fusing of operations to the driver), or wrong for this reason.
+   */
+  readonly results: { readonly outcome: "identical" | "right" | "wrong"; readonly message: string };
+  readonly injection: Injection;
+  readonly milliseconds: DemoTimes;
+}
+
+export interface Injection {
+  /**
+   * What became of the results: put right before the program saw them, held back, wrong and nobody noticed, or never
+   * changed by any fault that was tried.
+   */
+  readonly outcome: "recovered" | "refused" | "silent" | "none";
+  /** Faults tried before that struck nothing, or changed no result. */
+  readonly harmless: number;
+  readonly armed?: ArmedFault;
+  /** The WGSL of the struck kernel, and the struck value's place in it. */
+  readonly source?: string;
+  readonly struck?: { readonly start: number; readonly end: number };
+  readonly fault?: Fault;
+}
+
+/** Right results, and a fault that was caught. */
+export function succeeded({ results, injection: { outcome } }: Demonstration): boolean {
+  return results.outcome !== "wrong" && (outcome === "recovered" || outcome === "refused");
+}
+
+/** Runs one program in all three ways, each on a device of its own. */
+export async function demonstrate(
+  entry: CatalogEntry,
+  size: ProgramSize,
+  opened: OpenedGpu,
+  policy: PolicyFlags,
+): Promise<Demonstration> {
+  const plain = await newDevice(opened);
+  const program = size === "small" ? entry.small() : entry.full(plain.limits);
+  const expected = await runWorkload(program.workload, plain);
+
+  const native = await newDevice(opened);
+  const device = await harden(native, policy);
+  const results = judge(program, expected, await runWorkload(program.workload, device));
+  const milliseconds = await timeInTurn(program, plain, device);
+  const { kernels } = await device.belay.report();
+  plain.destroy();
+  native.destroy();
+
+  const struckNative = await newDevice(opened);
+  const struckDevice = await harden(struckNative, { ...policy, injectFaults: true });
+  const injection = await injectOne(program, struckDevice);
+  struckNative.destroy();
+
+  return {
+    name: entry.name,
+    kernels,
+    results,
+    injection,
+    milliseconds,
+  };
+}
+
+function judge(program: Program, expected: Outputs, actual: Outputs): Demonstration["results"] {
+  const { ok, message } = program.verify(actual);
+  if (!ok) return { outcome: "wrong", message };
+  return { outcome: findDifference(expected, actual) === undefined ? "identical" : "right", message };
+}
+
+/** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
+async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
+  const faults: Fault[] = [];
+  device.belay.on("fault", (fault) => faults.push(fault));
+  // Every run is of the same kernels, and compiling them takes most of its time.
+  const remembering = rememberPipelines(device);
+  // Kernels and their sites are known once they have run.
+  const expected = await runWorkload(program.workload, remembering);
+  const { kernels } = await device.belay.report();
+  const dispatches = new Map(kernels.map(({ kernel, dispatches }) => [kernel, dispatches]));
+  let harmless = 0;
+  for (const { armed, entryPoint, span } of candidates(device, dispatches)) {
+    device.belay.arm(armed);
+    const place = { armed, source: sourceOf(program, entryPoint), struck: span, harmless };
+    const outputs = await runUnlessRefused(program.workload, remembering);
+    const isWrong = outputs !== undefined && findDifference(expected, outputs) !== undefined;
+    const [fault] = faults;
+    if (isWrong) return { ...place, outcome: "silent" };
+    if (fault) return { ...place, outcome: outputs ? "recovered" : "refused", fault };
+    harmless++;
+  }
+  return { outcome: "none", harmless };
+}
+
+const maxCandidates = 96;
+
+/**
+ * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and one halfway; last computed
+ * first, because late values reach the results, and kernels in turn.
+ */
+function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, number>) {
+  const places = [
+    { workgroup: [1, 0, 0], localIndex: 5 },
+    { workgroup: [0, 0, 0], localIndex: 0 },
+  ] as const;
+  return [1 << 20, 1]
+    .flatMap((xor) => [0, 0.5].map((part) => ({ xor, part })))
+    .flatMap(({ xor, part }) =>
+      inTurn(
+        belay.faultSites().map(({ kernel, entryPoint, sites }) =>
+          sites.toReversed().flatMap(({ id, kind, span }) =>
+            (kind === "value" ? places : []).map((place) => {
+              const dispatch = Math.floor(part * (dispatches.get(kernel) ?? 0));
+              const armed: ArmedFault = {
+                ...{ kernel, site: id, replica: 1, effect: { xor }, dispatch },
+                ...place,
+              };
+              return { armed, entryPoint, span };
+            }),
+          ),
+        ),
+      ),
+    )
+    .slice(0, maxCandidates);
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
+}
+
+function sourceOf({ kernelSources }: Program, entryPoint: string): string {
+  const declaration = new RegExp(`\\bfn\\s+${entryPoint}\\b`);
+  return Object.values(kernelSources).find((source) => declaration.test(source)) ?? "";
+}

@@ -1,0 +1,90 @@
+import { type AdapterDiagnosis, diagnoseAdapters } from "belay-node/internal/adapterDiagnosis";
+import { Command } from "commander";
+import { exitStatus } from "../shared/failure.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
+import { alignColumns } from "../shared/table.ts";
+
+/** `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes right. */
+export function doctorCommand(
+  io: Io,
+  finish: (status: number) => void,
+  diagnose: () => Promise<AdapterDiagnosis> = diagnoseAdapters,
+): Command {
+  return new Command("doctor")
+    .summary("show the adapter that is used, and test it")
+    .description(
+      "Shows which adapter is used and why, and tests it. The exit status is 1 when there is none or the test fails.",
+    )
+    .option("--json", "print the findings as JSON", false)
+    .action(async ({ json }: { json: boolean }) => {
+      const diagnosis = await diagnose();
+      if (json) printJson(io, diagnosis);
+      else tell(io.stdout, render(diagnosis, io));
+      finish(diagnosis.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+/** The limits that decide which kernels can be doubled, and how large a problem fits. */
+const tellingLimits = [
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupStorageSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxBindGroups",
+  "maxStorageBufferBindingSize",
+];
+
+const tellingFeatures = ["subgroups", "shader-f16", "timestamp-query"];
+
+function render(
+  { ok, node, platform, tried, choice, device, memory, problem }: AdapterDiagnosis,
+  io: Io,
+): string {
+  const color = colorsFor(io.stdout);
+  const yesNo = (value: boolean) => (value ? color.green("yes") : color.yellow("no"));
+  const sections: [title: string, rows: string[][]][] = [
+    ["Host", [[`Node.js ${node}`, platform]]],
+    [
+      "Adapters, in the order tried",
+      tried.map(({ kind, outcome }) => [kind, outcome, kind === choice?.kind ? color.green("<- used") : ""]),
+    ],
+  ];
+  if (device) {
+    sections.push(
+      [
+        "Features",
+        [
+          ...tellingFeatures.map((name) => [name, yesNo(device.features.includes(name))]),
+          ["neighbours share a subgroup", yesNo(device.subgroupPairing)],
+          ["subgroup sizes", device.subgroupSizes.join(" to ")],
+        ],
+      ],
+      ["Limits", tellingLimits.map((name) => [name, (device.limits[name] ?? 0).toLocaleString("en-US")])],
+    );
+  }
+  if (memory) {
+    const { first } = memory;
+    const tested = `${memory.patterns} patterns through ${memory.bytes / 1024} KiB and back`;
+    const wrong =
+      first && `word ${first.index} of "${first.pattern}" is ${first.actual}, not ${first.expected}`;
+    const outcome = memory.ok ? color.green("passed") : color.red(`${memory.mismatches} wrong words`);
+    sections.push(["Memory and arithmetic", [[outcome, wrong ?? tested]]]);
+  }
+  return [
+    ...renderVerdict(ok, problem, color),
+    ...sections.flatMap(([title, rows]) => ["", title, alignColumns(rows)]),
+    "",
+  ].join("\n");
+}
+
+function renderVerdict(
+  ok: boolean,
+  problem: AdapterDiagnosis["problem"],
+  color: ReturnType<typeof colorsFor>,
+): string[] {
+  if (ok) return [color.green("Everything Belay needs works here.")];
+  if (!problem) return [color.red("This adapter computes wrong results.")];
+  // The message goes on with what was tried, which has a section of its own.
+  const [message] = problem.message.split("\n");
+  return [`${color.red(`error[${problem.code}]`)}: ${message}`, `  ${color.cyan("help")}: ${problem.help}`];
+}

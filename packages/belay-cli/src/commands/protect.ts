@@ -1,0 +1,128 @@
+import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import type {
+  Channel,
+  Check,
+  MemoryCode,
+  Pairing,
+  ProtectOptions,
+  ProtectResult,
+  Redundancy,
+} from "belay-gpu/internal/compiler/contract";
+import { type automaticMemory, memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
+import { unknownConstants } from "belay-gpu/internal/compiler/overrides";
+import { protect } from "belay-gpu/internal/compiler/protect";
+import { printable } from "belay-gpu/internal/diagnostics/printable";
+import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
+import { parse } from "belay-gpu/internal/wgsl/parser";
+import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { CommandFailure, exitStatus } from "../shared/failure.ts";
+import { path } from "../shared/flagValues.ts";
+import { readSource } from "../shared/input.ts";
+import { colorsFor, type Io, isTerminal, jsonOf, tell } from "../shared/io.ts";
+import { addPolicyOptions, featureOption, memoryOption } from "../shared/options.ts";
+import { writeAtomically } from "../shared/output.ts";
+
+interface Flags {
+  readonly redundancy: Redundancy | "auto";
+  readonly check: Check;
+  readonly channel: Channel | "auto";
+  readonly pairing: Pairing | "auto";
+  readonly memory: MemoryCode | "none" | keyof typeof automaticMemory;
+  readonly feature: string[];
+  readonly constant: Record<string, number>;
+  readonly injectFaults: boolean;
+  readonly strict: boolean;
+  readonly output?: string;
+  readonly json: boolean;
+}
+
+/** `belay protect`: the compiler alone, from text to text. */
+export function protectCommand(io: Io, finish: (status: number) => void): Command {
+  const command = new Command("protect")
+    .summary("print the protected form of a WGSL module")
+    .description(
+      "Prints the protected form of a WGSL module. Diagnostics go to stderr; the exit status is 1 when one is an error.",
+    )
+    .argument("<file>", "WGSL source, or - for standard input");
+  return addPolicyOptions(command)
+    .addOption(memoryOption())
+    .addOption(featureOption())
+    .addOption(
+      new Option("--constant <name=value>", "value of an override; repeatable")
+        .argParser(parseConstant)
+        .default({}, "none"),
+    )
+    .option("--inject-faults", "instrument the source so that faults can be armed in it", false)
+    .option("--strict", "make every gap in the coverage an error", false)
+    .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error", path)
+    .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
+    .action(async (file: string, flags: Flags) => {
+      const source = await readSource(file, io);
+      const result = protect(source, toProtectOptions(source, flags));
+      const failed = result.diagnostics.some(({ severity }) => severity === "error");
+      const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
+      if (unknown !== undefined)
+        throw new CommandFailure("BELAY400", `the module has no override "${unknown}" for --constant`);
+
+      if (!flags.json) printDiagnostics(result, source, file, io);
+      const { chosen } = result;
+      if (chosen && !flags.json)
+        tell(
+          io.stderr,
+          `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
+        );
+      if (!flags.json) printRenamed(result, io);
+      if (flags.json || !failed) {
+        const text = flags.json ? toJson(result, source) : result.code;
+        if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
+        // A pipe or a file gets the module as it is.
+        else io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
+      }
+      finish(failed ? exitStatus.failed : exitStatus.ok);
+    });
+}
+
+function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: string, io: Io): void {
+  const color = colorsFor(io.stderr).isColorSupported;
+  for (const diagnostic of diagnostics) {
+    tell(
+      io.stderr,
+      `${renderDiagnostic(diagnostic, source, { file: file === "-" ? "<stdin>" : file, color })}\n\n`,
+    );
+  }
+}
+
+/** Tells by which names pipelines refer to what could not keep its own. */
+function printRenamed({ renamed }: ProtectResult, io: Io): void {
+  for (const [name, other] of Object.entries(renamed))
+    tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
+}
+
+/** The compiler's result, with the line and column of each diagnostic spelled out. */
+function toJson(result: ProtectResult, source: string): string {
+  const diagnostics = result.diagnostics.map((diagnostic) => ({
+    ...diagnostic,
+    ...lineAndColumn(source, diagnostic.span.start),
+  }));
+  return `${jsonOf({ ...result, diagnostics })}\n`;
+}
+
+function toProtectOptions(source: string, flags: Flags): ProtectOptions {
+  const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
+  const memory = memoryCodeFor(flags.memory, [source]);
+  return {
+    ...{ redundancy, check, channel, pairing, memory, injectFaults, strict },
+    features: feature,
+    constants: constant,
+  };
+}
+
+function parseConstant(text: string, all: Record<string, number>): Record<string, number> {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const number = value === "true" ? 1 : value === "false" ? 0 : Number(value?.trim() || Number.NaN);
+  if (!name || !Number.isFinite(number)) throw new InvalidArgumentError("Expected a form such as size=64.");
+  if (Object.hasOwn(all, name) && all[name] !== number)
+    throw new InvalidArgumentError(`"${name}" has two values.`);
+  return { ...all, [name]: number };
+}

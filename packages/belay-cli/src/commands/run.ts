@@ -1,0 +1,93 @@
+import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import { plural } from "belay-gpu/internal/diagnostics/plural";
+import type { Report } from "belay-gpu/internal/runtime/belay";
+import { describeMemoryError } from "belay-gpu/internal/runtime/memory/memoryFault";
+import type { Policy } from "belay-gpu/internal/runtime/policy";
+import { describeFault } from "belay-gpu/internal/runtime/verification/fault";
+import { Command, Option } from "commander";
+import { askWorkload } from "../shared/askWorkload.ts";
+import { exitStatus } from "../shared/failure.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
+import {
+  addPolicyOptions,
+  memoryOption,
+  type PolicyFlags,
+  policyOf,
+  timeoutOption,
+} from "../shared/options.ts";
+import type { RunResult } from "../shared/runTwice.ts";
+import { alignColumns } from "../shared/table.ts";
+
+interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" | "strict">> {
+  readonly timeout: number;
+  readonly json: boolean;
+}
+
+/** `belay run`: one workload, plain and hardened, and whether the two agree. */
+export function runCommand(io: Io, finish: (status: number) => void): Command {
+  const command = new Command("run")
+    .summary("run a workload plain and hardened, and compare")
+    .description(
+      "Runs the workload that a module exports as its default, plain and hardened, and compares the results byte for byte. What the workload prints goes to stderr. The exit status is 1 when they differ or a fault is detected.",
+    )
+    .argument("<module>", "TypeScript or JavaScript module");
+  return addPolicyOptions(command)
+    .addOption(memoryOption())
+    .addOption(
+      new Option("--on-fault <reaction>", "run again, hold results back, or report only")
+        .choices(["recover", "throw", "report"])
+        .default("recover"),
+    )
+    .option("--strict", "refuse kernels that would not be covered in full", false)
+    .addOption(timeoutOption())
+    .option("--json", "print the verdict as JSON", false)
+    .action(async (path: string, flags: Flags) => {
+      const { onFault, memory, strict, timeout, json } = flags;
+      const policy = { ...policyOf(flags), onFault, memory, strict };
+      const result = await askWorkload("run", path, { policy }, { timeout });
+      if (json) printJson(io, result);
+      else tell(io.stdout, render(result, io));
+      finish(result.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+function render(result: RunResult, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const sizes = Object.entries(result.outputs).map(([name, bytes]) => `${name} (${bytes} bytes)`);
+  const kernels = result.kernels.flatMap(({ kernel, redundancy, chosen, dispatches, diagnostics }) => [
+    [
+      kernel,
+      redundancy === "none" ? color.yellow("not protected") : redundancy,
+      plural(dispatches, "dispatch", "dispatches"),
+    ],
+    ...(chosen ? [["", "chosen", `${nameOf(chosen)}: ${chosen.reason}`]] : []),
+    ...diagnostics.map(({ code, message, line, column }) => ["", code, `${line}:${column} ${message}`]),
+  ]);
+  return [
+    verdictOf(result, color),
+    ...result.faults.map((fault) => `  ${describeFault(fault)} (${fault.outcome})`),
+    ...result.memoryFaults.map((fault) => `  ${describeMemoryError(fault)} (${fault.outcome})`),
+    "",
+    alignColumns([
+      ["results", sizes.join(", ")],
+      ["adapter", result.adapter.description],
+      ...(result.memory ? [["memory", describeMemory(result.memory)]] : []),
+    ]),
+    "",
+    "Kernels",
+    alignColumns(kernels),
+    "",
+  ].join("\n");
+}
+
+function describeMemory({ scheme, buffers, corrected, correctedLoads, held }: NonNullable<Report["memory"]>) {
+  return `${scheme}, ${plural(buffers.length, "buffer")} alive at the end, ${plural(corrected + correctedLoads, "correction")}, ${held} bytes for check words`;
+}
+
+function verdictOf(result: RunResult, color: ReturnType<typeof colorsFor>): string {
+  if (result.refused) return color.red("A fault was detected, and the results were held back.");
+  if (result.difference) return color.red(`The protected run differs: ${result.difference}.`);
+  if (result.faults.length + result.memoryFaults.length > 0)
+    return color.red("The runs agree, but faults were detected.");
+  return color.green("The runs agree byte for byte, and no fault was detected.");
+}

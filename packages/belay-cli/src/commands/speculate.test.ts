@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { belay } from "../../../../test/support/belay.ts";
+
+const relax = `export async function relax(a: Float32Array, p: Uint32Array, n: number) {
+  "use speculate";
+  //#pragma omp for target(webgpu) speculate(a)
+  for (let i = 0; i < n; i++) a[p[i]!] = a[i]! * 0.5 + 1;
+}
+`;
+
+describe("belay speculate", () => {
+  it("shows what becomes of each loop", async () => {
+    const { status, stdout, stderr } = await belay(["speculate", "-"], relax);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("relax  <stdin>:4:3");
+    expect(stdout).toMatch(/a +f32 +written, checked for dependences/);
+    expect(stdout).toMatch(/p +u32 +only read/);
+    expect(stdout).toContain("loads: 1, stores: 1");
+    expect(stdout).toContain("n <= 2147483648");
+    expect(stdout).toMatch(/in place +mark, check/);
+    expect(stdout).toContain("a_a[a_p[index]] = Math.fround(Math.fround(a_a[index] * 0.5) + 1);");
+    expect(stdout).not.toContain("@compute");
+  });
+
+  it("prints the kernels on demand", async () => {
+    const { stdout } = await belay(["speculate", "-", "--wgsl"], relax);
+    expect(stdout.match(/@compute/g)!.length).toBeGreaterThan(4);
+  });
+
+  it("shows why a loop was refused", async () => {
+    const { status, stdout, stderr } = await belay(
+      ["speculate", "-"],
+      relax.replaceAll("Float32Array", "Float64Array"),
+    );
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain("error[BELAY512]: not parallelized because `a` is a Float64Array");
+    expect(stderr).toContain("--> <stdin>:4:31");
+    expect(stderr).toContain("^");
+  });
+
+  it("says it when there is nothing to show", async () => {
+    const { status, stderr } = await belay(["speculate", "-"], "export const one = 1;");
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "<stdin> has no loops with directives\n" });
+  });
+
+  it("prints everything as JSON", async () => {
+    const refused = `${relax}${relax.replace("relax", "other").replace("n; i++", "a[i]!; i++")}`;
+    const { status, stdout } = await belay(["speculate", "-", "--json"], refused);
+    const { loops, diagnostics } = JSON.parse(stdout);
+    expect(status).toBe(1);
+    expect(loops).toMatchObject([{ loop: { name: "relax" }, host: { first: "0" } }]);
+    expect(loops[0].plans[0].phases[0].kernel.code).toContain("@compute");
+    expect(diagnostics).toMatchObject([{ code: "BELAY510", line: 9 }]);
+  });
+});

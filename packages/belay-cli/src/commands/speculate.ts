@@ -1,0 +1,109 @@
+import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
+import { firstPlan, type Plan, type PlanName, planOf } from "belay-speculate/internal/engine/plans";
+import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
+import { logSize } from "belay-speculate/internal/loops/kernels/logSize";
+import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";
+import { Command } from "commander";
+import { exitStatus } from "../shared/failure.ts";
+import { readSource } from "../shared/input.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
+import { alignColumns } from "../shared/table.ts";
+
+interface Flags {
+  readonly wgsl: boolean;
+  readonly json: boolean;
+}
+
+/** `belay speculate`: what becomes of a file's loops. */
+export function speculateCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("speculate")
+    .summary("show what becomes of the loops in a TypeScript or JavaScript file")
+    .description(
+      "Shows, for each loop with a directive, what iterations share, the kernels that are made of it, and its CPU version. Diagnostics go to stderr; the exit status is 1 when a loop was refused.",
+    )
+    .argument("<file>", "TypeScript or JavaScript source, or - for TypeScript on standard input")
+    .option("--wgsl", "print the kernels in full", false)
+    .option("--json", "print everything as JSON", false)
+    .action(async (file: string, flags: Flags) => {
+      const source = await readSource(file, io);
+      const name = file === "-" ? "<stdin>" : file;
+      const { loops, diagnostics } = translate(source, file === "-" ? "stdin.ts" : file);
+      if (flags.json) {
+        const located = diagnostics.map((one) => ({ ...one, ...lineAndColumn(source, one.span.start) }));
+        const shown = loops.map((one) => ({ ...one, plans: plansOf(one) }));
+        printJson(io, { loops: shown, diagnostics: located });
+      } else {
+        const color = colorsFor(io.stderr).isColorSupported;
+        for (const diagnostic of diagnostics) {
+          tell(io.stderr, `${renderDiagnostic(diagnostic, source, { file: name, color })}\n\n`);
+        }
+        if (diagnostics.length + loops.length === 0)
+          tell(io.stderr, `${name} has no loops with directives\n`);
+        for (const loop of loops) tell(io.stdout, `${describe(loop, source, name, flags)}\n`);
+      }
+      finish(diagnostics.some(({ severity }) => severity === "error") ? exitStatus.failed : exitStatus.ok);
+    });
+}
+
+/** Accesses of an iteration that an engine assumes at first, where they are not known. */
+const assumed = 16;
+
+/** The plans that the default engine has for the loop; the first is the one it starts with, when there are many elements. */
+function plansOf({ loop }: TranslatedLoop): Plan[] {
+  const addresses = addressLoop(loop);
+  const names: PlanName[] = [firstPlan(loop, Infinity)];
+  if (addresses?.isExact) names.push("in place");
+  if (addresses && !addresses.isPredicted) names.push("by reservation");
+  if (!addresses?.isExact) names.push("versioned");
+  if (addresses?.followsFromNumbers) names.push("proven");
+  return [...new Set(names)].map((name) => planOf(name, loop, logSize(loop, assumed)));
+}
+
+function describe(translated: TranslatedLoop, source: string, file: string, { wgsl }: Flags): string {
+  const { loop, host, sequential } = translated;
+  const { line, column } = lineAndColumn(source, loop.span.start);
+  const bound = (most: number | null) => (most === null ? "not counted" : String(most));
+  const variables = [
+    ...loop.carried.map(({ name, type }) => [name, type, "carried: goes from each iteration to the next"]),
+    ...loop.reductions.map(({ name, type, operator }) => [name, type, `reduced with ${operator}`]),
+    ...loop.inputs.map(({ name, type }) => [name, type, `input: ${host.inputs[name]}`]),
+  ];
+  const facts = [
+    ["iterations", `${host.count}, from ${host.first} by ${host.step}`],
+    ["tracked, per iteration", `loads: ${bound(loop.mostLoads)}, stores: ${bound(loop.mostStores)}`],
+    [
+      "addresses",
+      loop.addressesAreFixed ? "known before the loop runs" : "may follow from what the loop writes",
+    ],
+  ];
+  const plans = plansOf(translated);
+  const kernels = plans.map(({ name, phases }) => [name, phases.map(({ kernel }) => kernel.name).join(", ")]);
+  const text = plans.flatMap(({ name, phases }) =>
+    phases.map(({ kernel }) => `\n// ${loop.name}, ${name}: ${kernel.name}\n${kernel.code}`),
+  );
+  return [
+    `${loop.name}  ${file}:${line}:${column}`,
+    alignColumns([
+      ...loop.arrays.map(({ name, element, role }) => [name, element, roles[role]]),
+      ...variables,
+    ]),
+    "",
+    alignColumns(facts),
+    "",
+    "On the GPU if",
+    ...host.guards.map((guard) => `  ${guard}`),
+    "Kernels",
+    alignColumns(kernels),
+    "On the CPU",
+    indent(sequential),
+    ...(wgsl ? text : []),
+  ].join("\n");
+}
+
+const roles = {
+  read: "only read",
+  owned: "written, each element by one iteration",
+  tracked: "written, checked for dependences",
+};
+
+const indent = (text: string) => text.replace(/^(?=.)/gm, "  ");

@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+import { reasonOf } from "belay-gpu/internal/diagnostics/fileErrors";
+import { runCommandLine } from "./commandLine.ts";
+import { CommandFailure, exitStatus } from "./shared/failure.ts";
+import { printThrown } from "./shared/io.ts";
+
+const json = process.argv.includes("--json");
+
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`belay protect … | head`) is no error.
+  if (error.code === "EPIPE") process.exit(exitStatus.ok);
+  const failure = new CommandFailure("BELAY405", `cannot write the output: ${reasonOf(error)}`);
+  printThrown(process, failure, { json: false });
+  process.exit(exitStatus.failed);
+});
+// Results do not depend on anybody who reads the messages.
+process.stderr.on("error", () => {});
+// Node.js would end here without a word, as nothing is left that could make the command go on.
+process.on("beforeExit", () => {
+  printThrown(process, new Error("the command waits for something that never happens"), { json });
+  process.exit(exitStatus.failed);
+});
+for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+  process.on(event, (thrown: unknown) => {
+    printThrown(process, thrown, { json });
+    process.exit(exitStatus.failed);
+  });
+}
+
+const status = await runCommandLine(process.argv.slice(2), process);
+// Open GPU objects keep the process alive, so it ends here, once everything written has left. What could not be written
+// has said so by then: errors of streams are told one turn later.
+process.stdout.write("", () => process.stderr.write("", () => setImmediate(() => process.exit(status))));

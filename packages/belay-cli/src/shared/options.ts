@@ -1,0 +1,118 @@
+import { memoryCodes } from "belay-gpu/internal/codes/scheme";
+import type { Check } from "belay-gpu/internal/compiler/contract";
+import type { Policy } from "belay-gpu/internal/runtime/policy";
+import { type Command, Option } from "commander";
+import { count, namesFrom } from "./flagValues.ts";
+
+/** Flags that several commands share, each defined once. Commander checks their values. */
+
+const redundancyOption = (standard: PolicyFlags["redundancy"]) =>
+  new Option("--redundancy <flavor>", "how kernels are doubled")
+    .choices(["none", "intra+lds", "intra-lds", "inter", "auto"])
+    .default(standard);
+
+const checkOption = (standard: Check) =>
+  new Option("--check <when>", "compare before every store, or a signature once before the end")
+    .choices(["store", "signature"])
+    .default(standard);
+
+const channelOption = () =>
+  new Option("--channel <path>", "what replicas exchange values through")
+    .choices(["auto", "subgroup", "workgroup"])
+    .default("auto");
+
+const pairings = ["adjacent", "half-subgroup", "subgroups", "passes"] as const;
+const pairingFlag = ["--pairing <place>", "where, or when, the replicas of an invocation run"] as const;
+
+export const pairingOption = () => new Option(...pairingFlag).choices(pairings).default("adjacent");
+
+const anyPairingOption = () => new Option(...pairingFlag).choices(["auto", ...pairings]).default("auto");
+
+export const memoryOption = () =>
+  new Option("--memory <code>", "the code that protects the memory of buffers")
+    .choices(["none", "auto", "auto-detect", ...memoryCodes])
+    .default("none");
+
+export const timeoutOption = () =>
+  new Option("--timeout <seconds>", "how long loading the workload, or one run of it, may take")
+    .argParser(count)
+    .default(300);
+
+export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
+
+/** Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves without a meaning. */
+export function addPolicyOptions(
+  command: Command,
+  standard: Pick<PolicyFlags, "redundancy" | "check"> = { redundancy: "auto", check: "signature" },
+): Command {
+  return command
+    .addOption(redundancyOption(standard.redundancy))
+    .addOption(checkOption(standard.check))
+    .addOption(channelOption())
+    .addOption(anyPairingOption())
+    .hook("preAction", (_, action) => {
+      const { redundancy } = action.opts<PolicyFlags>();
+      // What is given restricts the choice; a command's own default does not.
+      if (redundancy === "auto" && action.getOptionValueSource("check") === "default")
+        action.setOptionValueWithSource("check", "signature", "default");
+      const { flags, why } = meaningless[redundancy] ?? { flags: [], why: "" };
+      refuseBeside(action, `--redundancy ${redundancy}`, flags, why);
+    });
+}
+
+/** Ends a command to which flags were given that mean nothing beside another one. */
+export function refuseBeside(command: Command, other: string, flags: readonly string[], why: string): void {
+  const given = flags.find((flag) => command.getOptionValueSource(flag) === "cli");
+  if (given) command.error(`error: --${given} has no meaning with ${other}: ${why}`);
+}
+
+/** The flags that ask for a policy. */
+export const flagsFor = (policy: PolicyFlags): string =>
+  meaningful(policy)
+    .map(([flag, value]) => `--${flag} ${value}`)
+    .join(" ");
+
+/** A policy in words, such as "inter redundancy, store check, auto channel". */
+export const describePolicy = (policy: PolicyFlags): string =>
+  meaningful(policy)
+    .map(([flag, value]) => (flag === "redundancy" && inWords[value]) || `${value} ${flag}`)
+    .join(", ");
+
+const inWords: Record<string, string> = {
+  none: "no redundancy",
+  auto: "redundancy chosen for each kernel",
+};
+
+/** What of a policy has a meaning. */
+function meaningful(policy: PolicyFlags) {
+  const left = meaningless[policy.redundancy]?.flags ?? [];
+  return (["redundancy", "check", "channel", "pairing"] as const)
+    .filter((flag) => !left.includes(flag) && (flag === "redundancy" || policy.redundancy !== "auto"))
+    .map((flag) => [flag, policy[flag]] as const);
+}
+
+const meaningless: Partial<Record<PolicyFlags["redundancy"], { flags: readonly string[]; why: string }>> = {
+  none: { flags: ["check", "channel", "pairing"], why: "there are no replicas" },
+  inter: { flags: ["pairing"], why: "replicas are in workgroups of their own" },
+};
+
+export const featureOption = () =>
+  new Option("--feature <name>", "feature of the device the code is for, such as subgroups; repeatable")
+    .argParser((name, all: string[]) => [...all, ...namesFrom(name, features)])
+    .default([], "none");
+
+/** Source: WebGPU specification, `GPUFeatureName`. */
+const features = [
+  ...["core-features-and-limits", "depth-clip-control", "depth32float-stencil8", "texture-compression-bc"],
+  ...["texture-compression-bc-sliced-3d", "texture-compression-etc2", "texture-compression-astc"],
+  ...["texture-compression-astc-sliced-3d", "texture-compression-unaligned", "timestamp-query"],
+  ...["indirect-first-instance", "shader-f16", "rg11b10ufloat-renderable", "bgra8unorm-storage"],
+  ...["float32-filterable", "float32-blendable", "clip-distances", "dual-source-blending", "subgroups"],
+  ...["subgroup-size-control", "texture-formats-tier1", "texture-formats-tier2", "primitive-index"],
+  ...["texture-component-swizzle", "atomic-vec2u-min-max"],
+];
+
+/** The policy's part of a command's flags. */
+export function policyOf({ redundancy, check, channel, pairing }: PolicyFlags): PolicyFlags {
+  return { redundancy, check, channel, pairing };
+}

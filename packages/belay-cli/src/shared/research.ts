@@ -1,0 +1,44 @@
+/** The papers' programs and the commands that measure them, which another package brings. */
+import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { CommandFactory } from "./commandFactory.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** A program at the two sizes that benchmarks and campaigns use. */
+export interface CatalogEntry {
+  readonly name: string;
+  /** Takes a fraction of a second on a software adapter. */
+  small(): Program;
+  /** Keeps a large GPU busy, as far as the device's limits on buffers allow. */
+  full(limits: GPUSupportedLimits): Program;
+}
+
+/** The exports of the package `belay-research`. */
+export interface Research {
+  readonly catalog: readonly CatalogEntry[];
+  /** Programs by catalog name, small enough for thousands of runs in a row. */
+  readonly campaignSizes: Readonly<Record<string, () => Program>>;
+  readonly benchCommand: CommandFactory;
+}
+
+/** The package is no dependency: it depends on this one, and most users never need it. */
+const name: string = "belay-research";
+
+/** Imports the package `belay-research`. Rejects with a `CommandFailure` where it is not installed. */
+export async function importResearch(): Promise<Research> {
+  const research = await importResearchIfInstalled();
+  if (research) return research;
+  throw new CommandFailure("BELAY411", `the package ${name} is not installed`, {
+    help: "run the command in a clone of Belay's repository, which has the papers' programs",
+  });
+}
+
+/** Imports the package `belay-research`; returns undefined where it is not installed. */
+export async function importResearchIfInstalled(): Promise<Research | undefined> {
+  try {
+    return (await import(name)) as Research;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(`'${name}'`)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { typed } from "../../../../test/support/goldens.ts";
+import { functionsOf } from "./callGraph.ts";
+import { estimateWork } from "./workEstimate.ts";
+
+const declarations = /* wgsl */ `
+@group(0) @binding(0) var<storage, read> input: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> output: array<vec4f>;
+var<workgroup> tile: array<f32, 64>;
+fn scaled(v: vec4f) -> vec4f { return v * 2.0 + 1.0; }`;
+
+const workOf = (body: string) => {
+  const program = typed(
+    `${declarations}\n@compute @workgroup_size(64) fn main(@builtin(local_invocation_index) i: u32) { ${body} }`,
+  );
+  return estimateWork(program, functionsOf(program).find(({ name }) => name === "main")!);
+};
+
+it("counts operations word by word, and bytes access by access", () => {
+  expect(workOf("output[i] = input[i] + 1.0;")).toEqual({
+    operations: 4,
+    accesses: 2,
+    bytes: 32,
+    widestStorage: 16,
+    widestWorkgroup: 0,
+  });
+});
+
+it("counts what called functions do", () => {
+  expect(workOf("output[i] = scaled(input[i]);").operations).toBe(8);
+});
+
+it("multiplies what a loop does by its trips, and leaves its bytes to the caches", () => {
+  const work = workOf(
+    "var sum = vec4f(); for (var k = 0u; k < 100u; k++) { sum += input[k]; } output[i] = sum;",
+  );
+  expect(work).toMatchObject({ accesses: 101, bytes: 16 });
+  expect(work.operations).toBeGreaterThanOrEqual(100);
+});
+
+it("takes it that a short loop goes on through memory", () => {
+  const work = workOf(
+    "var sum = vec4f(); for (var k = 0u; k < 10u; k++) { sum += input[k]; } output[i] = sum;",
+  );
+  expect(work).toMatchObject({ accesses: 11, bytes: 11 * 16 });
+  expect(work.operations).toBeGreaterThanOrEqual(10);
+});
+
+it("assumes that a loop of unknown length runs more than once", () => {
+  expect(workOf("for (var k = i; k > 0u; k /= 2u) { tile[k] = 1.0; }").accesses).toBeGreaterThan(1);
+});
+
+it("tells workgroup memory from storage", () => {
+  expect(workOf("tile[i] = 1.0;")).toMatchObject({
+    accesses: 1,
+    bytes: 0,
+    widestStorage: 0,
+    widestWorkgroup: 4,
+  });
+});

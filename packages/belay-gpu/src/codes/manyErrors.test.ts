@@ -1,0 +1,118 @@
+/** What codes do about more errors than they promise to handle: figures that docs/codes.md states. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { checksOf, wordsOf } from "../../../../test/support/wrongGranules.ts";
+import { codeOperations } from "../compiler/codeOperations.ts";
+import { type MemoryScheme, type SchemeName, schemes } from "./scheme.ts";
+
+/** Check words of single bits of data. */
+function columnsOf(scheme: MemoryScheme): Uint32Array {
+  const words = wordsOf(scheme);
+  const data = new Uint32Array(32 * words * words);
+  for (let bit = 0; bit < 32 * words; bit++) data[bit * words + (bit >>> 5)] = 1 << (bit & 31);
+  return checksOf(scheme, data);
+}
+
+/** Sets of four bits, of data or of the check word, whose errors cancel out. */
+function invisibleFours(bits: readonly number[]): number {
+  const sums = new Uint32Array((bits.length * (bits.length - 1)) / 2);
+  let count = 0;
+  for (const [i, one] of bits.entries()) for (const other of bits.slice(0, i)) sums[count++] = one ^ other;
+  sums.sort();
+  let sets = 0;
+  for (let i = 0, run = 0; i < sums.length; i++) {
+    run = sums[i] === sums[i - 1] ? run + 1 : 0;
+    sets += run;
+  }
+  // Each set is met as three pairs of pairs.
+  return sets / 3;
+}
+
+const choose3 = (n: number) => (n * (n - 1) * (n - 2)) / 6;
+const percent = (part: number) => `${(100 * part).toFixed(2)} %`;
+
+/** The code that packed schemes hold several words of. */
+const inner: Partial<Record<SchemeName, SchemeName>> = {
+  packed32: "hsiao32",
+  packed64: "hsiao64",
+  packed64x4: "hsiao64",
+};
+
+/** The part of errors of three bits in one code word that are taken for one of a single bit. */
+function mistakenTriples(scheme: MemoryScheme): number {
+  if (!scheme.corrects) return 0;
+  const checks = Array.from({ length: scheme.checkBits }, (_, bit) => (1 << bit) >>> 0);
+  const bits = [...columnsOf(scheme), ...checks];
+  // The fourth bit of an invisible set is what its other three are taken for.
+  return (4 * invisibleFours(bits)) / choose3(bits.length);
+}
+
+/** A row of the table in docs/codes.md. */
+function rowOf(scheme: MemoryScheme): string {
+  const { name, granuleBytes } = scheme;
+  const packed = inner[name];
+  const { checkBits, granuleBytes: codedBytes } = schemes[packed ?? name];
+  const code = `(${8 * codedBytes + checkBits},${8 * codedBytes})`;
+  const operations = (4 / granuleBytes) * codeOperations(scheme.name).encode;
+  const cells = [
+    `\`${name}\``,
+    packed ? `${granuleBytes / codedBytes} × ${code}` : code,
+    `${granuleBytes}`,
+    `${Number((400 / granuleBytes).toFixed(1))} %`,
+    operations.toFixed(1),
+    percent(mistakenTriples(schemes[packed ?? name])),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+it("docs/codes.md states the figures of all schemes", () => {
+  const lines = readFileSync(new URL("../../../../docs/codes.md", import.meta.url), "utf8").split("\n");
+  const rows = Object.values(schemes).map(rowOf);
+  expect(lines.filter((line) => rows.includes(line))).toEqual(rows);
+});
+
+describe.each(["secded32", "secded64", "secded128", "secded256", "secded1024"] satisfies SchemeName[])(
+  "%s",
+  (name) => {
+    const columns = columnsOf(schemes[name]);
+    const words = wordsOf(schemes[name]);
+    /** For each word of data and the check word, the check words of its bits. */
+    const ofWord = [
+      ...Array.from({ length: words }, (_, p) => [...columns.subarray(32 * p, 32 * p + 32)]),
+      Array.from({ length: 32 }, (_, bit) => (1 << bit) >>> 0),
+    ];
+    const turned = (word: number) => ((word << 1) | (word >>> 31)) >>> 0;
+
+    it("is quasi-cyclic, so that where in a word errors are does not matter", () => {
+      for (const checks of ofWord) expect(checks.map(turned)).toEqual([...checks.slice(1), checks[0]]);
+    });
+
+    it("sees every error within one word", () => {
+      for (const checks of ofWord) expect(rank(checks)).toBe(32);
+    });
+
+    it("never takes an error within 16 neighbouring bits of a word for another", () => {
+      const singles = new Set(ofWord.flat());
+      let mistaken = 0;
+      for (const checks of ofWord) {
+        for (let code = 1, sum = 0; code < 1 << 16; code++) {
+          // One bit after another changes, as in a Gray code.
+          sum ^= checks[31 - Math.clz32(code & -code)]!;
+          const errors = code ^ (code >>> 1);
+          if ((errors & (errors - 1)) !== 0 && singles.has(sum >>> 0)) mistaken += 1;
+        }
+      }
+      expect(mistaken).toBe(0);
+    });
+  },
+);
+
+/** Of a matrix over GF(2), by its rows. */
+function rank(rows: readonly number[]): number {
+  const pivots: number[] = [];
+  for (const row of rows) {
+    const rest = pivots.reduce((left, pivot) => Math.min(left, (left ^ pivot) >>> 0), row);
+    if (rest !== 0) pivots.push(rest);
+  }
+  return pivots.length;
+}

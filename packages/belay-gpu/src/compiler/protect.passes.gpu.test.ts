@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type KernelInput, runKernel } from "../../../../test/support/kernelRunner.ts";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { type ProtectResult, reportWords } from "./contract.ts";
+import { protect } from "./protect.ts";
+
+const { newDevice } = testDevices({ full: true });
+let device: GPUDevice;
+beforeAll(async () => {
+  device = await newDevice();
+});
+
+const inPasses = (code: string, channel: "subgroup" | "workgroup") => {
+  const result = protect(code, { pairing: "passes", channel, features: ["subgroups"] });
+  expect(result.entryPoints.map(({ redundancy }) => redundancy)).toEqual(["intra+lds"]);
+  return result;
+};
+
+/** Runs a kernel protected and not; the number of detections, and whether the bits are the same. */
+async function compared(code: string, kernel: ProtectResult, input: KernelInput) {
+  const plain = await runKernel(device, code, input);
+  const { buffers, report } = await runKernel(device, kernel, input);
+  const outputs = Object.keys(input.buffers).map(Number);
+  return {
+    detections: report[reportWords.detections]!,
+    identical: outputs.every((binding) =>
+      buffers[binding]!.every((word, i) => word === plain.buffers[binding]![i]),
+    ),
+    changed: outputs.some((binding) =>
+      plain.buffers[binding]!.some((word, i) => word !== input.buffers[binding]![i]),
+    ),
+  };
+}
+
+const works = { detections: 0, identical: true, changed: true };
+const words = (count: number) => Uint32Array.from({ length: count }, (_, i) => Math.imul(i + 1, 0x85ebca6b));
+
+/** Relies on what memory starts with. */
+const startingValues = `
+  struct Bins { total: atomic<u32>, sum: vec3f, rows: array<array<u32, 5>, 7> }
+  struct Part { bits: array<atomic<i32>, 2> }
+  @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+  var<workgroup> bins: Bins;
+  var<workgroup> parts: array<Part, 3>;
+  var<workgroup> flags: array<array<bool, 5>, 4>;
+  var<workgroup> most: u32;
+  var<private> seen: array<u32, 2> = array(3u, 4u);
+  var<private> count: u32;
+  @compute @workgroup_size(8, 3) fn main(@builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3u) {
+    count += l;
+    seen[l % 2u] += count;
+    atomicAdd(&bins.total, l + w.x);
+    atomicXor(&parts[l % 3u].bits[l % 2u], i32(l));
+    if (l == 7u) { bins.rows[2][3] += 9u; flags[3][w.x] = !flags[3][w.x]; most += 5u; bins.sum.y += 1.0; }
+    workgroupBarrier();
+    var sum = 100u * count + seen[0] + 10u * seen[1] + bins.rows[2][l % 5u] + most + u32(bins.sum.y);
+    sum += 1000u * (atomicLoad(&bins.total) + u32(atomicLoad(&parts[l % 3u].bits[0])));
+    out[w.x * 24u + l] = sum + u32(flags[3][w.x]);
+  }`;
+
+/** Relies on what variables of functions start with; those in a loop may keep their values, as the driver has it. */
+const startingLocals = (inLoop: string) => `
+  struct Part { at: vec3f, rows: array<mat2x2f, 2>, on: bool }
+  @group(0) @binding(0) var<storage, read_write> out: array<u32>;
+  fn called(l: u32) -> u32 { var sum: u32; sum += l + 1u; return sum; }
+  @compute @workgroup_size(8, 3) fn main(@builtin(local_invocation_index) l: u32, @builtin(workgroup_id) w: vec3u) {
+    var scalar: u32;
+    var vector: vec3u;
+    var matrix: mat3x2f;
+    var list: array<u32, 4>;
+    var part: Part;
+    scalar += l;
+    vector.y += scalar;
+    matrix[1].x += f32(l);
+    list[l / 2u % 4u] += vector.y;
+    part.at.z += 1.0;
+    part.rows[1][0].y += matrix[1].x;
+    part.on = !part.on;
+    { var nested: u32; nested += l; scalar += nested; }
+    if (l > 2u) { var branch: i32; branch += 3; scalar += u32(branch); }
+    switch (l / 2u) { case 1: { var chosen: u32; chosen++; scalar += chosen; } default: {} }
+    for (var k: u32; k < 3u; k++) { ${inLoop} scalar += called(k); }
+    let floats = u32(matrix[1].x + part.at.z + part.rows[1][0].y) + u32(part.on);
+    out[w.x * 24u + l] = scalar + 100u * (vector.y + list[l / 2u % 4u]) + 10000u * floats;
+  }`;
+const keepingLocals = startingLocals(`
+  var inner: u32;
+  inner += l + k;
+  var i = 0u;
+  while (i < 2u) { var innermost: array<u32, 2>; innermost[i] += k + 1u; scalar += innermost[0] + inner; i++; }`);
+
+/** Loads what its neighbour stores. */
+const inPlace = `
+  @group(0) @binding(0) var<storage, read_write> a: array<u32>;
+  @group(0) @binding(1) var<storage, read_write> sum: atomic<u32>;
+  @compute @workgroup_size(32) fn main(@builtin(global_invocation_id) id: vec3u) {
+    let v = a[id.x] * 3u + a[id.x ^ 7u];
+    storageBarrier();
+    if (v % 2u == 1u) { a[id.x] = v; }
+    atomicAdd(&sum, v);
+  }`;
+
+const fresh = { buffers: { 0: new Uint32Array(48) }, workgroups: [2, 1, 1] } as const;
+
+describe.each(["subgroup", "workgroup"] as const)("passes, over the %s", (channel) => {
+  it("each start with memory as it is at the start", async () => {
+    const kernel = inPasses(startingValues, channel);
+    expect(await compared(startingValues, kernel, fresh)).toEqual(works);
+  });
+
+  it.each([
+    ["without a loop around them", startingLocals("")],
+    ["in loops", keepingLocals],
+  ])("each start with variables of functions as they are at the start, %s", async (_, code) => {
+    expect(await compared(code, inPasses(code, channel), fresh)).toEqual(works);
+  });
+
+  it("change in place what was loaded before", async () => {
+    const input = { buffers: { 0: words(64), 1: new Uint32Array(1) }, workgroups: [2, 1, 1] } as const;
+    expect(await compared(inPlace, inPasses(inPlace, channel), input)).toEqual(works);
+  });
+
+  it.each(["1", "3", "5, 3", "1, 4", "2, 2, 2", "1, 1, 7", "6, 3"])(
+    "run workgroups of size %s",
+    async (size) => {
+      const code = `
+      @group(0) @binding(0) var<storage, read_write> out: array<array<u32, 8>>;
+      @compute @workgroup_size(${size})
+      fn main(@builtin(local_invocation_id) l: vec3u, @builtin(global_invocation_id) g: vec3u, @builtin(workgroup_id) w: vec3u,
+              @builtin(local_invocation_index) index: u32, @builtin(num_workgroups) n: vec3u) {
+        out[(w.x + n.x * w.y) * 20u + index] = array(l.x, l.y, l.z, g.x, g.y, g.z, index, 1u);
+      }`;
+      const input = { buffers: { 0: new Uint32Array(6 * 20 * 8) }, workgroups: [3, 2, 1] } as const;
+      expect(await compared(code, inPasses(code, channel), input)).toEqual(works);
+    },
+  );
+});
+
+describe("passes would differ if the second found the values of the first in", () => {
+  it.each([
+    ["atomics", /atomicStore\(&bins.total, 0\);/],
+    ["arrays of atomics", /atomicStore\(&parts[^;]+, 0\);/],
+    ["arrays", /flags(\[[^\]]+\])+ = bool\(\);/],
+    ["members", /bins.rows = [^;]+;/],
+    ["scalars", /most = u32\(\);/],
+    ["private variables", /count = u32\(\);/],
+    ["private variables with an initializer", /seen = array\(3u, 4u\);/],
+  ])("%s", async (_, reset) => {
+    const kernel = inPasses(startingValues, "subgroup");
+    const code = kernel.code.replace(reset, "");
+    expect(code).not.toBe(kernel.code);
+    expect((await compared(startingValues, { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
+  });
+
+  it.each(["scalar", "vector", "matrix", "list", "part", "nested", "chosen", "k"])(
+    "the local %s",
+    async (local) => {
+      const kernel = inPasses(startingLocals(""), "subgroup");
+      const code = kernel.code.replace(new RegExp(`(var ${local}: [^=;]+) = [^;]+;`), "$1;");
+      expect(code).not.toBe(kernel.code);
+      expect((await compared(startingLocals(""), { ...kernel, code }, fresh)).detections).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,87 @@
+/** Which workgroup variables have a copy per replica, and how much memory that takes. */
+import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
+import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
+import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
+import { slotBytes } from "../transforms/redundancy/comparison/workgroupChannel.ts";
+import { bytesOfCopies } from "../transforms/redundancy/workgroupCopies.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
+import type { Program } from "../wgsl/program.ts";
+import type { Type } from "../wgsl/types.ts";
+import type { Settings } from "./settings.ts";
+import { invocationCount, largestWorkgroup } from "./workgroupSize.ts";
+
+type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
+
+/**
+ * The workgroup variables of which each replica has a copy, in space or in time, so that what is stored there stays
+ * inside the sphere of replication. Atomics have one copy where the order of their operations matters, as each
+ * operation is executed once; and where a second does not fit.
+ *
+ * Requires access normal form.
+ */
+export function replicatedVariables(
+  program: Program,
+  kernels: readonly FunctionDeclaration[],
+  settings: MemorySettings,
+): Set<GlobalVariable> {
+  const { redundancy, pairing, limits } = settings;
+  const used = variablesOf(program, reachableFrom(program, kernels));
+  const memory = new Set([...used].filter((variable) => addressSpaceOf(variable) === "workgroup"));
+  if (redundancy === "inter" || pairing === "passes") return memory;
+  if (redundancy !== "intra+lds") return new Set();
+  for (const variable of orderDependentVariables(program, kernels)) memory.delete(variable);
+  for (const kernel of kernels) {
+    const bytes = workgroupBytes(program, program, kernel, settings, (variable) => memory.has(variable));
+    if (bytes !== undefined && bytes <= limits.maxComputeWorkgroupStorageSize) continue;
+    for (const variable of variablesOf(program, reachableFrom(program, [kernel])))
+      if (containsAtomic(program.declaredTypeOf(variable))) memory.delete(variable);
+  }
+  return memory;
+}
+
+/**
+ * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value decides. `sized` is the
+ * same program with overrides turned into constants, as far as they are known, and `kernel` one of its functions.
+ */
+export function workgroupBytes(
+  program: Program,
+  sized: Program,
+  kernel: FunctionDeclaration,
+  { pairing, channel, limits }: MemorySettings,
+  isCopied: (variable: GlobalVariable) => boolean,
+): number | undefined {
+  const isDoubled = (variable: GlobalVariable) => pairing !== "passes" && isCopied(variable);
+  const bytes = bytesOfVariables(sized, kernel, (variable, type) =>
+    isDoubled(variable) ? bytesOfCopies(type, pairing) : sizeOf(type),
+  );
+  if (bytes === undefined || channel === "subgroup") return bytes;
+  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+  // The slots of the channel are one variable for all kernels.
+  const invocations =
+    kernels.length === 1
+      ? invocationCount(sized, kernel)
+      : largestWorkgroup(program, kernels, limits, pairing);
+  // Replicas that meet only at the end need no slots.
+  const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
+  return invocations && bytes + each * invocations;
+}
+
+/** Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a value decides. */
+export function bytesOfVariables(
+  program: Program,
+  kernel: FunctionDeclaration,
+  bytesOf: (variable: GlobalVariable, type: Type) => number,
+): number | undefined {
+  let bytes = 0;
+  for (const variable of variablesOf(program, reachableFrom(program, [kernel]))) {
+    if (addressSpaceOf(variable) !== "workgroup") continue;
+    const type = program.declaredTypeOf(variable);
+    if (!hasKnownSize(type)) return undefined;
+    bytes += Math.ceil(bytesOf(variable, type) / 16) * 16;
+  }
+  return bytes;
+}
+
+const hasKnownSize = (type: Type): boolean => type.kind !== "array" || typeof type.count === "number";

@@ -1,0 +1,188 @@
+import type { FaultSite } from "../compiler/contract.ts";
+import type { BitFlips } from "./injection/bitFlips.ts";
+import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
+import { type KernelProfile, Profiler } from "./injection/profiler.ts";
+import type { Memory } from "./memory/memory.ts";
+import type { MemoryFault } from "./memory/memoryFault.ts";
+import type { MemoryReport } from "./memory/memoryLog.ts";
+import type { KernelCoverage } from "./pipelines/coverage.ts";
+import type { Kernels } from "./pipelines/kernels.ts";
+import type { ShadowBuffers, ShadowReport } from "./pipelines/shadowBuffers.ts";
+import type { ResolvedPolicy } from "./policy.ts";
+import type { Fault } from "./verification/fault.ts";
+import type { Journal } from "./verification/journal.ts";
+import type { ReportArena } from "./verification/reportArena.ts";
+import type { SnapshotReport } from "./verification/snapshots.ts";
+import type { Outcome, Verifier, VerifierReport } from "./verification/verifier.ts";
+import type { BelayEvents, Events } from "./webgpu/events.ts";
+import { flags } from "./webgpu/nativeObjects.ts";
+
+/** What a kernel went through so far. */
+export interface KernelReport extends KernelCoverage {
+  /** Dispatches in submits that the device has accepted; those that are run again count once. */
+  readonly dispatches: number;
+  /** Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all runs. */
+  readonly detections: number;
+  /** Findings that are no fault: twins that waited too long for each other, and grids that could not be doubled. */
+  readonly unverified: number;
+}
+
+/** What a hardened device covers and has seen. */
+export interface Report extends VerifierReport {
+  /** Of every pipeline that was made; pipelines made alike share one. */
+  readonly kernels: readonly KernelReport[];
+  /** What it takes to be able to run work again. */
+  readonly snapshots: SnapshotReport;
+  /** What it takes to change buffers in place on doubled grids. */
+  readonly shadows: ShadowReport;
+  /** What protected memory takes and what was found in it; absent under the policy's memory `"none"`. */
+  readonly memory?: MemoryReport;
+  /** Frames that a canvas has shown, all of them before they were verified. */
+  readonly framesShown: number;
+  /** Detected faults, the latest ones; each kernel's `detections` counts all. */
+  readonly faults: readonly Fault[];
+  /** Damaged granules of memory, the latest ones. */
+  readonly memoryFaults: readonly MemoryFault[];
+}
+
+/** The fault sites of one kernel. */
+export interface KernelFaultSites {
+  readonly kernel: string;
+  readonly entryPoint: string;
+  readonly sites: readonly FaultSite[];
+}
+
+/** What a hardened device offers besides WebGPU. */
+export interface Belay {
+  /**
+   * Calls the listener at every event of a kind. What it throws is written to the console. Throws a `TypeError` for an event
+   * that there is not.
+   */
+  on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  /** Stops calling a listener. */
+  off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
+  /** Waits until all work submitted so far is verified; rejects when the latest check had to refuse data. */
+  verify(): Promise<void>;
+  /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
+  report(): Promise<Report>;
+  /**
+   * Verifies all protected memory, and corrects what it can. Rejects as long as any of it is
+   * damaged and refused. Buffers that the host maps are verified when they are mapped or copied
+   * from instead, because no kernel can bind them.
+   */
+  scrub(): Promise<void>;
+  /**
+   * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at `byteOffset`. A protected buffer that
+   * can be mapped is struck when it is mapped next. Throws unless the policy has `injectFaults`, and for a word that is not in the buffer.
+   */
+  flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
+  /** Where faults can be armed in the kernels made so far; empty unless the policy has `injectFaults`. */
+  faultSites(): KernelFaultSites[];
+  /**
+   * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
+   * fault that could never strike: in a kernel or at a site that there is not, or without an effect.
+   */
+  arm(fault: ArmedFault): void;
+  /** Takes back the fault that is armed, if there is one. */
+  disarm(): void;
+  /** How often the fault armed last has struck in the work submitted so far. */
+  strikes(): Promise<number>;
+  /** What it has done. */
+  observed(): Promise<Observed>;
+  /**
+   * Tells how often fault sites were executed since the profile before. Run a workload twice, with a profile after each run: the
+   * second one has samples. The `seed` of the first, a word, decides which executions those are, in whatever order they happen.
+   * Default: 0. Throws unless the policy has `injectFaults: "profile"`.
+   */
+  profile(options?: { readonly seed?: number }): Promise<KernelProfile[]>;
+}
+
+/** What stands behind a hardened device. */
+export interface BelayParts {
+  readonly policy: ResolvedPolicy;
+  readonly events: Events;
+  readonly arena: ReportArena;
+  readonly kernels: Kernels;
+  readonly injector: Injector;
+  readonly flips: BitFlips;
+  readonly journal: Journal;
+  readonly verifier: Verifier;
+  readonly shadows: ShadowBuffers;
+  readonly memory: Memory | undefined;
+  /** The latest faults. */
+  readonly faults: readonly Fault[];
+  readonly memoryFaults: readonly MemoryFault[];
+  readonly framesShown: () => number;
+  readonly scrub: () => Promise<Outcome>;
+}
+
+export function belayOf(parts: BelayParts): Belay {
+  const { policy, events, arena, kernels, injector, flips, journal, verifier, shadows, memory } = parts;
+  return {
+    on: (event, listener) => events.on(event, listener),
+    off: (event, listener) => events.off(event, listener),
+    verify: async () => {
+      const { refused, lost } = await verifier.verify();
+      if (lost ?? refused) throw lost ?? refused;
+    },
+    report: async () => {
+      await verifier.verify();
+      const reports = (await kernels.made()).map(({ coverage, kernel, runs }) => ({
+        ...coverage,
+        dispatches: runs.dispatches,
+        detections: kernel?.detections ?? 0,
+        unverified: kernel?.unverified ?? 0,
+      }));
+      return {
+        kernels: reports,
+        ...verifier.report,
+        snapshots: journal.snapshots,
+        shadows: shadows.report,
+        ...(memory && { memory: memory.log.report }),
+        framesShown: parts.framesShown(),
+        faults: [...parts.faults],
+        memoryFaults: [...parts.memoryFaults],
+      };
+    },
+    scrub: async () => {
+      const { refused, lost } = await parts.scrub();
+      if (lost ?? refused) throw lost ?? refused;
+    },
+    flip: (buffer, byteOffset, mask) => {
+      if (policy.injectFaults !== true)
+        throw new TypeError("bits can be flipped only under a policy with injectFaults");
+      if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
+        throw new TypeError("bits are flipped in a 32-bit word of the buffer");
+      if (memory?.flipMapped(buffer, byteOffset, mask)) return;
+      if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))
+        throw new TypeError("a buffer that can be mapped is struck only where its memory is protected");
+      flips.flip(buffer, byteOffset, mask);
+    },
+    faultSites: () =>
+      [...kernels.choices].flatMap(({ kernel }) =>
+        kernel
+          ? [{ kernel: kernel.name, entryPoint: kernel.entryPoint, sites: kernel.protection.faultSites }]
+          : [],
+      ),
+    arm: (fault) => {
+      if (policy.injectFaults !== true)
+        throw new TypeError("faults can be armed only under a policy with injectFaults");
+      injector.arm(kernels, fault);
+    },
+    disarm: () => injector.disarm(kernels),
+    strikes: async () => {
+      await verifier.verify();
+      return injector.observed(kernels).strikes;
+    },
+    observed: async () => {
+      await verifier.verify();
+      return injector.observed(kernels);
+    },
+    profile: async ({ seed = 0 } = {}) => {
+      if (policy.injectFaults !== "profile")
+        throw new TypeError('only a policy with injectFaults: "profile" has profiles');
+      await verifier.verify();
+      return new Profiler(arena).take(kernels, seed);
+    },
+  };
+}

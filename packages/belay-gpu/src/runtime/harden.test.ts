@@ -1,0 +1,105 @@
+import { expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { harden } from "./harden.ts";
+import type { Policy } from "./policy.ts";
+
+const { newDevice } = testDevices();
+
+const SCALE = `
+@group(0) @binding(0) var<storage, read> input: array<f32>;
+@group(0) @binding(1) var<storage, read_write> output: array<f32>;
+@compute @workgroup_size(4)
+fn scale(@builtin(global_invocation_id) id: vec3u) {
+  let scaled = input[id.x] * 2.5;
+  output[id.x] = scaled + 1;
+}`;
+
+async function run(device: GPUDevice): Promise<number[]> {
+  const buffer = (usage: number) => device.createBuffer({ size: 64, usage });
+  const input = buffer(GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST);
+  const output = buffer(GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC);
+  const readBack = buffer(GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST);
+  device.queue.writeBuffer(
+    input,
+    0,
+    Float32Array.from({ length: 16 }, (_, i) => i),
+  );
+  const module = device.createShaderModule({ code: SCALE });
+  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+  const entries = [input, output].map((each, binding) => ({ binding, resource: { buffer: each } }));
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+  pass.dispatchWorkgroups(4);
+  pass.end();
+  encoder.copyBufferToBuffer(output, 0, readBack, 0, 64);
+  device.queue.submit([encoder.finish()]);
+  await readBack.mapAsync(GPUMapMode.READ);
+  return [...new Float32Array(readBack.getMappedRange())];
+}
+
+const expected = Array.from({ length: 16 }, (_, i) => i * 2.5 + 1);
+
+/** A hardened device with a bit flip armed in the product that invocation (1, 0, 0) of workgroup 2 computes. */
+async function struck(policy: Policy, replica: 0 | 1 = 1) {
+  const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true, ...policy });
+  expect(await run(device)).toEqual(expected);
+  const { kernel, sites } = device.belay.faultSites()[0]!;
+  const site = sites.find(({ span }) => SCALE.slice(span.start, span.end) === "input[id.x] * 2.5")!;
+  device.belay.arm({
+    kernel,
+    site: site.id,
+    replica,
+    effect: { xor: 1 << 22 },
+    workgroup: [2, 0, 0],
+    localIndex: 1,
+  });
+  return device;
+}
+
+it("leaves the device it is given alone", async () => {
+  const plain = await newDevice();
+  const device = await harden(plain);
+  expect(device).not.toBe(plain);
+  expect(await run(plain)).toEqual(expected);
+  expect((await device.belay.report()).kernels).toEqual([]);
+  plain.destroy();
+});
+
+it("refuses a policy that makes no sense", async () => {
+  const plain = await newDevice();
+  await expect(harden(plain, { onFault: "ignore" as never })).rejects.toThrow('"recover", "throw", "report"');
+  await expect(harden(plain, { retries: -1 })).rejects.toThrow("retries cannot be -1");
+  await expect(harden(plain, { redundant: true } as Policy)).rejects.toThrow("redundancy");
+  await expect(harden(plain, null as never)).rejects.toThrow("the policy is no object");
+  await expect(harden({} as never)).rejects.toThrow("only a GPUDevice can be hardened");
+  plain.destroy();
+});
+
+it.each(["intra+lds", "intra-lds"] as const)("recovers from a bit flip under %s", async (redundancy) => {
+  for (const check of ["signature", "store"] as const) {
+    const device = await struck({ redundancy, check });
+    expect(await run(device)).toEqual(expected);
+    expect(await device.belay.strikes()).toBe(1);
+    expect((await device.belay.report()).faults).toMatchObject([{ outcome: "recovered" }]);
+    device.destroy();
+  }
+});
+
+it("names place, invocation and both values of a fault", async () => {
+  const device = await struck({ check: "store", onFault: "throw" });
+  await expect(run(device)).rejects.toThrow(
+    'replicas of kernel "scale" disagree at output, line 7, column 3: ' +
+      "workgroup (2, 0, 0), local index 1 computed 23.5 and ",
+  );
+  device.destroy();
+});
+
+it("lets a fault through without redundancy, which shows that the injected ones are real", async () => {
+  const device = await struck({ redundancy: "none" }, 0);
+  const result = await run(device);
+  expect(result.filter((value, i) => value !== expected[i])).toHaveLength(1);
+  expect(await device.belay.strikes()).toBe(1);
+  device.destroy();
+});

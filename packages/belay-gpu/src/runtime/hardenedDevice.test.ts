@@ -1,0 +1,330 @@
+import { describe, expect, it, vi } from "vitest";
+import { standInProtect } from "../../../../test/support/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { Protect } from "../compiler/contract.ts";
+import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
+import { ProtectionError } from "./pipelines/coverage.ts";
+import type { Policy } from "./policy.ts";
+import type { Fault } from "./verification/fault.ts";
+
+const { newDevice } = testDevices();
+
+async function newHardened(policy?: Policy, protect: Protect = standInProtect): Promise<HardenedDevice> {
+  return hardenWith(protect, await newDevice(), policy);
+}
+
+const SQUARE = `
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(4) fn square(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * data[id.x]; }
+@compute @workgroup_size(4) fn increment(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] + 1; }
+`;
+
+/** A device with a fault armed in the kernel `square`, which has run before. */
+async function newStruck(policy: Policy) {
+  const device = await newHardened(policy);
+  await runInPlace(device);
+  device.belay.arm(fault);
+  return device;
+}
+
+/** Uploads `0..n`, runs entry points one after another in one pass, and reads the result back. */
+async function runInPlace(device: GPUDevice, entryPoints = ["square"], n = 16): Promise<number[]> {
+  const { data, readBack } = submitInPlace(device, entryPoints, n);
+  await readBack.mapAsync(GPUMapMode.READ);
+  const result = [...new Uint32Array(readBack.getMappedRange())];
+  readBack.unmap();
+  data.destroy();
+  return result;
+}
+
+function submitInPlace(device: GPUDevice, entryPoints = ["square"], n = 16) {
+  const module = device.createShaderModule({ code: SQUARE });
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+  const data = device.createBuffer({ size: 4 * n, usage });
+  const readBack = device.createBuffer({
+    size: 4 * n,
+    usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+  });
+  device.queue.writeBuffer(
+    data,
+    0,
+    Uint32Array.from({ length: n }, (_, i) => i),
+  );
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  for (const entryPoint of entryPoints) {
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+    const layout = pipeline.getBindGroupLayout(0);
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(
+      0,
+      device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer: data } }] }),
+    );
+    pass.dispatchWorkgroups(n / 4);
+  }
+  pass.end();
+  encoder.copyBufferToBuffer(data, 0, readBack, 0, 4 * n);
+  device.queue.submit([encoder.finish()]);
+  return { data, readBack };
+}
+
+const squares = Array.from({ length: 16 }, (_, i) => i * i);
+const fault = {
+  kernel: "square",
+  site: 1,
+  replica: 0,
+  effect: { xor: 1 },
+  workgroup: [0, 0, 0],
+  localIndex: 5,
+} as const;
+
+describe("a hardened device", () => {
+  it("is a GPUDevice to the program", async () => {
+    const device = await newHardened();
+    expect(device).toBeInstanceOf(GPUDevice);
+    expect(device.queue).toBeInstanceOf(GPUQueue);
+    expect(device.limits.maxBindGroups).toBeGreaterThanOrEqual(4);
+    expect(device.createBuffer).toBe(device.createBuffer);
+    device.label = "mine";
+    expect(device.label).toBe("mine");
+    device.destroy();
+    expect((await device.lost).reason).toBe("destroyed");
+  });
+
+  it("takes methods that the program puts around its own", async () => {
+    const device = await newHardened();
+    const { createBuffer } = device;
+    const sizes: number[] = [];
+    device.createBuffer = (descriptor) => {
+      sizes.push(descriptor.size);
+      return createBuffer.call(device, descriptor);
+    };
+    const submit = vi.fn(device.queue.submit);
+    Object.defineProperty(device.queue, "submit", { value: submit, configurable: true });
+    expect(await runInPlace(device)).toEqual(squares);
+    expect(sizes).toEqual([64, 64]);
+    expect(submit).toHaveBeenCalledOnce();
+    expect(Object.keys(device)).toEqual(["createBuffer"]);
+    expect(delete (device as Partial<GPUDevice>).createBuffer).toBe(true);
+    expect(device.createBuffer).toBe(createBuffer);
+    device.destroy();
+  });
+
+  it("runs an unmodified program with the same result, and says what it protected", async () => {
+    const device = await newHardened();
+    expect(await runInPlace(device)).toEqual(squares);
+    expect(await runInPlace(device, ["square", "increment"])).toEqual(squares.map((x) => x + 1));
+    const report = await device.belay.report();
+    expect(report).toMatchObject({ checks: 2, faults: [] });
+    expect(report.kernels).toMatchObject([
+      { kernel: "square", redundancy: "intra+lds", dispatches: 2, detections: 0, diagnostics: [] },
+      { kernel: "increment", redundancy: "intra+lds", dispatches: 1, detections: 0, diagnostics: [] },
+    ]);
+    device.destroy();
+  });
+
+  it("shares one read-back of the reports among all buffers of a submission", async () => {
+    const device = await newHardened();
+    const runs = [submitInPlace(device), submitInPlace(device), submitInPlace(device)];
+    await Promise.all(runs.map(({ readBack }) => readBack.mapAsync(GPUMapMode.READ)));
+    await device.queue.onSubmittedWorkDone();
+    expect((await device.belay.report()).checks).toBe(1);
+    device.destroy();
+  });
+
+  it("shows the program the messages of its own source", async () => {
+    const device = await newHardened();
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ code: "\nfn broken( {" });
+    expect((await module.getCompilationInfo()).messages[0]).toMatchObject({ type: "error", lineNum: 2 });
+    expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
+    device.destroy();
+  });
+
+  it("can be made and destroyed many times", async () => {
+    for (let i = 0; i < 50; i++) {
+      const device = await newHardened();
+      if (i % 10 === 0) await runInPlace(device);
+      device.destroy();
+    }
+  });
+});
+
+describe("a detected fault", () => {
+  it("refuses the data it may have reached, and names place, invocation and values", async () => {
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
+    const listener = vi.fn<(fault: Fault) => void>();
+    device.belay.on("fault", listener);
+    const { readBack } = submitInPlace(device);
+    await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toMatchObject({
+      name: "BelayFaultError",
+      message:
+        'replicas of kernel "square" disagree at square, line 3, column 1: ' +
+        "workgroup (0, 0, 0), local index 5 computed 1 and 2\n" +
+        "help: write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)",
+    });
+    expect(readBack.mapState).toBe("unmapped");
+    expect(listener).toHaveBeenCalledOnce();
+    expect(await device.belay.strikes()).toBe(1);
+    await expect(device.belay.verify()).rejects.toThrow("square");
+    expect((await device.belay.report()).faults).toHaveLength(1);
+    device.destroy();
+  });
+
+  it("stays with what is copied or computed from the data, until the host replaces it", async () => {
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
+    const { data, readBack } = submitInPlace(device);
+    device.belay.disarm();
+    const usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
+    const readData = async () => {
+      const copy = device.createBuffer({ size: 64, usage });
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(data, copy);
+      device.queue.submit([encoder.finish()]);
+      await copy.mapAsync(GPUMapMode.READ);
+    };
+    await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toThrow("square");
+    await expect(readData()).rejects.toThrow("square");
+    device.queue.writeBuffer(data, 0, new Uint32Array(16));
+    await readData();
+    expect(await runInPlace(device)).toEqual(squares);
+    device.destroy();
+  });
+
+  it("is only reported when the policy says so", async () => {
+    const device = await newStruck({ injectFaults: true, onFault: "report" });
+    expect(await runInPlace(device)).toEqual(squares);
+    await device.belay.verify();
+    expect((await device.belay.report()).kernels[0]).toMatchObject({ kernel: "square", detections: 1 });
+    device.destroy();
+  });
+
+  it("is detected once: the next epoch starts clean", async () => {
+    const device = await newStruck({ injectFaults: true, onFault: "throw" });
+    await expect(runInPlace(device)).rejects.toThrow("square");
+    device.belay.disarm();
+    expect(await runInPlace(device)).toEqual(squares);
+    await device.belay.verify();
+    device.destroy();
+  });
+
+  it("is waited for under the name of an event only", async () => {
+    const device = await newHardened();
+    expect(() => device.belay.on("faults" as "fault", () => {})).toThrow("there is no event faults");
+    device.destroy();
+  });
+
+  it("reaches every listener, whatever a listener does", async () => {
+    const device = await newStruck({ injectFaults: true, onFault: "report" });
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const removed = vi.fn();
+    const last = vi.fn();
+    device.belay.on("fault", removed);
+    device.belay.off("fault", removed);
+    device.belay.on("fault", () => {
+      throw new Error("mine");
+    });
+    device.belay.on("fault", last);
+    expect(await runInPlace(device)).toEqual(squares);
+    expect(last).toHaveBeenCalledOnce();
+    expect(removed).not.toHaveBeenCalled();
+    expect(log).toHaveBeenCalledOnce();
+    log.mockRestore();
+    device.destroy();
+  });
+});
+
+describe("coverage", () => {
+  const unprotectable = SQUARE.replace("fn square", "/* UNPROTECTABLE */ fn square");
+
+  it("names a kernel that is left alone, with the reason and its place", async () => {
+    const device = await newHardened();
+    const module = device.createShaderModule({ code: unprotectable });
+    device.createComputePipeline({
+      label: "mine",
+      layout: "auto",
+      compute: { module, entryPoint: "square" },
+    });
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { kernel: "mine", redundancy: "none", diagnostics: [{ code: "BELAY299", line: 3, column: 32 }] },
+    ]);
+    device.destroy();
+  });
+
+  it("is a condition of creating a pipeline in strict mode", async () => {
+    const device = await newHardened({ strict: true });
+    const module = device.createShaderModule({ code: unprotectable });
+    const descriptor = { layout: "auto", compute: { module, entryPoint: "square" } } as const;
+    expect(() => device.createComputePipeline(descriptor)).toThrow("3:32 BELAY299 this kernel stays alone");
+    await expect(device.createComputePipelineAsync(descriptor)).rejects.toMatchObject({
+      reason: "validation",
+    });
+    device.destroy();
+  });
+
+  it("counts a kernel out whose protected form the device refuses", async () => {
+    const breaking: Protect = (wgsl, options) => ({
+      ...standInProtect(wgsl, options),
+      code: "fn square( {",
+    });
+    const device = hardenWith(breaking, await newDevice());
+    const module = device.createShaderModule({ code: SQUARE });
+    await device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "square" } });
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { kernel: "square", redundancy: "none", diagnostics: [{ code: "BELAY325" }] },
+    ]);
+    device.destroy();
+  });
+
+  it("is reported of pipelines that there are", async () => {
+    const device = await newHardened({ kernels: { strictly: { strict: true } } });
+    device.addEventListener("uncapturederror", (event) => event.preventDefault());
+    const module = device.createShaderModule({ code: SQUARE });
+    const alone = device.createShaderModule({ code: unprotectable });
+    // What does not fit the bindings is refused by the device, whoever asks for it and in whichever way.
+    const layout = device.createPipelineLayout({
+      bindGroupLayouts: [device.createBindGroupLayout({ entries: [] })],
+    });
+    const compute = { module, entryPoint: "square" };
+    device.pushErrorScope("validation");
+    device.createComputePipeline({ label: "at once", layout, compute });
+    expect(await device.popErrorScope()).not.toBeNull();
+    device.pushErrorScope("validation");
+    device.createComputePipeline({ label: "left alone", layout, compute: { ...compute, module: alone } });
+    expect(await device.popErrorScope()).not.toBeNull();
+    await expect(device.createComputePipelineAsync({ label: "later", layout, compute })).rejects.toThrow();
+    expect(() =>
+      device.createComputePipeline({
+        ...{ label: "strictly", layout: "auto" },
+        compute: { ...compute, module: alone },
+      }),
+    ).toThrow(ProtectionError);
+    expect((await device.belay.report()).kernels).toEqual([]);
+
+    device.createComputePipeline({ label: "made", layout: "auto", compute });
+    const { kernels } = await device.belay.report();
+    expect(kernels.map(({ kernel }) => kernel)).toEqual(["made"]);
+    device.destroy();
+  });
+});
+
+describe("a lost device", () => {
+  it("ends what is pending with an error", async () => {
+    const device = await newHardened();
+    const { readBack } = submitInPlace(device);
+    const mapping = readBack.mapAsync(GPUMapMode.READ);
+    const verifying = device.belay.verify();
+    device.destroy();
+    await expect(mapping).rejects.toMatchObject({ name: "AbortError" });
+    await expect(verifying).rejects.toMatchObject({ name: "UnverifiedError" });
+    await device.queue.onSubmittedWorkDone();
+    await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toThrow();
+  });
+
+  it("never hangs a program that goes on", async () => {
+    const device = await newHardened();
+    device.destroy();
+    await expect(runInPlace(device)).rejects.toThrow();
+    await device.belay.report();
+  });
+});

@@ -1,0 +1,150 @@
+/** Programs that declare names of the language which protected code needs itself. */
+
+import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { harden } from "./harden.ts";
+import type { Policy } from "./policy.ts";
+import type { Fault } from "./verification/fault.ts";
+
+const { newDevice } = testDevices({ full: true });
+
+const BYTES = 256;
+
+/** Makes a pipeline from the stage, runs it on one buffer of zeros, and returns the first eight words. */
+async function runOn(
+  device: GPUDevice,
+  code: string,
+  stage: Omit<GPUProgrammableStage, "module"> = {},
+  makeSync = false,
+): Promise<number[]> {
+  const compute = { ...stage, module: device.createShaderModule({ code }) };
+  const descriptor = { layout: "auto", compute } as const;
+  const pipeline = makeSync
+    ? device.createComputePipeline(descriptor)
+    : await device.createComputePipelineAsync(descriptor);
+  const buffer = resultBuffer(device, BYTES);
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, bindBuffers(device, pipeline, buffer));
+  pass.dispatchWorkgroups(1);
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  return [...new Uint32Array(await readBuffers(device, buffer))].slice(0, 8);
+}
+
+const policies = [
+  { redundancy: "intra+lds" },
+  { redundancy: "intra+lds", check: "store" },
+  { redundancy: "intra+lds", pairing: "passes" },
+  { redundancy: "inter" },
+  { redundancy: "intra+lds", memory: "secded32" },
+] as const satisfies readonly Policy[];
+
+const everything = `
+override min: u32 = 3u;
+override max = 100u;
+@id(7) override any = 5u;
+alias f32 = u32;
+struct vec4 { bitcast: u32, atomicAdd: f32 }
+const countOneBits = 2u;
+var<workgroup> atomicLoad: array<u32, 8>;
+var<private> uniform: u32;
+@group(0) @binding(0) var<storage, read_write> bitcast: array<u32>;
+fn insertBits(storage: u32) -> u32 { let min = storage + 1u; return min * countOneBits; }
+@compute @workgroup_size(8) fn select(@builtin(local_invocation_index) i: u32) {
+  let vec2 = i * min;
+  uniform = insertBits(vec2) + any;
+  atomicLoad[i] = uniform;
+  workgroupBarrier();
+  var all = vec4(atomicLoad[i ^ 1u], max);
+  all.atomicAdd += all.bitcast;
+  bitcast[i] = all.atomicAdd;
+}`;
+const expected = ({ min = 3, max = 100, any = 5 } = {}) =>
+  Array.from({ length: 8 }, (_, i) => ((i ^ 1) * min + 1) * 2 + any + max);
+
+describe("a program that hides names of the language", () => {
+  it.each(policies)("runs protected, with its own names: %o", async (policy) => {
+    const device = await harden(await newDevice(), policy);
+    expect(await runOn(device, everything)).toEqual(expected());
+    const constants = { min: 7, max: 1000, 7: 11 };
+    const stage = { entryPoint: "select", constants };
+    expect(await runOn(device, everything, stage)).toEqual(expected({ min: 7, max: 1000, any: 11 }));
+    expect(await runOn(device, everything, stage, true)).toEqual(expected({ min: 7, max: 1000, any: 11 }));
+    const { kernels } = await device.belay.report();
+    expect(kernels).toMatchObject([
+      { kernel: "select", entryPoint: "select", dispatches: 1, ...protectedAs(policy) },
+      { kernel: "select#2", entryPoint: "select", dispatches: 2, ...protectedAs(policy) },
+    ]);
+    device.destroy();
+  });
+
+  const protectedAs = ({ redundancy }: Policy) => ({ redundancy, diagnostics: [], detections: 0 });
+
+  it.each(policies)("learns of faults by its own names: %o", async (policy) => {
+    const device = await harden(await newDevice(), { ...policy, injectFaults: true });
+    const told: Fault[] = [];
+    device.belay.on("fault", (fault) => told.push(fault));
+    // The first run makes the kernel.
+    await runOn(device, everything);
+    const [{ kernel, entryPoint, sites }] = device.belay.faultSites() as [
+      ReturnType<typeof device.belay.faultSites>[0],
+    ];
+    expect([kernel, entryPoint]).toEqual(["select", "select"]);
+    const found = sites.find(({ span }) => everything.slice(span.start, span.end) === "all.atomicAdd")!;
+    expect(found.functionName).toBe("select");
+    device.belay.arm({
+      ...{ kernel: "select", site: found.id, workgroup: [0, 0, 0], localIndex: 5, replica: 0 },
+      effect: { xor: 1 },
+    });
+    expect(await runOn(device, everything)).toEqual(expected());
+    expect(told).toMatchObject([{ kernel: "select", entryPoint: "select", outcome: "recovered" }]);
+    if (!("check" in policy))
+      expect(told).toMatchObject([{ stored: { variable: "bitcast", wordOffset: 5 } }]);
+    device.destroy();
+  });
+
+  it.each(["select", "u32", "min", "atomicAdd", "workgroup", "private", "vec4", "ptr", "workgroupBarrier"])(
+    "runs protected with %s as its entry point, named or not",
+    async (name) => {
+      const code = `
+        @group(0) @binding(0) var<storage, read_write> out: array<i32>;
+        @compute @workgroup_size(8) fn ${name}(@builtin(local_invocation_id) id: vec3u) { out[id.x] = 7; }`;
+      const device = await harden(await newDevice(), { redundancy: "intra+lds" });
+      expect(await runOn(device, code)).toEqual(new Array(8).fill(7));
+      expect(await runOn(device, code, { entryPoint: name })).toEqual(new Array(8).fill(7));
+      const { kernels } = await device.belay.report();
+      expect(kernels.map(({ entryPoint, redundancy }) => [entryPoint, redundancy])).toEqual([
+        [name, "intra+lds"],
+        [name, "intra+lds"],
+      ]);
+      device.destroy();
+    },
+  );
+
+  it("hears the device's own error about names that it does not have", async () => {
+    const device = await harden(await newDevice(), { redundancy: "intra+lds" });
+    await expect(runOn(device, everything, { entryPoint: "select_1" })).rejects.toThrow("select_1");
+    await expect(runOn(device, everything, { constants: { min_1: 4 } })).rejects.toThrow("min_1");
+    await expect(runOn(device, everything, { constants: { any: 4 } })).rejects.toThrow("any");
+    device.destroy();
+  });
+
+  it("is protected in the way that promises to cost least", async () => {
+    const device = await harden(await newDevice());
+    expect(await runOn(device, everything)).toEqual(expected());
+    const { kernels } = await device.belay.report();
+    expect(kernels).toMatchObject([{ kernel: "select", chosen: expect.anything(), diagnostics: [] }]);
+    expect(kernels[0]!.redundancy).not.toBe("none");
+    device.destroy();
+  });
+
+  it("takes an exception from the policy by the program's name", async () => {
+    const device = await harden(await newDevice(), { kernels: { select: { redundancy: "inter" } } });
+    expect(await runOn(device, everything)).toEqual(expected());
+    expect((await device.belay.report()).kernels).toMatchObject([{ kernel: "select", redundancy: "inter" }]);
+    device.destroy();
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { prepareStruckKernel, struckCode } from "../../../../../test/support/struckKernel.ts";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import type { FaultSite } from "../../compiler/contract.ts";
+import { harden } from "../harden.ts";
+import type { HardenedDevice } from "../hardenedDevice.ts";
+import type { ArmedFault } from "./injector.ts";
+
+const { newDevice } = testDevices({ full: true });
+let plain: GPUDevice;
+let device: HardenedDevice;
+let run: () => Promise<Uint32Array[]>;
+/** The results of three dispatches, all alike. */
+let right: Uint32Array[];
+beforeAll(async () => {
+  plain = await newDevice();
+  device = await harden(plain, { redundancy: "none", injectFaults: true });
+  run = await prepareStruckKernel(device, 3);
+  right = await run();
+});
+afterEach(() => device.belay.disarm());
+
+function siteOf(source: string, kind: FaultSite["kind"] = "value"): FaultSite {
+  const [{ sites } = { sites: [] }] = device.belay.faultSites();
+  return sites.find(
+    ({ span, ...site }) => site.kind === kind && struckCode.slice(span.start, span.end) === source,
+  )!;
+}
+
+/** A fault in invocation 5 of workgroup 1. */
+function faultIn(source: string, fault: Partial<ArmedFault> = {}, kind?: FaultSite["kind"]): ArmedFault {
+  const [{ kernel } = { kernel: "" }] = device.belay.faultSites();
+  const place = { workgroup: [1, 0, 0], localIndex: 5, replica: 0 } as const;
+  return { kernel, site: siteOf(source, kind).id, effect: { xor: 1 }, ...place, ...fault };
+}
+
+/** Which words of each dispatch's result are not the right ones. */
+async function struck(fault: ArmedFault): Promise<number[][]> {
+  device.belay.arm(fault);
+  return wrong(await run());
+}
+const wrong = (results: readonly Uint32Array[]) =>
+  results.map((words, n) => [...words.keys()].filter((i) => words[i] !== right[n]![i]));
+
+/** Where the result of invocation 5 of workgroup 1 is, and where its word of the tile goes. */
+const [own, tiled] = [2 * 37, 2 * (32 + 31 - 5)];
+
+describe("an armed fault", () => {
+  it("strikes one dispatch, the first unless it says which", async () => {
+    const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)");
+    expect(await struck(fault)).toEqual([[own], [], []]);
+    expect(await struck({ ...fault, dispatch: 1 })).toEqual([[], [own], []]);
+    expect(await struck({ ...fault, dispatch: 3 })).toEqual([[], [], []]);
+    // The dispatch after the three.
+    expect(wrong(await run())).toEqual([[own], [], []]);
+    expect(wrong(await run())).toEqual([[], [], []]);
+  });
+
+  it("comes back when it is permanent", async () => {
+    const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)", { dispatch: 1, permanent: true });
+    expect(await struck(fault)).toEqual([[], [own], [own]]);
+    expect(wrong(await run())).toEqual([[own], [own], [own]]);
+  });
+
+  it("strikes one execution, or all from one on", async () => {
+    // Invocation 7 adds three times.
+    const fault = faultIn("steps += sum", { localIndex: 7, effect: { set: 0 } });
+    const added = 38 * 2 + 3;
+    const sum = right[0]![added]! / 3;
+    const results: number[] = [];
+    for (const given of [
+      {},
+      { occurrence: 1 },
+      { occurrence: 2 },
+      { occurrence: 3 },
+      { duration: "launch" },
+    ] as const) {
+      device.belay.arm({ ...fault, ...given });
+      results.push((await run())[0]![added]! / sum);
+    }
+    expect(results).toEqual([2, 1, 0, 3, 0]);
+  });
+
+  it("strikes a component", async () => {
+    const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)", { component: 1 });
+    expect(await struck(fault)).toEqual([[own + 1], [], []]);
+  });
+
+  it("strikes all loads from a line, whoever loads", async () => {
+    const fault = faultIn("a[i]", { extent: "line", line: 1 }, "load");
+    const [words] = await struck(fault);
+    expect(words!.filter((i) => i % 2 === 0)).toEqual(Array.from({ length: 32 }, (_, i) => 2 * (32 + i)));
+    expect(() => device.belay.arm(faultIn("a[i]", { extent: "line" }, "load"))).toThrow(TypeError);
+  });
+
+  it("skips a statement", async () => {
+    const [words] = await struck(faultIn("sum += 5u", {}, "statement"));
+    expect(words).toContain(tiled);
+    expect((await device.belay.observed()).strikes).toBe(1);
+  });
+
+  it("tells what it did", async () => {
+    const before = right[0]![own]!;
+    await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { effect: { xor: 0x8000_0000 } }));
+    expect(await device.belay.observed()).toEqual({
+      ...{ strikes: 1, hung: false, before, after: before + 0x8000_0000 },
+    });
+    await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { effect: { set: 9 } }));
+    expect(await device.belay.observed()).toMatchObject({ before, after: 9 });
+    await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { occurrence: 1 }));
+    expect(await device.belay.observed()).toMatchObject({ strikes: 0 });
+  });
+
+  it("that could never strike is refused, and the one before stays armed", async () => {
+    const fault = faultIn("vec2u(tile[31u - l] + 1u, steps)");
+    device.belay.arm(fault);
+    const { effect: _, ...noEffect } = fault;
+    const { workgroup: __, ...nowhere } = fault;
+    const refused: [unknown, string][] = [
+      [
+        { ...fault, kernel: "mian" },
+        'there is no kernel "mian" in which a fault can be armed: the kernels are',
+      ],
+      [{ ...fault, site: 1e6 }, "has no fault site 1000000: faultSites() lists those that it has"],
+      [{ ...fault, replica: 2 }, "a fault strikes replica 0 or 1, and not 2"],
+      [noEffect, "a fault needs an effect, { xor: bits } or { set: word }"],
+      [{ ...fault, effect: {} }, "a fault needs an effect"],
+      [nowhere, "a fault strikes a workgroup such as [0, 0, 0], and not undefined"],
+      [{ ...fault, localIndex: undefined }, "the localIndex of a fault is a whole number from 0 on"],
+      [{ ...fault, occurrence: -1 }, "the occurrence of a fault is a whole number from 0 on, and not -1"],
+      [
+        { ...fault, extent: "grid" },
+        'there is no extent "grid": a fault reaches an invocation, subgroup, line',
+      ],
+      [{ ...fault, duration: "always" }, 'a fault lasts "once" or a "launch", and not "always"'],
+      [null, "a fault is an object"],
+    ];
+    for (const [wrong, message] of refused) {
+      expect(() => device.belay.arm(wrong as ArmedFault)).toThrow(TypeError);
+      expect(() => device.belay.arm(wrong as ArmedFault)).toThrow(message);
+    }
+    expect(wrong(await run())).toEqual([[own], [], []]);
+  });
+
+  it("that makes a loop endless is stopped when its fuel is spent", async () => {
+    // Of k, which the invocation counts down to 0.
+    const fault = faultIn("l & 3u", { effect: { set: 0xffff_ffff }, fuel: 100 });
+    const [words] = await struck(fault);
+    expect(words).toEqual([own + 1]);
+    expect(await device.belay.observed()).toMatchObject({ strikes: 1, hung: true });
+    expect(await struck({ ...fault, effect: { set: 9 } })).toEqual([[own + 1], [], []]);
+    expect(await device.belay.observed()).toMatchObject({ strikes: 1, hung: false });
+  });
+});

@@ -1,0 +1,182 @@
+import { faultExtent, reportWords } from "../../compiler/contract.ts";
+import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernels } from "../pipelines/kernels.ts";
+import type { ReportArena } from "../verification/reportArena.ts";
+
+/** One execution of a fault site, as a profile names it. */
+export interface Execution {
+  /** Which dispatch of the kernel, counted from 0 since the fault was armed. Default 0. */
+  readonly dispatch?: number;
+  /** The invocation, as the unprotected kernel numbers it. */
+  readonly workgroup: readonly [number, number, number];
+  readonly localIndex: number;
+  /** Which execution of the site by that invocation in that dispatch, counted from 0. Default 0. */
+  readonly occurrence?: number;
+  /** Of a load: the line of its variable that it loads from. */
+  readonly line?: number;
+}
+
+/** One fault to inject: where it strikes, whom and how. */
+export interface ArmedFault extends Execution {
+  /** The kernel's name, as `faultSites` gives it. */
+  readonly kernel: string;
+  /** A `FaultSite`'s id. */
+  readonly site: number;
+  readonly replica: 0 | 1;
+  /** What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the word 0 or 1. */
+  readonly effect: { readonly xor: number } | { readonly set: number };
+  /** Component of a vector value, the last one where there are not so many. Default 0. */
+  readonly component?: number;
+  /**
+   * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its subgroup. `"line"`: all who load
+   * from `line` at the site.
+   */
+  readonly extent?: "invocation" | "subgroup" | "line";
+  /** `"once"` (default), or `"launch"`: also every later execution in the dispatch. */
+  readonly duration?: "once" | "launch";
+  /** Strikes in later dispatches too, and again when work is run again, as a broken part of a GPU would. Default false. */
+  readonly permanent?: boolean;
+  /** How many iterations of loops an invocation may run before it counts as hanging and leaves them. Default: any number. */
+  readonly fuel?: number;
+}
+
+/** What the latest strike of the armed fault did, and what came of it. */
+export interface Observed {
+  /** How often it has struck. */
+  readonly strikes: number;
+  /** The struck word before and after; without meaning for a statement, or where nothing was struck. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether an invocation has run out of fuel. */
+  readonly hung: boolean;
+}
+
+/** Arms at most one fault at a time in the kernels of a device. */
+export class Injector {
+  readonly #arena: ReportArena;
+  #armed: ArmedFault | undefined;
+  /** The one that was armed before. */
+  #disarmed: ArmedFault | undefined;
+
+  constructor(arena: ReportArena) {
+    this.#arena = arena;
+  }
+
+  /** Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never strike. */
+  arm(kernels: Kernels, fault: ArmedFault): void {
+    const problem = problemOf(fault, kernels);
+    if (problem) throw new TypeError(problem);
+    this.disarm(kernels);
+    this.#armed = fault;
+    for (const { kernel } of kernels.choices) {
+      if (kernel?.name !== fault.kernel || !kernel) continue;
+      kernel.observed = noStrike;
+      this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
+    }
+  }
+
+  /** Nothing strikes from now on, and no loop is limited. */
+  disarm(kernels: Kernels): void {
+    const struck = this.#armed?.kernel;
+    this.#disarmed = this.#armed ?? this.#disarmed;
+    this.#armed = undefined;
+    for (const { kernel } of kernels.choices) {
+      if (kernel?.name !== struck || !kernel) continue;
+      this.#arena.write(kernel.slot, reportWords.armedSite, new Uint32Array(armedWords));
+    }
+  }
+
+  /** A transient fault has been, when the work it struck runs again. */
+  workRunsAgain(kernels: Kernels): void {
+    if (!this.#armed?.permanent) this.disarm(kernels);
+  }
+
+  /** What the armed fault has done, as far as reports were read. */
+  observed(kernels: Kernels): Observed {
+    const fault = this.#armed ?? this.#disarmed;
+    const found = [...kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel?.observed;
+    const { strikes, struck, hung } = found ?? noStrike;
+    const [clear, mask] = fault ? effectOf(fault) : [0, 0];
+    return { strikes, before: struck, after: ((struck & ~clear) ^ mask) >>> 0, hung };
+  }
+}
+
+/** Returns why a fault could never strike, or not as it says: types do not keep JavaScript from passing it. */
+function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
+  if (typeof fault !== "object" || fault === null) return "a fault is an object";
+  const made = [...kernels.choices].flatMap(({ kernel }) => kernel ?? []);
+  const kernel = made.find(({ name }) => name === fault.kernel);
+  if (!kernel) {
+    const names = made.map(({ name }) => JSON.stringify(name)).join(", ") || "none yet";
+    return `there is no kernel ${quoted(fault.kernel)} in which a fault can be armed: the kernels are ${names}`;
+  }
+  const { faultSites } = kernel.protection;
+  if (!faultSites.some(({ id }) => id === fault.site))
+    return `the kernel "${kernel.name}" has no fault site ${quoted(fault.site)}: faultSites() lists those that it has`;
+  if (fault.replica !== 0 && fault.replica !== 1)
+    return `a fault strikes replica 0 or 1, and not ${quoted(fault.replica)}`;
+  const { effect, workgroup, extent = "invocation", duration = "once" } = fault;
+  const word = effect && ("set" in effect ? effect.set : effect.xor);
+  if (!Number.isInteger(word))
+    return "a fault needs an effect, { xor: bits } or { set: word }, with a whole number";
+  if (!Array.isArray(workgroup) || workgroup.length !== 3 || !workgroup.every(isCount))
+    return `a fault strikes a workgroup such as [0, 0, 0], and not ${quoted(workgroup)}`;
+  for (const member of ["localIndex", "component", "occurrence", "dispatch", "line", "fuel"] as const) {
+    const value: unknown = member === "localIndex" ? fault.localIndex : (fault[member] ?? 0);
+    if (!isCount(value))
+      return `the ${member} of a fault is a whole number from 0 on, and not ${quoted(value)}`;
+  }
+  if (!Object.hasOwn(faultExtent, extent))
+    return `there is no extent ${quoted(extent)}: a fault reaches an ${Object.keys(faultExtent).join(", ")}`;
+  if (duration !== "once" && duration !== "launch")
+    return `a fault lasts "once" or a "launch", and not ${quoted(duration)}`;
+  if (extent === "line" && fault.line === undefined)
+    return "a fault in a line of memory needs the line, as samples of a profile have it";
+  return undefined;
+}
+
+const quoted = (value: unknown) => JSON.stringify(value) ?? String(value);
+const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
+
+/** What a report says about the armed fault. */
+export interface ObservedWords {
+  readonly strikes: number;
+  readonly struck: number;
+  readonly hung: boolean;
+}
+
+export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
+
+export function observedIn(report: Uint32Array): ObservedWords {
+  const [strikes, struck] = [report[reportWords.strikes]!, report[reportWords.struck]!];
+  return { strikes, struck, hung: report[reportWords.hangs] !== 0 };
+}
+
+/** The words that arm a fault. */
+const armedWords = reportWords.fuel + 1 - reportWords.armedSite;
+
+/** The words of a report with which the armed fault strikes, with what it has done so far. */
+export const armingWords = { first: reportWords.strikes, count: reportWords.fuel + 1 - reportWords.strikes };
+
+/** The bits of a word that are cleared, and those that flip then. */
+const effectOf = ({ effect }: ArmedFault) =>
+  "set" in effect ? ([-1, effect.set] as const) : ([0, effect.xor] as const);
+
+/** The words of a report from `strikes` on, which follow each other. */
+function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
+  const { workgroup, localIndex, replica, component = 0, occurrence = 0, dispatch = 0, line = 0 } = fault;
+  const { extent = "invocation", duration = "once", permanent = false, fuel = 0 } = fault;
+  const site = protection.faultSites.find(({ id }) => id === fault.site);
+  const all = 0xffff_ffff;
+  const found = { strikes: 0, hangs: 0, struck: 0, dispatch: 0 };
+  const [clear, mask] = effectOf(fault);
+  // Kernels count dispatches from one on.
+  const first = dispatch + 1;
+  return [
+    ...Object.values(found),
+    ...[fault.site, site?.isShared ? 2 : replica, faultExtent[extent], clear, mask],
+    Math.min(component, Math.max(0, (site?.components ?? 1) - 1)),
+    ...[...workgroup, localIndex, occurrence, duration === "once" ? 0 : all - occurrence],
+    ...[first, permanent ? all - first : 0, line, fuel],
+  ];
+}

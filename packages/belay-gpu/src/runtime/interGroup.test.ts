@@ -1,0 +1,352 @@
+/** Kernels whose replicas are whole workgroups: their grids are doubled, and the program sees nothing of it. */
+import { describe, expect, it } from "vitest";
+import { download, upload } from "../../../../test/support/storageBuffers.ts";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { type Protect, recordCause } from "../compiler/contract.ts";
+import { protect } from "../compiler/protect.ts";
+import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
+import type { Policy } from "./policy.ts";
+import { describeFault } from "./verification/fault.ts";
+import { describeUnverified, UnverifiedError } from "./verification/unverified.ts";
+import { front } from "./webgpu/nativeObjects.ts";
+
+const { newDevice } = testDevices();
+
+const CODE = `
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(2) fn number(
+  @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) i: u32
+) {
+  let at = group.x + groups.x * (group.y + groups.y * group.z);
+  out[2 * at + i] = 1000000 * groups.z + 10000 * groups.y + 100 * groups.x + at;
+}`;
+type Grid = readonly [number, number, number];
+
+/** A hardened device; `limit`: workgroups per dimension. */
+async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect as Protect } = {}) {
+  const native = await newDevice();
+  const limits = front(native.limits, { maxComputeWorkgroupsPerDimension: limit });
+  const device = hardenWith(compiler, front(native, { limits }), { redundancy: "inter", ...policy });
+  return { device, done: () => native.destroy() };
+}
+
+async function number(device: GPUDevice, grid: Grid): Promise<number[]> {
+  const out = upload(device, new Array(256).fill(0));
+  const module = device.createShaderModule({ code: CODE });
+  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+  const entries = [{ binding: 0, resource: { buffer: out } }];
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, group);
+  pass.dispatchWorkgroups(...grid);
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  return download(device, out);
+}
+
+/** Flips a bit of the value that an invocation stores. */
+function arm(
+  device: HardenedDevice,
+  replica: 0 | 1,
+  { permanent = false, workgroup = [2, 1, 0] as Grid } = {},
+): void {
+  const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+  const site = sites.find(
+    ({ kind, span }) => kind === "value" && CODE.startsWith("1000000 * groups.z +", span.start),
+  )!;
+  const where = { workgroup, localIndex: 1 };
+  device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 1 << 20 }, permanent, ...where });
+}
+
+describe("a grid", () => {
+  const grids: readonly Grid[] = [
+    [4, 3, 2],
+    [8, 3, 2],
+    [8, 8, 2],
+    [5, 7, 1],
+    [3, 0, 1],
+  ];
+  it.each(grids)("of %i by %i by %i workgroups is doubled where there is room", async (...grid) => {
+    const plain = await newDevice();
+    const { device, done } = await hardened({}, { limit: 8 });
+    expect(await number(device, grid)).toEqual(await number(plain, grid));
+    expect(await device.belay.report()).toMatchObject({
+      faults: [],
+      kernels: [{ redundancy: "inter", dispatches: 1, detections: 0, diagnostics: [] }],
+    });
+    plain.destroy();
+    done();
+  });
+
+  it("without room is refused", async () => {
+    const { device, done } = await hardened({}, { limit: 8 });
+    await expect(number(device, [8, 7, 5])).rejects.toThrow(
+      'kernel "number" cannot be doubled on a grid of 8 by 7 by 5 workgroups: the device allows 8',
+    );
+    done();
+  });
+});
+
+describe("a kernel that changes a buffer in place", () => {
+  const STEP = `
+    @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+    @compute @workgroup_size(2) fn step(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] * 3 + id.x; }`;
+  const grid = [4, 1, 1];
+
+  /** Two steps on eight words, of a grid that the host or the device knows. */
+  async function steps(device: GPUDevice, isIndirect = false): Promise<number[]> {
+    const data = upload(device, [5, 1, 4, 1, 3, 9, 2, 6]);
+    const asked = upload(device, grid, GPUBufferUsage.INDIRECT);
+    const module = device.createShaderModule({ code: STEP });
+    const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
+    const entries = [{ binding: 0, resource: { buffer: data } }];
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    for (let i = 0; i < 2; i++) {
+      if (isIndirect) pass.dispatchWorkgroupsIndirect(asked, 0);
+      else pass.dispatchWorkgroups(...(grid as [number, number, number]));
+    }
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+    return download(device, data);
+  }
+
+  /** Flips a bit of what one invocation stores. */
+  function arm(device: HardenedDevice, replica: 0 | 1): void {
+    const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+    const { id } = sites.find(
+      ({ kind, span }) => kind === "value" && STEP.startsWith("data[id.x] * 3", span.start),
+    )!;
+    device.belay.arm({ kernel, site: id, replica, effect: { xor: 4 }, workgroup: [1, 0, 0], localIndex: 1 });
+  }
+
+  it.each([
+    ["at once", 8, false],
+    ["in turn, where its grid is full", 4, false],
+    ["in turn, where the host does not know its grid", 8, true],
+  ])("has its replicas run %s, without copies", async (_, limit, isIndirect) => {
+    const plain = await newDevice();
+    const { device, done } = await hardened({}, { limit });
+    expect(await steps(device, isIndirect)).toEqual(await steps(plain, isIndirect));
+    expect(await device.belay.report()).toMatchObject({
+      faults: [],
+      kernels: [{ redundancy: "inter", dispatches: 2, detections: 0 }],
+      shadows: { peak: 0 },
+    });
+    plain.destroy();
+    done();
+  });
+
+  it("recovers from a fault in either replica", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const expected = await steps(device);
+    for (const replica of [0, 1] as const) {
+      arm(device, replica);
+      expect(await steps(device)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+    }
+    expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
+    done();
+  });
+
+  it("recovers from an arrival that is left out, and finds no trace of it", async () => {
+    const { device, done } = await hardened({ injectFaults: true });
+    const expected = await steps(device);
+    const [{ kernel, sites } = { kernel: "", sites: [] }] = device.belay.faultSites();
+    // What stands before the store is the arrival.
+    const { id } = sites.find(
+      ({ kind, span }) => kind === "statement" && STEP.startsWith("data[id.x] =", span.start),
+    )!;
+    for (const replica of [0, 1] as const) {
+      const where = { workgroup: [1, 0, 0] as const, localIndex: 1 };
+      device.belay.arm({ kernel, site: id, replica, effect: { xor: 1 }, ...where });
+      expect(await steps(device)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+      for (let again = 0; again < 3; again++) expect(await steps(device)).toEqual(expected);
+    }
+    expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 0 });
+    done();
+  });
+
+  it("with its first replicas before the second ones, disagrees", async () => {
+    const backwards: Protect = (wgsl, options) => {
+      const result = protect(wgsl, options);
+      const code = result.code.replace("belay_Twin(doubled - 4u,", "belay_Twin(5u - doubled,");
+      expect(code).not.toBe(result.code);
+      return { ...result, code };
+    };
+    const { device, done } = await hardened({ onFault: "throw" }, { compiler: backwards });
+    await expect(steps(device, true)).rejects.toMatchObject({ name: "BelayFaultError" });
+    done();
+  });
+});
+
+describe("a fault in one replica", () => {
+  const grids: readonly Grid[] = [
+    [3, 2, 1],
+    [8, 2, 1],
+    [8, 8, 1],
+  ];
+  it.each(grids)("is recovered from on a grid of %i by %i by %i", async (...grid) => {
+    const { device, done } = await hardened({ injectFaults: true }, { limit: 8 });
+    const expected = await number(device, grid);
+    for (const replica of [0, 1] as const) {
+      arm(device, replica);
+      expect(await number(device, grid)).toEqual(expected);
+      expect(await device.belay.strikes()).toBe(1);
+    }
+    const { faults, recoveries } = await device.belay.report();
+    expect(faults.map(({ outcome }) => outcome)).toEqual(["recovered", "recovered"]);
+    expect(recoveries).toBe(2);
+    // The next check starts with cells of zero.
+    await number(device, grid);
+    expect((await device.belay.report()).faults).toHaveLength(2);
+    done();
+  });
+
+  it("is told with its workgroup, as far as that is known", async () => {
+    const { device, done } = await hardened({ injectFaults: true, onFault: "report" });
+    await number(device, [4, 2, 1]);
+    arm(device, 1);
+    await number(device, [4, 2, 1]);
+    const { faults, kernels } = await device.belay.report();
+    expect(faults).toMatchObject([{ workgroup: { index: 6 }, localIndex: null, site: { line: 3 } }]);
+    expect(describeFault(faults[0]!)).toMatch(
+      /^replicas of kernel "number" disagree at number, line 3, column \d+: workgroup 6 of the grid, or one .* further, computed hashes that differ by 0x[0-9a-f]{8}$/,
+    );
+    expect(kernels).toMatchObject([{ detections: 1 }]);
+    done();
+  });
+
+  it("that comes back is refused", async () => {
+    const { device, done } = await hardened({ injectFaults: true, retries: 1 });
+    await number(device, [4, 2, 1]);
+    arm(device, 0, { permanent: true });
+    await expect(number(device, [4, 2, 1])).rejects.toMatchObject({ name: "BelayFaultError" });
+    device.belay.disarm();
+    expect(await number(device, [4, 2, 1])).toEqual(await number(device, [4, 2, 1]));
+    done();
+  });
+
+  it("is missed when nobody looks at the cells", async () => {
+    const blind: Protect = (wgsl, options) => {
+      const result = protect(wgsl, options);
+      return { ...result, layout: result.layout && { ...result.layout, cells: 0 } };
+    };
+    const { device, done } = await hardened({ injectFaults: true }, { compiler: blind });
+    const expected = await number(device, [4, 2, 1]);
+    arm(device, 0);
+    expect(await number(device, [4, 2, 1])).not.toEqual(expected);
+    done();
+  });
+});
+
+describe("the published protocol, which compares before every store", () => {
+  it("names the invocation of a fault, and both values", async () => {
+    const { device, done } = await hardened({ check: "store", injectFaults: true });
+    const plain = await newDevice();
+    const expected = await number(plain, [1, 1, 1]);
+    // The software adapter may run both twins on one thread, or start one late: then they wait in vain, all tries may
+    // end so, and nothing is known of the fault. Only a run whose twins have met counts.
+    const meet = async (): Promise<void> => {
+      let unverified = 0;
+      const count = () => unverified++;
+      device.belay.on("unverified", count);
+      const numbers = await number(device, [1, 1, 1]).catch((error: unknown) => {
+        if (!(error instanceof UnverifiedError)) throw error;
+      });
+      device.belay.off("unverified", count);
+      if (numbers) expect(numbers).toEqual(expected);
+      const isTold = (await device.belay.report()).faults.length > 0;
+      if (isTold || (numbers && unverified === 0)) return;
+      arm(device, 1, { workgroup: [0, 0, 0] });
+      await meet();
+    };
+    await device.createComputePipelineAsync({
+      layout: "auto",
+      compute: { module: device.createShaderModule({ code: CODE }) },
+    });
+    arm(device, 1, { workgroup: [0, 0, 0] });
+    await meet();
+    const { faults } = await device.belay.report();
+    expect(faults.map(describeFault)).toEqual([
+      expect.stringMatching(
+        /line 7, column 3: workgroup \(0, 0, 0\), local index 1 computed 1010100 and \d+$/,
+      ),
+    ]);
+    expect(faults).toMatchObject([{ outcome: "recovered" }]);
+    plain.destroy();
+    done();
+  });
+});
+
+describe("a twin that does not come in time", () => {
+  /**
+   * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each other, which makes
+   * the report large, is as it has left it then.
+   */
+  const waiting =
+    (times: number): Protect =>
+    (wgsl, options) => {
+      const result = protect(wgsl, options);
+      const code = result.code.replace(/cells: .*,/, "$& mailbox: array<u32, 40000>,").replace(
+        /belay_balance\(\);/,
+        `$&
+          if (belay_replica == 0u && belay_pair == 1u && belay_local == 0u) {
+            if (atomicLoad(&belay_report.strikes) < ${times}u || belay_report.mailbox[39999] == 1u) {
+              atomicAdd(&belay_report.strikes, 1u);
+              belay_report.mailbox[39999] = 1u;
+              belay_record(1u, ${recordCause.waitedTooLong}u, 0u, vec4<u32>());
+            }
+          }`,
+      );
+      const bytes = result.layout!.bytes + 4 * 40000;
+      return { ...result, code, layout: { ...result.layout!, bytes } };
+    };
+  const error = { name: "UnverifiedError", code: "BELAY330" };
+
+  it("is no fault, and its work is run again", async () => {
+    const { device, done } = await hardened({}, { compiler: waiting(2) });
+    const seen: string[] = [];
+    device.belay.on("unverified", (unverified) => seen.push(describeUnverified(unverified)));
+    const plain = await newDevice();
+    expect(await number(device, [4, 2, 1])).toEqual(await number(plain, [4, 2, 1]));
+    expect(seen).toEqual(
+      new Array(2).fill('workgroup (1, 0, 0) of kernel "number" waited too long for its twin'),
+    );
+    expect(await device.belay.report()).toMatchObject({
+      ...{ faults: [], recoveries: 1, replays: 2 },
+      kernels: [{ detections: 0, unverified: 2 }],
+    });
+    plain.destroy();
+    done();
+  });
+
+  it("leaves results unreleased when that does not help", async () => {
+    const { device, done } = await hardened({ retries: 1 }, { compiler: waiting(9) });
+    const gaveUp: unknown[] = [];
+    device.belay.on("giveUp", (giveUp) => gaveUp.push(giveUp.error));
+    await expect(number(device, [4, 2, 1])).rejects.toMatchObject(error);
+    expect(gaveUp).toMatchObject([error]);
+    const lines = String((gaveUp[0] as Error).message).split("\n");
+    expect(lines[0]).toMatch(/waited too long for its twin$/);
+    expect(lines.slice(1)).toEqual([
+      expect.stringMatching(/^help: take check: "signature".*pairing: "passes".*\(BELAY330\)$/),
+    ]);
+    done();
+  });
+
+  it("leaves results unreleased where nothing is run again, and lets them pass where nothing is refused", async () => {
+    const refusing = await hardened({ onFault: "throw" }, { compiler: waiting(1) });
+    await expect(number(refusing.device, [4, 2, 1])).rejects.toMatchObject(error);
+    const expected = await number(refusing.device, [4, 2, 1]);
+    refusing.done();
+    const reporting = await hardened({ onFault: "report" }, { compiler: waiting(1) });
+    expect(await number(reporting.device, [4, 2, 1])).toEqual(expected);
+    reporting.done();
+  });
+});

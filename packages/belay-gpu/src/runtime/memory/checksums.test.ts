@@ -1,0 +1,458 @@
+/** Buffers with a checksum each, which kernels add up as they go. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { harden } from "../harden.ts";
+import type { Policy } from "../policy.ts";
+import type { MemoryFault } from "./memoryFault.ts";
+
+const { newDevice } = testDevices({ full: true });
+
+const kernel = (type: string, body: string, size = "8") => `
+@group(0) @binding(0) var<storage, read> a: array<${type}>;
+@group(0) @binding(1) var<storage, read_write> b: array<${type}>;
+${body.includes("limit") ? "@group(0) @binding(2) var<uniform> limit: u32;" : ""}
+${body.includes("&ends") ? "@group(0) @binding(2) var<storage, read_write> ends: array<atomic<u32>>;" : ""}
+@compute @workgroup_size(${size}) fn main(
+  @builtin(global_invocation_id) id: vec3u,
+  @builtin(workgroup_id) group: vec3u,
+  @builtin(local_invocation_id) local: vec3u,
+) { ${body} }`;
+
+/** Applies a kernel twice, from one buffer to another, and keeps running. */
+class Program {
+  readonly buffers: readonly GPUBuffer[];
+  readonly faults: MemoryFault[] = [];
+  readonly #device;
+  readonly #native;
+  readonly #code: string;
+  /** What `limit` is in kernels that have it, or `ends`. */
+  #limit: GPUBuffer | undefined;
+  readonly #pipelines: readonly GPUComputePipeline[];
+  readonly #grid: readonly number[];
+
+  static async create(code: string, words: number, grid: readonly number[], policy: Policy = {}) {
+    const native = await newDevice();
+    const device = await harden(native, { redundancy: "none", memory: "checksum", ...policy });
+    return new Program(device, native, { code, words, grid });
+  }
+
+  constructor(
+    device: Awaited<ReturnType<typeof harden>>,
+    native: GPUDevice,
+    { code, words, grid }: { code: string; words: number; grid: readonly number[] },
+  ) {
+    this.#device = device;
+    this.#native = native;
+    this.#code = code;
+    this.#grid = grid;
+    device.belay.on("memoryFault", (fault) => this.faults.push(fault));
+    const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    this.buffers = ["first", "second", "third"].map((label) =>
+      device.createBuffer({ label, size: 4 * words, usage: STORAGE | COPY_SRC | COPY_DST }),
+    );
+    this.limit(words);
+    const compute = { module: device.createShaderModule({ code }) };
+    this.#pipelines = [0, 1].map(() => device.createComputePipeline({ layout: "auto", compute }));
+    device.queue.writeBuffer(this.buffers[0]!, 0, Uint32Array.from(contents(words)));
+  }
+
+  /** Sets the `limit`, or the length of `ends`. */
+  limit(value: number): void {
+    const { UNIFORM, STORAGE, COPY_DST } = GPUBufferUsage;
+    if (this.#code.includes("&ends"))
+      this.#limit = this.#device.createBuffer({ size: 4 * value, usage: STORAGE });
+    if (!this.#code.includes("limit")) return;
+    this.#limit ??= this.#device.createBuffer({ label: "limit", size: 4, usage: UNIFORM | COPY_DST });
+    this.#device.queue.writeBuffer(this.#limit, 0, Uint32Array.of(value));
+  }
+
+  /** Has the host write a buffer, so that replays cannot make its contents again. */
+  write(buffer: number): void {
+    const { size } = this.buffers[buffer]!;
+    this.#device.queue.writeBuffer(this.buffers[buffer]!, 0, Uint32Array.from(contents(size / 4)));
+  }
+
+  /** Changes the limit without Belay's knowledge. */
+  damageLimit(value: number): void {
+    const { queue } = this.#native;
+    const { writeBuffer } = Object.getPrototypeOf(queue) as GPUQueue;
+    writeBuffer.call(queue, this.#limit!, 0, Uint32Array.of(value));
+  }
+
+  /** Both steps, so many times, in one command buffer. */
+  run(times = 1): void {
+    this.#submit((pass) => {
+      for (let i = 0; i < 2 * times; i++) this.#encode(pass, i % 2);
+    });
+  }
+
+  /** One step, on the first bytes of its buffers, on another grid, or with the grid in a buffer. */
+  runStep(i: number, how?: { size?: number; indirect?: boolean; grid?: number }): void {
+    this.#submit((pass) => this.#encode(pass, i, how));
+  }
+
+  #encode(
+    pass: GPUComputePassEncoder,
+    i: number,
+    { size, indirect = false, grid: groups }: { size?: number; indirect?: boolean; grid?: number } = {},
+  ): void {
+    const dispatched = groups === undefined ? this.#grid : [groups];
+    const pipeline = this.#pipelines[i]!;
+    const [a, b] = [this.buffers[i]!, this.buffers[i + 1]!].map((buffer) => ({
+      buffer,
+      ...(size && { size }),
+    }));
+    const bound = [a!, b!, ...(this.#limit ? [{ buffer: this.#limit }] : [])];
+    const entries = bound.map((resource, binding) => ({ binding, resource }));
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, this.#device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    if (!indirect) {
+      pass.dispatchWorkgroups(...(dispatched as [number]));
+      return;
+    }
+    const { INDIRECT, COPY_DST } = GPUBufferUsage;
+    const grid = this.#device.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
+    this.#device.queue.writeBuffer(grid, 0, Uint32Array.of(dispatched[0]!, 1, 1));
+    pass.dispatchWorkgroupsIndirect(grid, 0);
+  }
+
+  #submit(encode: (pass: GPUComputePassEncoder) => void): void {
+    const encoder = this.#device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    encode(pass);
+    pass.end();
+    this.#device.queue.submit([encoder.finish()]);
+  }
+
+  async read(buffer = 2): Promise<number[]> {
+    const { size } = this.buffers[buffer]!;
+    const staging = this.#device.createBuffer({
+      size,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    const encoder = this.#device.createCommandEncoder();
+    encoder.copyBufferToBuffer(this.buffers[buffer]!, 0, staging, 0, size);
+    this.#device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    return [...new Uint32Array(staging.getMappedRange())];
+  }
+
+  /** Flips bits of a word at rest. */
+  async flip(buffer: number, word: number, mask: number): Promise<void> {
+    const code = `@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+      @compute @workgroup_size(1) fn main() { words[${word}] ^= ${mask >>> 0}u; }`;
+    const native = Object.getPrototypeOf(this.#native) as GPUDevice;
+    const module = native.createShaderModule.call(this.#native, { code });
+    const pipeline = native.createComputePipeline.call(this.#native, { layout: "auto", compute: { module } });
+    const group = native.createBindGroup.call(this.#native, {
+      layout: pipeline.getBindGroupLayout(0),
+      entries: [{ binding: 0, resource: { buffer: this.buffers[buffer]! } }],
+    });
+    const encoder = native.createCommandEncoder.call(this.#native);
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(1);
+    pass.end();
+    this.#native.queue.submit([encoder.finish()]);
+  }
+
+  async report() {
+    const { memory, memoryFaults, replays, faults } = await this.#device.belay.report();
+    return {
+      verified: memory!.buffers.map(({ verifiedBytes }) => verifiedBytes),
+      memoryFaults,
+      replays,
+      faults,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#device.destroy();
+  }
+}
+
+const GUARDED = "if (id.x < arrayLength(&a)) { b[id.x] = a[id.x]; }";
+const LIMITED = "if (id.x < limit) { b[id.x] = a[id.x]; }";
+/** Belay adds up the first of three loads. */
+const STENCIL = `if (id.x < arrayLength(&a)) {
+  var x = a[id.x];
+  if (id.x > 0 && id.x < 40) { x += 0 * (a[id.x - 1] + a[id.x + 1]); }
+  b[id.x] = x;
+}`;
+const COPY = kernel("u32", GUARDED);
+const contents = (words: number) =>
+  Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> 0);
+
+/** Which of the three buffers Belay passes over once it knows the kernels; reading the last one passes over that. */
+async function passedOver(program: Program): Promise<boolean[]> {
+  // Some accesses have to be tried alone.
+  for (let i = 0; i < 3; i++) {
+    program.run();
+    await program.read();
+  }
+  const before = (await program.report()).verified;
+  program.run();
+  const after = (await program.report()).verified;
+  return [0, 1, 2].map((i) => after[i] !== before[i]);
+}
+
+describe("kernels that access all of a buffer add it up, and nothing passes over it", () => {
+  it.each([
+    ["an element each, within bounds", COPY, 41, [6]],
+    ["an element each, in the order of their groups", kernel("vec4f", "b[id.x] = a[id.x];"), 96, [3]],
+    ["pairs", kernel("vec2u", "b[id.x] = a[id.x];"), 32, [2]],
+    [
+      "two elements each, far apart",
+      kernel("u32", "b[id.x] = a[id.x]; b[id.x + 16] = a[id.x + 16];"),
+      32,
+      [2],
+    ],
+    [
+      "rows and columns that change places",
+      kernel("u32", "let column = id.x % 4; let row = id.x / 4; b[column * 4 + row] = a[column * 4 + row];"),
+      16,
+      [2],
+    ],
+    [
+      "a loop over them, which all groups but the first take in vain",
+      kernel(
+        "u32",
+        "for (var i = local.x; i < arrayLength(&a); i += 8u) { let value = a[i]; if (group.x == 0) { b[i] = value; } }",
+      ),
+      24,
+      [3],
+    ],
+    [
+      "a return of those that have nothing to do",
+      kernel("u32", "if (id.x >= 13u) { return; } b[id.x] = a[id.x];"),
+      13,
+      [2],
+    ],
+    [
+      "parts of structures",
+      `${kernel("S", "b[id.x].x = a[id.x].x; b[id.x].y = a[id.x].y;")} struct S { x: u32, y: f32 }`,
+      32,
+      [2],
+    ],
+    ["some elements more often", kernel("u32", "b[id.x] = 0u * a[id.x / 2] + a[id.x];"), 16, [2]],
+    ["a stencil", kernel("u32", STENCIL), 41, [6]],
+  ])("%s", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    expect(await passedOver(program)).toEqual([false, false, false]);
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it.each([
+    ["a limit in a uniform buffer", kernel("u32", LIMITED), 41, [6]],
+    ["a condition that memory decides", kernel("u32", "if (a[0] != 7) { b[id.x] = a[id.x]; }"), 16, [2]],
+  ])("%s: what they store to is verified before", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    expect(await passedOver(program)).toEqual([false, true, true]);
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+});
+
+describe("all others are bracketed", () => {
+  it.each([
+    ["one element too few", kernel("u32", "if (id.x < 15) { b[id.x] = a[id.x]; }"), 16, [2]],
+    ["one element twice, and one not at all", kernel("u32", "let i = max(id.x, 1u); b[i] = a[i];"), 16, [2]],
+    ["strides that overlap", kernel("u32", "let i = group.x * 4 + local.x; b[i] = a[i];"), 16, [2]],
+    ["a grid that is too small", COPY, 41, [5]],
+    ["parts of vectors", kernel("vec4u", "b[id.x].x = a[id.x].x;"), 32, [1]],
+    ["what memory decides", kernel("u32", "b[id.x] = a[(a[0] & 1) + id.x / 2];"), 16, [2]],
+  ])("%s", async (_, code, words, grid) => {
+    using program = await Program.create(code, words, grid);
+    const [first, second] = await passedOver(program);
+    expect([first, second]).toEqual([true, true]);
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it("parts of buffers, and dispatches whose size nobody knows", async () => {
+    using program = await Program.create(COPY, 128, [16]);
+    program.run();
+    await program.read();
+    const passes = async (run: () => void) => {
+      const before = (await program.report()).verified[0]!;
+      run();
+      return (await program.report()).verified[0]! > before;
+    };
+    expect(await passes(() => program.runStep(0))).toBe(false);
+    expect(await passes(() => program.runStep(0, { size: 256 }))).toBe(true);
+    expect(await passes(() => program.runStep(0, { indirect: true }))).toBe(true);
+    expect(await program.read()).toEqual(contents(128));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+});
+
+describe.each([
+  ["whose uniform buffers come to say something else", LIMITED],
+  [
+    "that come to run with another array of another size",
+    "if (id.x < arrayLength(&ends)) { b[id.x] = a[id.x]; }",
+  ],
+])("kernels %s are passed over as needed", (_, body) => {
+  const words = 41;
+  /** A program that Belay knows to access all words, and that now accesses one word less. */
+  const limited = async (policy?: Policy) => {
+    const program = await Program.create(kernel("u32", body), words, [6], policy);
+    // Sizes decide once and for all, uniform buffers do not.
+    expect(await passedOver(program)).toEqual([false, body === LIMITED, body === LIMITED]);
+    program.limit(words - 1);
+    return program;
+  };
+
+  it("without a report, and with the right results", async () => {
+    using program = await limited();
+    program.run(3);
+    program.limit(words);
+    program.run();
+    program.limit(3);
+    program.run();
+    expect(await program.read()).toEqual(contents(words));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  });
+
+  it.each([
+    ["first", 0, "reported"],
+    ["second", 1, "reported"],
+  ])("%s buffer: what flips is seen, also where the kernel does not go", async (label, at, outcome) => {
+    using program = await limited({ onFault: "report" });
+    program.run();
+    await program.read();
+    for (const word of [0, words - 1]) {
+      await program.flip(at, word, 1 << 9);
+      program.runStep(at);
+      await program.report();
+      await program.flip(at, word, 1 << 9);
+    }
+    const told = program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`);
+    expect(told).toEqual([`${label} ${outcome}`, `${label} ${outcome}`]);
+  });
+
+  it("and known by their own sums of what they store", async () => {
+    using program = await limited({ onFault: "report" });
+    program.runStep(0);
+    await program.flip(1, words - 1, 1);
+    program.limit(words);
+    program.runStep(1);
+    await program.report();
+    expect(program.faults).toMatchObject([{ buffer: "second", outcome: "reported" }]);
+  });
+});
+
+describe("flips at rest", () => {
+  it.each([
+    ["u32", 41, [6], GUARDED],
+    ["f32", 41, [6], GUARDED],
+    ["vec2i", 42, [3], GUARDED],
+    ["vec4f", 44, [2], GUARDED],
+    ["u32 around each word", 41, [6], STENCIL],
+  ])(
+    "are seen by kernels that load %s, and replays make good what kernels had made",
+    async (type, words, grid, body) => {
+      using program = await Program.create(kernel(type.split(" ")[0]!, body), words, grid);
+      expect(await passedOver(program)).toEqual([false, false, false]);
+      const right = await program.read();
+      for (const [word, mask] of [
+        [0, 1],
+        [words - 1, 1 << 31],
+        [7, 0x10001],
+        [12, -1],
+      ] as const) {
+        program.runStep(0);
+        await program.flip(1, word, mask);
+        program.runStep(1);
+        expect(await program.read()).toEqual(right);
+      }
+      expect(program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`)).toEqual(
+        new Array(4).fill("second recovered"),
+      );
+    },
+  );
+
+  it("are told with the buffer's name, and refused where they can't be made good", async () => {
+    using program = await Program.create(COPY, 41, [6]);
+    program.run();
+    await program.read();
+    await program.flip(0, 40, 1 << 31);
+    program.run();
+    await expect(program.read()).rejects.toMatchObject({
+      ...{ name: "BelayMemoryError", code: "BELAY332" },
+      errors: [{ buffer: "first", byteOffset: 0, granuleBytes: 176 }],
+    });
+  });
+
+  it("are seen where words change places, as an index goes into every sum", async () => {
+    using program = await Program.create(COPY, 41, [6], { onFault: "report" });
+    program.run();
+    await program.read();
+    const both = contents(41)[3]! ^ contents(41)[17]!;
+    await program.flip(0, 3, both);
+    await program.flip(0, 17, both);
+    program.run();
+    await program.report();
+    expect(program.faults).toMatchObject([{ buffer: "first", outcome: "reported" }]);
+  });
+});
+
+it("verifies what it loads of other buffers, too, behind the kernel", async () => {
+  using program = await Program.create(kernel("u32", LIMITED), 41, [6], { onFault: "report" });
+  expect(await passedOver(program)).toEqual([false, true, true]);
+  program.damageLimit(40);
+  program.runStep(0);
+  await program.report();
+  expect(program.faults).toMatchObject([{ buffer: "limit", outcome: "reported" }]);
+});
+
+it("keeps more sums apart than there are slots", async () => {
+  using program = await Program.create(COPY, 41, [6]);
+  program.run();
+  await program.read();
+  program.run(50);
+  expect(await program.read()).toEqual(contents(41));
+  expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+});
+
+it("is right on random sizes and grids", async () => {
+  const random = fc.record({
+    words: fc.integer({ min: 1, max: 70 }),
+    groups: fc.integer({ min: 1, max: 10 }),
+  });
+  for (const { words, groups } of fc.sample(random, { numRuns: 4, seed: 5 })) {
+    using program = await Program.create(COPY, words, [groups]);
+    const first = 8 * groups < words;
+    expect((await passedOver(program))[0]).toBe(first);
+    expect(await program.read()).toEqual(contents(words).map((word, i) => (i < 8 * groups ? word : 0)));
+    expect(await program.report()).toMatchObject({ memoryFaults: [], replays: 0, faults: [] });
+  }
+});
+
+describe.each([
+  ["at first", GUARDED, 41, false],
+  ["on each grid that it has not run on", GUARDED, 41, true],
+  ["as an index says", "if (id.x == 10) { b[10] = a[10]; }", 41, false],
+  ["where a limit in a uniform buffer has changed", LIMITED, 41, true],
+] as const)("a kernel that stores to a part of a buffer, %s,", (_, body, words, isKnown) => {
+  it.each(["checksum", "auto-detect"] as const)(
+    "does not add up what flips elsewhere (%s)",
+    async (memory) => {
+      for (const indirect of [false, true]) {
+        using program = await Program.create(kernel("u32", body), words, [6], { memory });
+        if (isKnown) await passedOver(program);
+        else program.write(1);
+        await program.read();
+        await program.flip(1, 40, 1 << 9);
+        if (body === LIMITED) program.limit(11);
+        program.runStep(0, { indirect, ...(body === GUARDED && { grid: 2 }) });
+        await expect(program.read(1)).rejects.toMatchObject({ name: "BelayMemoryError" });
+        expect(program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`)).toContain(
+          "second refused",
+        );
+      }
+    },
+  );
+});

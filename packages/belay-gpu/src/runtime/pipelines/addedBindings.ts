@@ -1,0 +1,186 @@
+import type { BindingPoint, InterGroup } from "../../compiler/contract.ts";
+import type { Memory } from "../memory/memory.ts";
+import { rangeOf } from "../verification/reportArena.ts";
+import { makeSilently } from "../webgpu/nativeObjects.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
+import { noOffsets } from "../webgpu/steps.ts";
+import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
+import { BindGroupCache } from "./bindGroupCache.ts";
+import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
+import { type Kernel, prove } from "./kernel.ts";
+import type { ShadowBuffers } from "./shadowBuffers.ts";
+
+const noGranules: ReadonlyMap<number, number> = new Map();
+
+export interface AddedBindingsDescriptor {
+  readonly pipeline: GPUComputePipeline;
+  readonly kernel: Kernel;
+  /**
+   * The program's bind groups that need a counterpart, because the pipeline's layout has more entries there or is not
+   * the one that the program knows. What is added elsewhere is alone in its bind group.
+   */
+  readonly replaced: ReadonlySet<number>;
+  /** Whether the pipeline that the program knows takes bind groups of this layout. */
+  readonly accepts: (layout: GPUBindGroupLayout) => boolean;
+}
+
+/** What a dispatch of a protected pipeline takes, as the program has set its bind groups. */
+export interface Bound {
+  /** The bind groups to set in place of the program's. */
+  readonly groups: SetGroups;
+  /** The parts of the program's buffers that the kernel changes in place. */
+  readonly shadowed: readonly BufferRange[];
+  /** The check words that are bound, if any. */
+  readonly arena: GPUBuffer | undefined;
+}
+
+interface BoundPoint {
+  readonly at: BindingPoint;
+  readonly range: BufferRange;
+}
+
+/** What Belay binds for a protected pipeline. */
+export class AddedBindings {
+  readonly #bindGroups: BindGroups;
+  readonly #shadows: ShadowBuffers;
+  readonly #memory: Memory | undefined;
+  readonly #descriptor: AddedBindingsDescriptor;
+  readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
+  /** Which of the program's buffers have shadows, and where those are bound. */
+  readonly #pairs: InterGroup["shadows"];
+  readonly #checked: GranulesByGroup;
+  readonly #made = new BindGroupCache();
+  /** What is set whatever the program sets. */
+  #fixed: Bound | undefined;
+
+  constructor(
+    device: GPUDevice,
+    bindGroups: BindGroups,
+    shadows: ShadowBuffers,
+    memory: Memory | undefined,
+    descriptor: AddedBindingsDescriptor,
+  ) {
+    this.#memory = memory;
+    this.#bindGroups = bindGroups;
+    this.#shadows = shadows;
+    this.#descriptor = descriptor;
+    this.#pairs = descriptor.kernel.interGroup?.shadows ?? [];
+    const { pipeline, kernel, replaced } = descriptor;
+    this.#checked = checkedGranules(kernel);
+    const indices = new Set([...addedPoints(kernel).map(({ group }) => group), ...replaced]);
+    // An invalid pipeline is reported to the program; what follows from it is not its concern.
+    const { made } = makeSilently(device, () =>
+      [...indices].map((index) => [index, pipeline.getBindGroupLayout(index)] as const),
+    );
+    this.#layouts = new Map(made);
+  }
+
+  /** Leaves out what the program has not provided for. `slot`: the first of those where a kernel is to add what it sums. */
+  bindFor(own: SetGroups, slot?: number): Bound {
+    const isSumming = slot !== undefined;
+    if (this.#fixed && !isSumming) return this.#fixed;
+    const ranges = this.#pairs.map(({ of }) => this.#rangeAt(of, own));
+    const checks = isSumming ? this.#sums(slot) : this.#checks(own);
+    const groups = new Map<number, SetGroup>();
+    for (const [index, layout] of this.#layouts) {
+      const group = this.#groupAt(index, layout, own, ranges, checks);
+      if (group) groups.set(index, group);
+    }
+    const arena = isSumming ? undefined : checks[0]?.range.buffer;
+    const bound = { groups, shadowed: ranges.filter((range) => range !== undefined), arena };
+    if (this.#descriptor.replaced.size === 0 && this.#pairs.length === 0 && !isSumming) this.#fixed = bound;
+    return bound;
+  }
+
+  /** `known`: what the program has bound where shadows are to stand in. */
+  #groupAt(
+    index: number,
+    layout: GPUBindGroupLayout,
+    own: SetGroups,
+    known: readonly (BufferRange | undefined)[],
+    checks: readonly BoundPoint[],
+  ): SetGroup | undefined {
+    const { replaced, accepts } = this.#descriptor;
+    const program = replaced.has(index) ? (own.get(index) ?? null) : undefined;
+    if (program !== undefined) {
+      const programsLayout = program?.group && this.#bindGroups.layoutOf(program.group);
+      if (!programsLayout || !accepts(programsLayout)) return undefined;
+    }
+    const shadows: { readonly binding: number; readonly range: BufferRange }[] = [];
+    for (const [i, { at }] of this.#pairs.entries()) {
+      const range = known[i];
+      if (at.group !== index) continue;
+      if (!range) return undefined;
+      shadows.push({ binding: at.binding, range });
+    }
+    const bound = checks.filter(({ at }) => at.group === index);
+    const ranges = [...shadows, ...bound].map(({ range }) => range);
+    const group = this.#made.get(
+      [...(program?.group ? [program.group] : []), ...ranges.map(({ buffer }) => buffer)],
+      ranges.flatMap(({ offset, size }) => [offset, size]),
+      () => {
+        const entries = [
+          ...this.#report(index),
+          ...shadows.map(({ binding, range }) => {
+            return { binding, resource: { ...range, buffer: this.#shadowOf(range.buffer) } };
+          }),
+          ...bound.map(({ at: { binding }, range }) => ({ binding, resource: range })),
+        ];
+        return this.#bindGroups.extend(
+          program?.group ?? null,
+          layout,
+          entries,
+          this.#checked.get(index) ?? noGranules,
+        );
+      },
+    );
+    return { group, offsets: program?.offsets ?? noOffsets };
+  }
+
+  /** The arena, and the table that says where the check words of the kernel's bindings are. */
+  #checks(own: SetGroups): readonly BoundPoint[] {
+    const { memory } = this.#descriptor.kernel;
+    if (!memory?.checks || !this.#memory) return [];
+    const rows = memory.bindings.flatMap(({ of, index, mode }) => {
+      const range = mode === "checked" ? this.#rangeAt(of, own) : undefined;
+      return range ? [{ index, range }] : [];
+    });
+    const { arena, table, tableBytes } = memory.checks;
+    return [
+      { at: arena, range: this.#memory.arena },
+      { at: table, range: this.#memory.table(rows, tableBytes) },
+    ];
+  }
+
+  #sums(slot: number): readonly BoundPoint[] {
+    const checks = this.#descriptor.kernel.memory?.checks;
+    if (!checks || !this.#memory) return [];
+    const bound = this.#memory.slotsFrom(slot, checks.tableBytes);
+    return [
+      { at: checks.arena, range: bound.slots },
+      { at: checks.table, range: bound.table },
+    ];
+  }
+
+  #report(index: number): GPUBindGroupEntry[] {
+    const { protection, slot } = this.#descriptor.kernel;
+    const { group, binding } = protection.layout!;
+    return index === group ? [{ binding, resource: rangeOf(slot) }] : [];
+  }
+
+  #rangeAt({ group, binding }: BindingPoint, own: SetGroups): BufferRange | undefined {
+    const set = own.get(group);
+    return set && this.#bindGroups.rangeAt(set, binding);
+  }
+
+  #shadowOf(original: GPUBuffer): GPUBuffer {
+    const { kernel } = this.#descriptor;
+    const { buffer, failed } = this.#shadows.of(original);
+    const known = failed.then((error) => {
+      if (error)
+        kernel.refused = `no memory for a copy of what the kernel changes in place: ${error.message}`;
+    });
+    prove(kernel, known);
+    return buffer;
+  }
+}

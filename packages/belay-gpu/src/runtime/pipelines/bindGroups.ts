@@ -1,0 +1,283 @@
+import type { BindingAccess } from "../../compiler/contract.ts";
+import { wholeGranules } from "../memory/granules.ts";
+import type { DeclaredUsages } from "../recording/declaredUsages.ts";
+import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import {
+  type BufferRange,
+  endOf,
+  isTexture,
+  type Resource,
+  type Textures,
+  whole,
+} from "../webgpu/resources.ts";
+
+/** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
+export interface Access {
+  readonly read: ReadonlySet<Resource>;
+  readonly written: ReadonlySet<Resource>;
+}
+
+/** What a pipeline does with each binding of a bind group; undefined when that is not known. */
+export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
+
+/** How a bind group is set: with dynamic offsets in one of the forms that WebGPU takes. */
+export interface SetGroup {
+  readonly group: GPUBindGroup | null;
+  readonly offsets: readonly unknown[];
+}
+
+/** Bind groups that are set, by index. */
+export type SetGroups = ReadonlyMap<number, SetGroup>;
+
+/** A part of a buffer that a shader may use. */
+export interface UsedRange {
+  readonly binding: number;
+  readonly range: BufferRange;
+  readonly mode: BindingAccess["access"];
+}
+
+/** A part of a buffer, or a texture, that a shader may use. */
+export interface UsedPlace {
+  readonly binding: number;
+  readonly place: BufferRange | GPUTexture;
+  readonly mode: BindingAccess["access"];
+}
+
+interface GroupRecord {
+  readonly entries: readonly GPUBindGroupEntry[];
+  readonly layout: GPUBindGroupLayout;
+  /** The layout's entries; absent for one that the browser made. */
+  readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
+  /** The access by the last pipeline that asked; mostly, it is the only one. */
+  latest?: { readonly by: GroupAccess; readonly access: Access };
+}
+
+/** Remembers what stands behind bind groups and their layouts. */
+export class BindGroups {
+  readonly #device: GPUDevice;
+  readonly #textures: Textures;
+  readonly #usages: DeclaredUsages;
+  readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
+  readonly #groups = new WeakMap<GPUBindGroup, GroupRecord>();
+  /** What bind groups hold to which Belay has added. */
+  readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
+
+  constructor(device: GPUDevice, textures: Textures, usages: DeclaredUsages) {
+    this.#device = device;
+    this.#textures = textures;
+    this.#usages = usages;
+  }
+
+  createLayout(descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout {
+    const entries = [...descriptor.entries];
+    const layout = this.#device.createBindGroupLayout({ ...membersOf(descriptor), entries });
+    this.#layouts.set(layout, entries);
+    return layout;
+  }
+
+  /** The entries of an explicit layout; undefined for one that the hardened device did not make. */
+  entriesOf(layout: GPUBindGroupLayout): readonly GPUBindGroupLayoutEntry[] | undefined {
+    return this.#layouts.get(layout);
+  }
+
+  createGroup(descriptor: GPUBindGroupDescriptor): GPUBindGroup {
+    const { layout } = descriptor;
+    const entries = [...descriptor.entries];
+    const declared = this.#layouts.get(layout);
+    const group = this.#device.createBindGroup({
+      ...membersOf(descriptor),
+      entries: entries.map((entry) => this.#asDeclared(entry, declared)),
+    });
+    this.#groups.set(group, { entries, layout, declared });
+    return group;
+  }
+
+  /** Returns a bind group to be set in place of one whose offsets reach past a buffer that the program declared smaller. */
+  asDeclared(set: SetGroup): SetGroup {
+    const { group, offsets } = set;
+    const record = offsets.length > 0 && group && this.#groups.get(group);
+    if (!record) return set;
+    const isPast = record.entries.some(({ binding }) => {
+      const range = this.rangeAt(set, binding);
+      return range !== undefined && this.#usages.isPast(range.buffer, endOf(range));
+    });
+    if (!isPast) return set;
+    const entries = record.entries.map(({ binding, resource }) => {
+      const range = boundRange(resource);
+      return {
+        binding,
+        resource: range ? { ...range, buffer: this.#usages.asDeclared(range.buffer) } : resource,
+      };
+    });
+    const { label } = group;
+    const { made } = makeSilently(this.#device, () =>
+      this.#device.createBindGroup({ label, layout: record.layout, entries }),
+    );
+    return { group: made, offsets };
+  }
+
+  /** The layout that a bind group was made with; undefined for a group that is not known. */
+  layoutOf(group: GPUBindGroup): GPUBindGroupLayout | undefined {
+    return this.#groups.get(group)?.layout;
+  }
+
+  /** A bind group with what `group` holds, if anything, and more, for another layout. `granules`: those that bindings are whole ones of, in bytes. */
+  extend(
+    group: GPUBindGroup | null,
+    layout: GPUBindGroupLayout,
+    more: readonly GPUBindGroupEntry[],
+    granules: ReadonlyMap<number, number>,
+  ): GPUBindGroup {
+    const own = (group && this.#groups.get(group)?.entries) ?? [];
+    const entries = [...own.map((entry) => this.#sized(entry, granules.get(entry.binding))), ...more];
+    const label = group ? group.label : "belay";
+    const { made } = makeSilently(this.#device, () =>
+      this.#device.createBindGroup({ label, layout, entries }),
+    );
+    this.#extended.set(made, entries);
+    return made;
+  }
+
+  /**
+   * What a bind group holds, as the device has it: the program's or one that Belay has extended;
+   * undefined for others.
+   */
+  nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
+    return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
+  }
+
+  /** The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound there. */
+  rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
+    const record = group && this.#groups.get(group);
+    const entry = record?.entries.find((each) => each.binding === binding);
+    const range = entry && boundRange(entry.resource);
+    if (!record || !range) return undefined;
+    if (offsets.length === 0) return range;
+    const dynamic = (record.declared ?? [])
+      .filter(({ buffer }) => buffer?.hasDynamicOffset)
+      .map((each) => each.binding)
+      .sort((a, b) => a - b);
+    const offset = range.offset + (dynamicOffsets(offsets)[dynamic.indexOf(binding)] ?? 0);
+    return { ...range, offset };
+  }
+
+  /** The parts of buffers that a shader may read or write, by binding. */
+  ranges(set: SetGroup, by: GroupAccess): UsedRange[] {
+    const record = set.group && this.#groups.get(set.group);
+    if (!record) return [];
+    return [...this.#uses(record, by)].flatMap(({ binding, mode }) => {
+      const range = this.rangeAt(set, binding);
+      return range ? [{ binding, range, mode }] : [];
+    });
+  }
+
+  /** Returns the parts of buffers and the textures that a shader may read or write, by binding. */
+  places(set: SetGroup, by: GroupAccess): UsedPlace[] {
+    const record = set.group && this.#groups.get(set.group);
+    if (!record) return [];
+    // A layout from elsewhere does not tell which bindings the offsets move.
+    const isPlaced = set.offsets.length === 0 || record.declared !== undefined;
+    return [...this.#uses(record, by)].flatMap(({ binding, resource, mode }) => {
+      const rangeOf = (buffer: GPUBuffer) => (isPlaced ? this.rangeAt(set, binding) : whole(buffer));
+      const place = isTexture(resource) ? resource : rangeOf(resource);
+      return place ? [{ binding, place, mode }] : [];
+    });
+  }
+
+  /** What a shader may do to the resources in a bind group. */
+  accessOf(group: GPUBindGroup, by: GroupAccess): Access | undefined {
+    const record = this.#groups.get(group);
+    if (!record) return undefined;
+    const { latest } = record;
+    if (latest && latest.by === by) return latest.access;
+    const access = { read: new Set<Resource>(), written: new Set<Resource>() };
+    for (const { resource, mode } of this.#uses(record, by)) {
+      if (mode !== "write") access.read.add(resource);
+      if (mode !== "read") access.written.add(resource);
+    }
+    record.latest = { by, access };
+    return access;
+  }
+
+  *#uses({ entries, declared }: GroupRecord, by: GroupAccess) {
+    for (const { binding, resource: bound } of entries) {
+      const resource = this.#resourceOf(bound);
+      if (!resource) continue;
+      // Where nothing else is known, the resource's own usage decides.
+      const layoutEntry = declared?.find((entry) => entry.binding === binding);
+      const canBeWritten = layoutEntry ? isWritable(layoutEntry) : canBeStored(resource);
+      const mode = by ? by.get(binding) : canBeWritten ? "read_write" : "read";
+      if (mode !== undefined) yield { binding, resource, mode };
+    }
+  }
+
+  #resourceOf(bound: GPUBindingResource): Resource | undefined {
+    const range = boundRange(bound);
+    if (range) return range.buffer;
+    if ("createView" in bound) return bound;
+    return this.#textures.behind(bound as GPUTextureView);
+  }
+
+  /** An entry whose size is what the program knows, or more, so that it holds whole granules. */
+  #sized(entry: GPUBindGroupEntry, granuleBytes?: number): GPUBindGroupEntry {
+    const range = boundRange(entry.resource);
+    if (!range || range.size < 0 || !this.#usages.isVerified(range.buffer)) return entry;
+    const size = granuleBytes === undefined ? range.size : wholeGranules(range.size, granuleBytes);
+    return { binding: entry.binding, resource: { ...range, size } };
+  }
+
+  /** An entry as the device would have to judge it if Belay used no resource in ways of its own. */
+  #viewAsDeclared(
+    resource: GPUBindingResource,
+    layout: GPUBindGroupLayoutEntry | undefined,
+  ): GPUBindingResource {
+    const { textureBinding, textureStorage } = flags;
+    const usages = layout?.texture
+      ? textureBinding
+      : layout?.storageTexture
+        ? textureStorage
+        : textureBinding | textureStorage;
+    return this.#usages.usedView(resource as GPUTextureView, this.#textures, usages);
+  }
+
+  #asDeclared(
+    entry: GPUBindGroupEntry,
+    layout: readonly GPUBindGroupLayoutEntry[] | undefined,
+  ): GPUBindGroupEntry {
+    const { binding, resource } = entry;
+    const range = boundRange(resource);
+    const inLayout = layout?.find((each) => each.binding === binding);
+    if (!range) return { binding, resource: this.#viewAsDeclared(resource, inLayout) };
+    const declared = inLayout?.buffer;
+    const type = declared && (declared.type ?? "uniform");
+    const buffer = this.#usages.bound(range.buffer, type, endOf(range));
+    // By default, a binding goes as far as the buffer, which may be further than the program knows.
+    if (buffer === range.buffer) return this.#sized(entry);
+    return { binding, resource: "buffer" in resource ? { ...membersOf(resource), buffer } : { buffer } };
+  }
+}
+
+/** The part of a buffer that an entry binds, before any dynamic offset; undefined for another resource. */
+function boundRange(bound: GPUBindingResource): BufferRange | undefined {
+  if ("buffer" in bound) {
+    const { buffer, offset = 0, size = buffer.size - offset } = bound;
+    return { buffer, offset, size };
+  }
+  return "mapState" in bound ? { buffer: bound, offset: 0, size: bound.size } : undefined;
+}
+
+function dynamicOffsets([list, start, length]: readonly unknown[]): readonly number[] {
+  if (list === undefined) return [];
+  const all = [...(list as Iterable<number>)];
+  return start === undefined ? all : all.slice(Number(start), Number(start) + Number(length));
+}
+
+function isWritable({ buffer, storageTexture }: GPUBindGroupLayoutEntry): boolean {
+  if (buffer) return buffer.type === "storage";
+  return storageTexture !== undefined && storageTexture.access !== "read-only";
+}
+
+function canBeStored(resource: Resource): boolean {
+  const storage = isTexture(resource) ? flags.textureStorage : flags.bufferStorage;
+  return (resource.usage & storage) !== 0;
+}

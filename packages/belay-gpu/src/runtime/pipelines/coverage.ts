@@ -1,0 +1,94 @@
+import type { RankedConfiguration, Redundancy } from "../../compiler/contract.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { nowhere, warning } from "../../diagnostics/finding.ts";
+import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
+
+/** A diagnostic with its place spelled out. */
+export type LocatedDiagnostic = Diagnostic & SourcePosition;
+
+/** What a kernel is protected by, and what of it is not. */
+export interface KernelCoverage {
+  readonly kernel: string;
+  readonly entryPoint: string;
+  /** `"none"`: the kernel is left alone, for the reasons in `diagnostics`. */
+  readonly redundancy: Redundancy;
+  /** What `"auto"` chose for the kernel, and why. */
+  readonly chosen?: RankedConfiguration;
+  /** Parts outside the protection, and reasons why a kernel is left alone, in the program's own source. */
+  readonly diagnostics: readonly LocatedDiagnostic[];
+}
+
+/** A pipeline was refused in strict mode because its kernel would not be covered in full. */
+export class ProtectionError extends Error {
+  override readonly name = "ProtectionError";
+  /** As in `GPUPipelineError`. */
+  readonly reason = "validation";
+  readonly coverage: KernelCoverage;
+
+  constructor(coverage: KernelCoverage) {
+    const lines = coverage.diagnostics.map(describeGap);
+    super([`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n"));
+    this.coverage = coverage;
+  }
+}
+
+/**
+ * Returns what says that a kernel, or memory that it uses, is protected less than the policy asks for. Parts that no flavor
+ * doubles, such as atomic operations, and kernels that the policy excepts are no shortfalls.
+ */
+export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
+  const expected = ["BELAY210", leftAlone.notRequested().code];
+  return diagnostics.filter(({ code }) => !expected.includes(code));
+}
+
+/** Returns a kernel that is not protected as the policy asks, and why, in lines for a console. */
+export function describeShortfall({ kernel, diagnostics }: KernelCoverage): string {
+  return [
+    `belay: kernel "${kernel}" is not protected as the policy asks`,
+    ...diagnostics.map(describeGap),
+  ].join("\n");
+}
+
+function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {
+  return `  ${line}:${column} ${code} ${message}${help ? ` (${help})` : ""}`;
+}
+
+export function locate(source: string, diagnostics: readonly Diagnostic[]): LocatedDiagnostic[] {
+  return diagnostics.map((diagnostic) => ({
+    ...diagnostic,
+    ...sourcePosition(source, diagnostic.span.start),
+  }));
+}
+
+const gap = (code: string, message: string, help?: string) => warning(code, message, nowhere, { help });
+
+/** Reasons, besides the compiler's own, why a kernel is left alone. */
+export const leftAlone = {
+  unknownModule: () => gap("BELAY321", "the kernel's shader module was not made by the hardened device"),
+  unknownLayout: () => gap("BELAY322", "the kernel's pipeline layout was not made by the hardened device"),
+  unknownEntryPoint: () => gap("BELAY323", "the pipeline names no entry point the compiler knows"),
+  layoutIsFull: (needed: number, free: number) =>
+    gap(
+      "BELAY324",
+      `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
+      "request a device with a higher maxStorageBuffersPerShaderStage",
+    ),
+  noRoomForChecks: () =>
+    gap(
+      "BELAY336",
+      "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
+      "request a device with a higher maxStorageBuffersPerShaderStage",
+    ),
+  boundWithoutChecks: () =>
+    gap(
+      "BELAY337",
+      "a buffer without check words is bound, so memory is verified before and encoded after the kernel",
+      "the report's memory.unprotected says why it has none",
+    ),
+  refusedByDriver: (message: string) =>
+    gap("BELAY325", `the device refused the protected kernel: ${message.split("\n", 1)[0]}`),
+  compilerFailed: (message: string) =>
+    gap("BELAY328", `the compiler failed on this kernel: ${message.split("\n", 1)[0]}`),
+  nothingToCompare: () => gap("BELAY329", "the kernel writes nothing that its replicas could compare"),
+  notRequested: () => gap("BELAY326", 'the policy\'s redundancy is "none"'),
+};

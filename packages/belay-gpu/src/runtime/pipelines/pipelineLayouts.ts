@@ -1,0 +1,112 @@
+import type { BindingPoint, MemoryBindings } from "../../compiler/contract.ts";
+import { wholeGranules } from "../memory/granules.ts";
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
+import type { BindGroups } from "./bindGroups.ts";
+
+/** The program's explicit pipeline layout. */
+export interface LayoutRecord {
+  readonly descriptor: GPUPipelineLayoutDescriptor;
+  readonly groups: readonly (GPUBindGroupLayout | null | undefined)[];
+}
+
+/** What can be added to an explicit pipeline layout. */
+export interface LayoutRoom {
+  /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
+  readonly reportBinding: BindingPoint;
+  /** Where check words are added: behind the report. */
+  readonly memoryBindings: MemoryBindings;
+  /** How many storage and uniform buffers more the device allows. */
+  readonly storageBuffers: number;
+  readonly uniformBuffers: number;
+}
+
+/** The program's explicit pipeline layouts, and how they take in what Belay adds. */
+export class PipelineLayouts {
+  readonly #device: GPUDevice;
+  readonly #bindGroups: BindGroups;
+  readonly #records = new WeakMap<GPUPipelineLayout, LayoutRecord>();
+
+  constructor(device: GPUDevice, bindGroups: BindGroups) {
+    this.#device = device;
+    this.#bindGroups = bindGroups;
+  }
+
+  track(layout: GPUPipelineLayout, descriptor: GPUPipelineLayoutDescriptor): void {
+    this.#records.set(layout, { descriptor, groups: [...descriptor.bindGroupLayouts] });
+  }
+
+  recordOf(layout: GPUPipelineLayout): LayoutRecord | undefined {
+    return this.#records.get(layout);
+  }
+
+  /** Undefined when parts of the layout are not known. */
+  roomIn(record: LayoutRecord): LayoutRoom | undefined {
+    const { groups } = record;
+    if (groups.some((group) => group && !this.#bindGroups.entriesOf(group))) return undefined;
+    const { limits } = this.#device;
+    const all = groups.flatMap((_, index) => this.entriesAt(record, index).filter(isVisible));
+    const uniforms = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") === "uniform");
+    const storages = all.filter(({ buffer }) => buffer && (buffer.type ?? "uniform") !== "uniform");
+    const behind = (group: number, binding: number): LayoutRoom => ({
+      reportBinding: { group, binding },
+      memoryBindings: { arena: { group, binding: binding + 1 }, table: { group, binding: binding + 2 } },
+      storageBuffers: limits.maxStorageBuffersPerShaderStage - storages.length,
+      uniformBuffers: limits.maxUniformBuffersPerShaderStage - uniforms.length,
+    });
+    if (groups.length < limits.maxBindGroups) return behind(groups.length, 0);
+    const empty = groups.findIndex((_, index) => this.entriesAt(record, index).length === 0);
+    if (empty >= 0) return behind(empty, 0);
+    const group = groups.length - 1;
+    return behind(group, Math.max(...this.entriesAt(record, group).map((entry) => entry.binding)) + 1);
+  }
+
+  entriesAt({ groups }: LayoutRecord, index: number): readonly GPUBindGroupLayoutEntry[] {
+    const group = groups[index];
+    return (group && this.#bindGroups.entriesOf(group)) ?? [];
+  }
+
+  /**
+   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole granules: a kernel that checks
+   * them has more in view than the program's own.
+   */
+  extend(
+    record: LayoutRecord,
+    points: readonly AddedPoint[],
+    checked: GranulesByGroup,
+  ): ReturnType<typeof makeSilently<GPUPipelineLayout>> {
+    return makeSilently(this.#device, () => {
+      const bindGroupLayouts = [...record.groups];
+      for (const group of new Set([...points.map((point) => point.group), ...checked.keys()])) {
+        const own = this.entriesAt(record, group);
+        const entries = [
+          ...own.map((entry) => inGranules(entry, checked.get(group)?.get(entry.binding))),
+          ...points.filter((point) => point.group === group).map(entryFor),
+        ];
+        bindGroupLayouts[group] = this.#device.createBindGroupLayout({ label: "belay", entries });
+      }
+      return this.#device.createPipelineLayout({
+        ...record.descriptor,
+        bindGroupLayouts,
+      } as GPUPipelineLayoutDescriptor);
+    });
+  }
+}
+
+function entryFor({ binding, type }: AddedPoint): GPUBindGroupLayoutEntry {
+  return { binding, visibility: flags.shaderStageCompute, buffer: { type } };
+}
+
+function inGranules(
+  entry: GPUBindGroupLayoutEntry,
+  granuleBytes: number | undefined,
+): GPUBindGroupLayoutEntry {
+  const { buffer } = entry;
+  if (!buffer?.minBindingSize || granuleBytes === undefined) return entry;
+  const minBindingSize = wholeGranules(buffer.minBindingSize, granuleBytes);
+  return { ...entry, buffer: { ...buffer, minBindingSize } };
+}
+
+function isVisible({ visibility }: GPUBindGroupLayoutEntry): boolean {
+  return (visibility & flags.shaderStageCompute) !== 0;
+}

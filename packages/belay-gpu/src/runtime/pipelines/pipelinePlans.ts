@@ -1,0 +1,121 @@
+import { type BindingAccess, nameInCode } from "../../compiler/contract.ts";
+import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { membersOf } from "../webgpu/nativeObjects.ts";
+import { addedPoints, checkedGranules } from "./addedPoints.ts";
+import { leftAlone, ProtectionError } from "./coverage.ts";
+import type { Kernel, KernelRequest, LessMemory } from "./kernel.ts";
+import type { KernelChoice, Kernels } from "./kernels.ts";
+import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
+import type { Guarded } from "./pipelineRecord.ts";
+
+/** How a pipeline is made. */
+export interface PipelinePlan {
+  readonly descriptor: GPUComputePipelineDescriptor;
+  readonly choice: KernelChoice;
+  readonly request: KernelRequest;
+  /** The program's explicit layout. */
+  readonly explicit?: LayoutRecord | undefined;
+  /** Made from the protected kernel; absent when the program's own is used. */
+  readonly guarded?: Guarded;
+}
+
+/** Decides how pipelines are made: from which kernels, and what their layouts have besides the program's bindings. */
+export class PipelinePlans {
+  readonly #kernels: Kernels;
+  readonly #layouts: PipelineLayouts;
+  readonly #sources = new WeakMap<GPUShaderModule, string>();
+
+  constructor(kernels: Kernels, layouts: PipelineLayouts) {
+    this.#kernels = kernels;
+    this.#layouts = layouts;
+  }
+
+  trackModule(module: GPUShaderModule, source: string): void {
+    this.#sources.set(module, source);
+  }
+
+  /** Throws a `ProtectionError` in strict mode. */
+  plan(descriptor: GPUComputePipelineDescriptor, lessMemory?: LessMemory): PipelinePlan {
+    const { compute, layout, label } = descriptor;
+    const source = this.#sources.get(compute.module);
+    const explicit = layout === "auto" ? undefined : this.#layouts.recordOf(layout);
+    const room = explicit && this.#layouts.roomIn(explicit);
+    const request: KernelRequest = {
+      source: source ?? "",
+      entryPoint: compute.entryPoint,
+      label: label ?? "",
+      constants: membersOf(compute.constants ?? {}),
+      room,
+      ...(lessMemory && { lessMemory }),
+    };
+    if (source === undefined) return this.leaveAlone(descriptor, request, leftAlone.unknownModule());
+    if (layout !== "auto" && !room) return this.leaveAlone(descriptor, request, leftAlone.unknownLayout());
+    const choice = this.#kernels.choose(request);
+    this.#checkStrict(choice, request);
+    const { kernel, bindings = [] } = choice;
+    if (!kernel) return { descriptor, choice, request, explicit };
+    const guarded = this.#guard(descriptor, kernel, explicit, bindings);
+    return { descriptor, choice, request, explicit, guarded };
+  }
+
+  /** The program's own pipeline, and the reason why nothing runs in its place. Throws a `ProtectionError` in strict mode. */
+  leaveAlone(
+    descriptor: GPUComputePipelineDescriptor,
+    request: KernelRequest,
+    reason: Diagnostic,
+  ): PipelinePlan {
+    const choice = this.#kernels.leaveAlone(request, reason);
+    this.#checkStrict(choice, request);
+    return { descriptor, choice, request };
+  }
+
+  #guard(
+    descriptor: GPUComputePipelineDescriptor,
+    kernel: Kernel,
+    explicit: LayoutRecord | undefined,
+    bindings: readonly BindingAccess[],
+  ): Guarded {
+    const compute = stageOf(kernel, descriptor.compute);
+    const points = addedPoints(kernel);
+    const checked = checkedGranules(kernel);
+    const isShared = ({ group }: { group: number }) =>
+      explicit
+        ? this.#layouts.entriesAt(explicit, group).length > 0
+        : bindings.some((each) => each.group === group);
+    // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
+    const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
+    const extended = explicit && this.#layouts.extend(explicit, points, checked);
+    const layout = extended?.made ?? descriptor.layout;
+    return {
+      kernel,
+      descriptor: { ...membersOf(descriptor), compute, layout },
+      layoutFailed: extended?.failed,
+      shared: new Set([...points.filter(isShared).map(({ group }) => group), ...seen]),
+    };
+  }
+
+  #checkStrict({ coverage, strict }: KernelChoice, request: KernelRequest): void {
+    const uncovered =
+      coverage.redundancy === "none" || coverage.diagnostics.some(({ severity }) => severity !== "info");
+    if (!strict || !uncovered) return;
+    this.#kernels.notMade(request);
+    throw new ProtectionError(coverage);
+  }
+}
+
+/** Returns the stage that runs a kernel in place of the program's own. */
+function stageOf(
+  { protection, entryPoint, module }: Kernel,
+  own: GPUProgrammableStage,
+): GPUProgrammableStage {
+  const inCodeOnly = new Set(Object.values(protection.renamed));
+  // The device refuses a name that the program does not have, as it refuses the empty one.
+  const keyOf = (name: string) => (inCodeOnly.has(name) ? "" : nameInCode(protection, name));
+  const values = Object.entries(membersOf(own.constants ?? {}));
+  return {
+    ...membersOf(own),
+    module,
+    entryPoint: nameInCode(protection, entryPoint),
+    constants: Object.fromEntries(values.map(([name, value]) => [keyOf(name), value])),
+  };
+}

@@ -1,0 +1,99 @@
+import { Layer } from "../webgpu/layer.ts";
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import { OwnKernel } from "../webgpu/ownKernel.ts";
+import type { PassCommands } from "../webgpu/passCommands.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
+
+/** What the second copies of buffers that kernels change in place take. */
+export interface ShadowReport {
+  /** Bytes of GPU memory that they take now, and took at most. */
+  readonly held: number;
+  readonly peak: number;
+  /** How often a part of one was brought up to date, and the bytes copied, in all. */
+  readonly copies: number;
+  readonly bytes: number;
+}
+
+/** A buffer that stands in for another one. */
+export interface Shadow {
+  readonly buffer: GPUBuffer;
+  /** The error, if the device has no memory for it. */
+  readonly failed: Promise<GPUError | null>;
+  /** Bytes of memory that it takes until it is destroyed. */
+  held: number;
+}
+
+const COPY = /* wgsl */ `
+@group(0) @binding(0) var<storage, read> original: array<u32>;
+@group(0) @binding(1) var<storage, read_write> shadow: array<u32>;
+@compute @workgroup_size(64)
+fn bringUpToDate(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  for (var i = id.x; i < arrayLength(&shadow); i += 64 * groups.x) {
+    shadow[i] = original[i];
+  }
+}`;
+const BYTES_PER_WORKGROUP = 4 * 64;
+/** Enough to fill a GPU; the invocations loop over what is beyond. */
+const MAX_WORKGROUPS = 16_384;
+
+/**
+ * The shadows of the program's buffers. Where an Inter-Group kernel changes a buffer in place, its second replica works
+ * on a copy, or it would load what the first one has stored. A shadow is as large as its buffer and is destroyed with it.
+ */
+export class ShadowBuffers {
+  readonly #device: GPUDevice;
+  readonly #copy: OwnKernel;
+  readonly #shadows: Layer<GPUBuffer, Shadow>;
+  #held = 0;
+  #peak = 0;
+  #copies = 0;
+  #bytes = 0;
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+    this.#copy = new OwnKernel(device, {
+      ...{ label: "belay: shadow", code: COPY, buffers: ["read-only-storage", "storage"] },
+    });
+    const discard = (shadow: Shadow) => this.#discard(shadow);
+    this.#shadows = new Layer((native, shadowOf) => ({
+      destroy() {
+        discard(shadowOf(this));
+        native.destroy.call(this);
+      },
+    }));
+  }
+
+  get report(): ShadowReport {
+    return { held: this.#held, peak: this.#peak, copies: this.#copies, bytes: this.#bytes };
+  }
+
+  /** The shadow of a buffer, made when it is first asked for; its contents are anything. */
+  of(original: GPUBuffer): Shadow {
+    const known = this.#shadows.stateOf(original);
+    if (known) return known;
+    const size = 4 * Math.ceil(original.size / 4);
+    const { made, failed } = makeSilently(this.#device, () =>
+      this.#device.createBuffer({ label: "belay: shadow", size, usage: flags.bufferStorage }),
+    );
+    const shadow = { buffer: made, failed, held: size };
+    this.#shadows.cover(original, shadow);
+    this.#held += size;
+    this.#peak = Math.max(this.#peak, this.#held);
+    return shadow;
+  }
+
+  /** Makes this part of a buffer's shadow equal to the buffer. */
+  bringUpToDate(commands: PassCommands, range: BufferRange): void {
+    const shadow = { ...range, buffer: this.of(range.buffer).buffer };
+    const workgroups = Math.min(MAX_WORKGROUPS, Math.ceil(range.size / BYTES_PER_WORKGROUP));
+    this.#copy.encode(commands, [range, shadow], workgroups);
+    this.#copies++;
+    this.#bytes += range.size;
+  }
+
+  #discard(shadow: Shadow): void {
+    this.#held -= shadow.held;
+    shadow.held = 0;
+    shadow.buffer.destroy();
+  }
+}

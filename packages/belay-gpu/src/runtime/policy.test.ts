@@ -1,0 +1,242 @@
+import { describe, expect, it, vi } from "vitest";
+import { standInProtect } from "../../../../test/support/standInCompiler.ts";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { until } from "../../../../test/support/until.ts";
+import type { Protect } from "../compiler/contract.ts";
+import { protect } from "../compiler/protect.ts";
+import { hardenWith } from "./hardenedDevice.ts";
+import { type Policy, policyFor, refuseConflicts, resolvePolicy } from "./policy.ts";
+
+const { newDevice } = testDevices();
+
+const CODE = `
+@group(0) @binding(0) var<storage, read_write> data: array<u32>;
+@compute @workgroup_size(4) fn first(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 1; }
+@compute @workgroup_size(4) fn second(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 2; }`;
+
+/** Runs entry points on a buffer of sixteen words; the pipelines are labelled like \`labelled first\`. */
+async function run(
+  device: GPUDevice,
+  entryPoints: readonly string[],
+  wait = async () => {},
+): Promise<number[]> {
+  const module = device.createShaderModule({ code: CODE });
+  const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const data = device.createBuffer({ size: 64, usage: STORAGE | COPY_SRC });
+  for (const entryPoint of entryPoints) {
+    const label = `labelled ${entryPoint}`;
+    const pipeline = device.createComputePipeline({ label, layout: "auto", compute: { module, entryPoint } });
+    await wait();
+    const entries = [{ binding: 0, resource: { buffer: data } }];
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+    pass.dispatchWorkgroups(4);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+  }
+  const readBack = device.createBuffer({ size: 64, usage: MAP_READ | COPY_DST });
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(data, readBack);
+  device.queue.submit([encoder.finish()]);
+  await readBack.mapAsync(GPUMapMode.READ);
+  return [...new Uint32Array(readBack.getMappedRange())];
+}
+
+const threes = new Array(16).fill(3);
+
+describe("exceptions for kernels", () => {
+  it("are found by label, else by entry point, and keep all other fields", () => {
+    const policy = resolvePolicy({
+      redundancy: "intra-lds",
+      kernels: { fast: { redundancy: "none" }, main: { check: "store" } },
+    });
+    expect(policyFor(policy, { label: "fast", entryPoint: "main" })).toMatchObject({
+      redundancy: "none",
+      check: "signature",
+    });
+    expect(policyFor(policy, { label: "", entryPoint: "main" })).toMatchObject({
+      redundancy: "intra-lds",
+      check: "store",
+    });
+    expect(policyFor(policy, { label: "toString", entryPoint: undefined })).toBe(policy);
+  });
+
+  it("are refused when they make no sense", () => {
+    expect(() => resolvePolicy({ kernels: { main: { check: "never" as never } } })).toThrow(
+      'the policy for kernel "main": check cannot be "never": it is one of "store", "signature"',
+    );
+    expect(() => resolvePolicy({ kernels: { main: { onFault: "throw" } as never } })).toThrow("onFault");
+    expect(() => resolvePolicy({ kernels: "main" as never })).toThrow(TypeError);
+  });
+
+  it("decide how each kernel is compiled", async () => {
+    const kernels: Policy["kernels"] = {
+      "labelled first": { redundancy: "none" },
+      second: { redundancy: "intra-lds" },
+    };
+    const device = hardenWith(protect, await newDevice(), { kernels });
+    expect(await run(device, ["first", "second"])).toEqual(threes);
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { kernel: "labelled first", redundancy: "none", diagnostics: [{ code: "BELAY326" }] },
+      { kernel: "labelled second", redundancy: "intra-lds", diagnostics: [] },
+    ]);
+    device.destroy();
+  });
+
+  it("make coverage a condition for single kernels", async () => {
+    const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
+    const device = hardenWith(compiler, await newDevice(), { kernels: { second: { strict: true } } });
+    await expect(run(device, ["first", "second"])).rejects.toMatchObject({ name: "ProtectionError" });
+    expect(await run(device, ["first"])).toEqual(new Array(16).fill(1));
+    device.destroy();
+  });
+});
+
+describe("a policy of which parts exclude each other", () => {
+  const refusal = (policy: Policy, features: string[] = []) => {
+    try {
+      refuseConflicts(resolvePolicy(policy), features);
+    } catch (error) {
+      return String(error);
+    }
+    return undefined;
+  };
+
+  it("is refused, also for a single kernel", () => {
+    const never = "TypeError: the policy protects no kernel: the pairing passes excludes this check";
+    expect(refusal({ pairing: "passes", check: "store" })).toContain(never);
+    expect(refusal({ pairing: "passes", kernels: { main: { check: "store" } } })).toContain(never);
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "auto" })).toContain(never);
+    expect(refusal({ pairing: "half-subgroup" })).toContain("needs the feature subgroups");
+    expect(refusal({ pairing: "subgroups", channel: "subgroup" }, ["subgroups"])).toContain(
+      "excludes this channel",
+    );
+  });
+
+  it("is followed where the parts do not meet", () => {
+    expect(refusal({ pairing: "half-subgroup" }, ["subgroups"])).toBeUndefined();
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "inter" })).toBeUndefined();
+    expect(refusal({ pairing: "passes", check: "store", redundancy: "none" })).toBeUndefined();
+  });
+});
+
+describe("a kernel beside one that is not covered in full", () => {
+  const code = `
+    @group(0) @binding(0) var<storage, read_write> count: atomic<u32>;
+    @group(0) @binding(1) var<storage, read_write> data: array<u32>;
+    @compute @workgroup_size(4) fn counts() { atomicAdd(&count, 1u); }
+    @compute @workgroup_size(4) fn fills(@builtin(global_invocation_id) id: vec3u) { data[id.x] = id.x; }`;
+
+  it("has none of its gaps, and passes where it would be refused", async () => {
+    const device = hardenWith(protect, await newDevice(), { strict: true });
+    const module = device.createShaderModule({ code });
+    const make = (entryPoint: string) =>
+      device.createComputePipeline({ layout: "auto", compute: { module, entryPoint } });
+    make("fills");
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { redundancy: "intra+lds", diagnostics: [] },
+    ]);
+    expect(() => make("counts")).toThrow("BELAY210");
+    device.destroy();
+  });
+});
+
+it("counts dispatches of kernels that are left alone", async () => {
+  const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
+  for (const [protector, policy] of [
+    [compiler, {}],
+    [protect, { redundancy: "none" }],
+  ] as const) {
+    const device = hardenWith(protector, await newDevice(), policy);
+    await run(device, ["first", "second", "first"]);
+    expect((await device.belay.report()).kernels).toMatchObject([
+      { kernel: "labelled first", redundancy: "none", dispatches: 2 },
+      { kernel: "labelled second", redundancy: "none", dispatches: 1 },
+    ]);
+    device.destroy();
+  }
+});
+
+describe("a kernel whose protected form the device refuses", () => {
+  const breaking: Protect = (wgsl, options) => {
+    const result = standInProtect(wgsl, options);
+    return { ...result, code: result.code.replace("data[id.x] += 2;", "data[id.x] += nonsense;") };
+  };
+
+  it("runs as the program's own, although its pipeline was there at once", async () => {
+    const device = hardenWith(breaking, await newDevice());
+    const last = async () => (await device.belay.report()).kernels.at(-1);
+    const isKnown = async () => (await last())?.redundancy === "none";
+    expect(await run(device, ["first", "second"], () => until(isKnown))).toEqual(threes);
+    expect(await last()).toMatchObject({ diagnostics: [{ code: "BELAY325" }] });
+    expect((await device.belay.report()).kernels.map(({ dispatches }) => dispatches)).toEqual([1, 1]);
+    device.destroy();
+  });
+
+  it("is told with the device's first reason, and not with an error that follows from it", async () => {
+    const device = hardenWith(breaking, await newDevice());
+    const module = device.createShaderModule({ code: CODE });
+    const messages = async () => {
+      const { kernels } = await device.belay.report();
+      return kernels.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message));
+    };
+    const descriptor = { layout: "auto", compute: { module, entryPoint: "first" } } as const;
+    await device.createComputePipelineAsync(descriptor);
+    expect(await messages()).toEqual([expect.stringContaining("unresolved value 'nonsense'")]);
+    device.createComputePipeline({ ...descriptor, label: "at once" });
+    await until(async () => (await messages()).length === 2);
+    expect((await messages())[1]).toContain("unresolved value 'nonsense'");
+    device.destroy();
+  });
+
+  it("gives no results when it was used before the refusal was known", async () => {
+    const device = hardenWith(breaking, await newDevice());
+    device.pushErrorScope("validation");
+    await expect(run(device, ["first"])).rejects.toMatchObject({
+      name: "UnverifiedError",
+      message: expect.stringContaining("unresolved value 'nonsense'"),
+    });
+    expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
+    device.destroy();
+  });
+});
+
+it("tells of every step from the detection on", async () => {
+  const device = hardenWith(standInProtect, await newDevice(), { injectFaults: true, retries: 1 });
+  const steps: string[] = [];
+  for (const event of ["detection", "fault", "recovery", "giveUp"] as const) {
+    device.belay.on(event, () => steps.push(event));
+  }
+  const fault = {
+    kernel: "labelled first",
+    site: 1,
+    replica: 0,
+    effect: { xor: 1 },
+    workgroup: [0, 0, 0],
+    localIndex: 1,
+  } as const;
+  expect(await run(device, ["first", "second"])).toEqual(threes);
+  device.belay.arm(fault);
+  expect(await run(device, ["first", "second"])).toEqual(threes);
+  expect(steps).toEqual(["detection", "recovery", "fault"]);
+  steps.length = 0;
+  device.belay.arm({ ...fault, permanent: true });
+  await expect(run(device, ["first", "second"])).rejects.toThrow(
+    "not recovered: the fault came back 1 times",
+  );
+  expect(steps.filter((step) => step === "detection").length).toBeGreaterThan(1);
+  expect(steps).toContain("giveUp");
+  expect(steps).not.toContain("recovery");
+  const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  device.belay.on("detection", () => {
+    throw new Error("mine");
+  });
+  device.belay.arm(fault);
+  expect(await run(device, ["first", "second"])).toEqual(threes);
+  expect(log).toHaveBeenCalledOnce();
+  log.mockRestore();
+  expect(await device.belay.report()).toMatchObject({ recoveries: 2, giveUps: 1 });
+  device.destroy();
+});

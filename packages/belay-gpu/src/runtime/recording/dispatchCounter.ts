@@ -1,0 +1,24 @@
+import { reportWords } from "../../compiler/contract.ts";
+import { type ReportSlot, rangeOf } from "../verification/reportArena.ts";
+import { OwnKernel } from "../webgpu/ownKernel.ts";
+import type { PassCommands } from "../webgpu/passCommands.ts";
+
+const COUNT = /* wgsl */ `
+@group(0) @binding(0) var<storage, read_write> report: array<u32>;
+@compute @workgroup_size(1) fn countDispatch() { report[${reportWords.dispatch}]++; }`;
+
+/** Tells a kernel, right before each of its dispatches, which one it is, so that a fault can strike in one of them. */
+export class DispatchCounter {
+  readonly #count: OwnKernel;
+
+  constructor(device: GPUDevice) {
+    this.#count = new OwnKernel(device, {
+      ...{ label: "belay: count dispatches", code: COUNT },
+      buffers: ["storage"],
+    });
+  }
+
+  count(commands: PassCommands, slot: ReportSlot): void {
+    this.#count.encode(commands, [rangeOf(slot)], 1);
+  }
+}

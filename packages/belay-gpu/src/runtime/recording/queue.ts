@@ -1,0 +1,133 @@
+import type { Memory } from "../memory/memory.ts";
+import type { Journal } from "../verification/journal.ts";
+import type { Verifier } from "../verification/verifier.ts";
+import { flags, front } from "../webgpu/nativeObjects.ts";
+import { type BufferRange, isTexture, type Resource, type Textures } from "../webgpu/resources.ts";
+import { copyDescriptor } from "../webgpu/steps.ts";
+import type { Commands } from "./commands.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
+import { coversTexture } from "./transfers.ts";
+
+interface QueueParts {
+  readonly commands: Commands;
+  readonly journal: Journal;
+  readonly verifier: Verifier;
+  readonly textures: Textures;
+  readonly usages: DeclaredUsages;
+  readonly memory: Memory | undefined;
+  /** Whether data that a fault may have reached is refused. */
+  readonly refuses: boolean;
+}
+
+/** Events after which an epoch is checked even if the program waits for nothing. */
+const MAX_OPEN_EVENTS = 256;
+/** Checks of that kind under way: a program that is faster than its checks gets longer epochs, not more snapshots. */
+const MAX_CHECKS_UNDER_WAY = 2;
+
+/** The queue of a hardened device: keeps the journal of what is submitted and written. */
+export function hardenedQueue(
+  native: GPUQueue,
+  { commands, journal, verifier, textures, usages, memory, refuses }: QueueParts,
+): { readonly queue: GPUQueue; readonly framesShown: () => number } {
+  let framesShown = 0;
+  const queue = front(native, {
+    submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
+      const submitted = [...commandBuffers];
+      const records = submitted.map((each) => commands.recordOf(each));
+      if (records.some((record) => record && [...record.touched()].some(isMapped))) {
+        native.submit(submitted);
+        return;
+      }
+      for (const record of records) {
+        const shown = record && [...record.written].some((resource) => textures.isShown(resource));
+        if (!shown) continue;
+        framesShown++;
+        const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
+        if (tainted) throw verifier.taintOf(tainted);
+      }
+      journal.submit(records, () =>
+        native.submit(
+          memory ? submitted.flatMap((each, i) => memory.commands.around(each, records[i])) : submitted,
+        ),
+      );
+      const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
+      if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
+    },
+    writeBuffer: (...args: Parameters<GPUQueue["writeBuffer"]>): undefined => {
+      const [buffer, offset, data, start, size] = args;
+      const bytes = bytesOf(data, start, size);
+      const range = { buffer, offset, size: bytes?.length ?? 0 };
+      const target = usages.target(buffer, offset + range.size);
+      const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
+      if (isTaken) journal.using(buffer);
+      const guarded = isTaken ? memory?.writes.into(range) : undefined;
+      const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
+      if (isTaken) {
+        journal.writingBuffer(range, () => {
+          const copy = bytes.slice();
+          return () => write(copy);
+        });
+      }
+      // Dawn aborts the process when it is handed shared memory in Node.js.
+      const own = bytes && isShared(bytes) ? bytes.slice() : (bytes as Uint8Array<ArrayBuffer> | undefined);
+      if (guarded && own) guarded(own);
+      else if (own && own !== bytes) native.writeBuffer(target, offset, own);
+      else native.writeBuffer(target, offset, data, start, size);
+    },
+    writeTexture: (...args: Parameters<GPUQueue["writeTexture"]>): undefined => {
+      const [to, data, layout, size] = args;
+      const declared = { ...to, texture: usages.target(to.texture) };
+      const write = () => native.writeTexture(declared, data, layout, size);
+      journal.writeTexture(to.texture, coversTexture(to, size), write, () => {
+        const view = ArrayBuffer.isView(data)
+          ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+          : new Uint8Array(data);
+        const [toCopy, layoutCopy, sizeCopy, bytes] = [
+          ...copyDescriptor([declared, layout, size] as const),
+          view.slice(),
+        ];
+        return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
+      });
+    },
+    copyExternalImageToTexture: (...args: Parameters<GPUQueue["copyExternalImageToTexture"]>): undefined => {
+      const [source, to, size] = args;
+      const declared = { ...to, texture: usages.target(to.texture) };
+      journal.writeTexture(to.texture, coversTexture(to, size), () =>
+        native.copyExternalImageToTexture(source, declared, size),
+      );
+    },
+    onSubmittedWorkDone: async (): Promise<undefined> => {
+      const checking = verifier.verify();
+      await native.onSubmittedWorkDone();
+      await checking;
+    },
+  });
+  return { queue, framesShown: () => framesShown };
+}
+
+/** Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing is to happen again. */
+const isMapped = (resource: Resource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
+
+/** Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`. */
+function isWritable({ buffer, offset, size }: BufferRange): boolean {
+  const isAligned = offset % 4 === 0 && size % 4 === 0;
+  return (
+    (buffer.usage & flags.bufferCopyDst) !== 0 && isAligned && offset >= 0 && offset + size <= buffer.size
+  );
+}
+
+function isShared({ buffer }: Uint8Array): boolean {
+  return !(buffer instanceof ArrayBuffer);
+}
+
+/**
+ * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array, else bytes.
+ * Undefined when WebGPU is going to throw for it.
+ */
+function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
+  const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;
+  const [buffer, offset] = ArrayBuffer.isView(data) ? [data.buffer, data.byteOffset] : [data, 0];
+  const length = size === undefined ? data.byteLength - start * unit : size * unit;
+  const fits = start >= 0 && length >= 0 && start * unit + length <= data.byteLength && length % 4 === 0;
+  return fits ? new Uint8Array(buffer, offset + start * unit, length) : undefined;
+}

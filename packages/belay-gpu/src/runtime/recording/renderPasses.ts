@@ -1,0 +1,299 @@
+import type { Memory } from "../memory/memory.ts";
+import type { BindGroups } from "../pipelines/bindGroups.ts";
+import { Layer } from "../webgpu/layer.ts";
+import { flags, membersOf } from "../webgpu/nativeObjects.ts";
+import { endOf, isTexture, type Place, type Resource, type Textures } from "../webgpu/resources.ts";
+import { type Anything, copyDescriptor, copyOffsets, type Step } from "../webgpu/steps.ts";
+import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
+
+type View = GPUTextureView | GPUTexture;
+type PassStep = Step<GPURenderPassEncoder>;
+
+/** The effect of a pass: its commands add what they use. */
+class PassEffect extends Uses implements Effect {
+  readonly replaced: Place[] = [];
+}
+
+interface RenderPass {
+  readonly record: CommandRecord;
+  readonly effect: PassEffect;
+  readonly steps: PassStep[];
+}
+
+/** Commands that only set what draws use. */
+const settings = [
+  "setPipeline",
+  "setViewport",
+  "setScissorRect",
+  "setBlendConstant",
+  "setStencilReference",
+  "beginOcclusionQuery",
+  "endOcclusionQuery",
+  "draw",
+  "drawIndexed",
+  "pushDebugGroup",
+  "popDebugGroup",
+] as const;
+
+/** How a command reads a buffer: the usage that it needs, where its arguments are, and the bytes that it reads, if no argument. */
+interface Reading {
+  readonly usage: number;
+  readonly bufferAt: number;
+  readonly offsetAt: number;
+  readonly bytes?: number;
+}
+
+const readings = {
+  setVertexBuffer: { usage: flags.bufferVertex, bufferAt: 1, offsetAt: 2 },
+  setIndexBuffer: { usage: flags.bufferIndex, bufferAt: 0, offsetAt: 2 },
+  drawIndirect: { usage: flags.bufferIndirect, bufferAt: 0, offsetAt: 1, bytes: 16 },
+  drawIndexedIndirect: { usage: flags.bufferIndirect, bufferAt: 0, offsetAt: 1, bytes: 20 },
+} as const;
+type Reader = keyof typeof readings;
+const readers = Object.keys(readings) as Reader[];
+
+/** Follows render passes and bundles, which run as they are: what they read and draw to, and how to run them again. */
+export class RenderPasses {
+  readonly #textures: Textures;
+  readonly #usages: DeclaredUsages;
+  readonly #bundles = new WeakMap<GPURenderBundle, CommandRecord>();
+  readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
+  readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
+
+  constructor(
+    bindGroups: BindGroups,
+    textures: Textures,
+    memory: Memory | undefined,
+    usages: DeclaredUsages,
+  ) {
+    this.#textures = textures;
+    this.#usages = usages;
+    const asDeclared = (name: string, args: unknown[]) => {
+      if (name in readings) return argumentsFor(readings[name as Reader], args, usages);
+      if (name !== "setBindGroup" || !args[1]) return args;
+      const [index, group, ...offsets] = args;
+      return [index, bindGroups.asDeclared({ group: group as GPUBindGroup, offsets }).group, ...offsets];
+    };
+    const bundles = this.#bundles;
+    const noteUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
+      noteArguments(record, args, bindGroups, memory, effect);
+    const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
+      ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
+        const { record, effect, steps } = passOf(pass);
+        const copies = copyOffsets(args);
+        steps.push((again) => (again[name] as Anything)(...copies));
+        noteUse(record, args, effect);
+      }),
+      end() {
+        native.end.call(this);
+        const { record, steps } = passOf(this);
+        steps.push((again) => again.end());
+        record.isInPass = false;
+        passes.uncover(this);
+      },
+      executeBundles(list) {
+        const all = [...list];
+        native.executeBundles.call(this, all);
+        const { record, effect, steps } = passOf(this);
+        steps.push((again) => again.executeBundles(all));
+        for (const bundle of all) {
+          const inside = bundles.get(bundle);
+          if (!inside) continue;
+          record.add(inside);
+          effect.add(inside);
+          noteMemory(record, inside.memory.drawn, inside.written, memory);
+        }
+      },
+    }));
+    this.#passes = passes;
+    this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
+      ...followed(native, [...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
+        noteUse(recordOf(encoder), args),
+      ),
+      finish(descriptor) {
+        const bundle = native.finish.call(this, descriptor);
+        bundles.set(bundle, recordOf(this));
+        return bundle;
+      },
+    }));
+  }
+
+  follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
+    const steps: PassStep[] = [];
+    const effect = new PassEffect();
+    this.#passes.cover(pass, { record, effect, steps });
+    record.shadowSync.clear();
+    record.note(effect);
+    const copy = copyDescriptor(descriptor);
+    this.#noteAttachments(copy, record, effect);
+    record.steps.push((again) => {
+      const passAgain = again.beginRenderPass(this.#again(copy));
+      for (const step of steps) step(passAgain);
+    });
+  }
+
+  followBundle(encoder: GPURenderBundleEncoder): void {
+    this.#bundleEncoders.cover(encoder, new CommandRecord());
+  }
+
+  #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord, effect: PassEffect): void {
+    const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
+    if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
+    const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
+      const texture = this.#textures.behind(view);
+      if (!texture) {
+        record.obstacle = "it draws to a texture from elsewhere";
+        return;
+      }
+      const treatments = treatmentsOf(texture.format);
+      const allAre = (treatment: Treatment) => treatments.every((each) => each === treatment);
+      if (!allAre("reads")) effect.written.add(texture);
+      if (allAre("replaces")) {
+        const isWhole = this.#textures.isWhole(view);
+        record.fill(undefined, texture, isWhole);
+        if (isWhole) effect.replaced.push(texture);
+        return;
+      }
+      effect.read.add(texture);
+      if (allAre("reads")) record.read.add(texture);
+      else record.fill(texture, texture, false);
+    };
+    for (const attachment of colorAttachments) {
+      if (!attachment) continue;
+      attach(attachment.view, () => [treatment(attachment.loadOp)]);
+      if (attachment.resolveTarget) attach(attachment.resolveTarget, () => ["replaces"]);
+    }
+    if (depth) attach(depth.view, (format) => depthStencilTreatments(format, depth));
+  }
+
+  /** The descriptor to hand to the device, which is to find textures with the usage that the program declared. */
+  asDeclared(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
+    return mapViews(descriptor, (view) =>
+      this.#usages.usedView(view, this.#textures, flags.renderAttachment),
+    );
+  }
+
+  /** The descriptor of a pass that runs again. */
+  #again(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
+    return mapViews(this.asDeclared(descriptor), (view) => this.#textures.viewAgain(view));
+  }
+}
+
+/** The same pass with other views. */
+function mapViews(descriptor: GPURenderPassDescriptor, map: (view: View) => View): GPURenderPassDescriptor {
+  const { depthStencilAttachment: depth } = descriptor;
+  const colorAttachments = [...descriptor.colorAttachments].map(
+    (attachment) =>
+      attachment && {
+        ...membersOf(attachment),
+        view: map(attachment.view),
+        ...(attachment.resolveTarget && { resolveTarget: map(attachment.resolveTarget) }),
+      },
+  );
+  return {
+    ...membersOf(descriptor),
+    colorAttachments,
+    ...(depth && { depthStencilAttachment: { ...membersOf(depth), view: map(depth.view) } }),
+  };
+}
+
+/** What a pass does to the contents of one aspect of an attachment: depth, stencil or color. */
+type Treatment = "replaces" | "changes" | "reads";
+
+/** What it discards is zero afterwards, so that all store operations are alike. */
+function treatment(loadOp: GPULoadOp | undefined, isReadOnly: boolean | undefined = false): Treatment {
+  if (isReadOnly) return "reads";
+  return loadOp === "clear" ? "replaces" : "changes";
+}
+
+/** What a pass does to each aspect that a texture of a format has. */
+function depthStencilTreatments(
+  format: GPUTextureFormat,
+  attachment: GPURenderPassDepthStencilAttachment,
+): readonly Treatment[] {
+  const { depthLoadOp, depthReadOnly, stencilLoadOp, stencilReadOnly } = attachment;
+  return [
+    ...(format.startsWith("depth") ? [treatment(depthLoadOp, depthReadOnly)] : []),
+    ...(format.endsWith("stencil8") ? [treatment(stencilLoadOp, stencilReadOnly)] : []),
+  ];
+}
+
+/** Methods that call the native ones, with other arguments if need be, and then tell of it. */
+function followed<T extends object, K extends keyof T & string>(
+  native: T,
+  names: readonly K[],
+  argumentsOf: (name: K, args: unknown[]) => unknown[],
+  note: (object: T, name: K, args: readonly unknown[]) => void,
+): { [Name in K]: T[Name] } {
+  const methods = names.map((name) => {
+    const method = native[name] as Anything;
+    const follow = function (this: T, ...given: unknown[]) {
+      const args = argumentsOf(name, given);
+      method.apply(this, args);
+      note(this, name, args);
+    };
+    return [name, follow];
+  });
+  return Object.fromEntries(methods);
+}
+
+/** Returns the arguments to hand to the device, which may know a larger buffer than the program, of more usages. */
+function argumentsFor(
+  { usage, bufferAt, offsetAt, bytes }: Reading,
+  args: readonly unknown[],
+  usages: DeclaredUsages,
+): unknown[] {
+  const buffer = args[bufferAt];
+  if (!isBuffer(buffer)) return [...args];
+  const offset = Number(args[offsetAt] ?? 0);
+  const asked = bytes ?? args[offsetAt + 1];
+  const range = { buffer, offset, size: asked === undefined ? buffer.size - offset : Number(asked) };
+  const used = usages.used(buffer, usage, endOf(range));
+  const handed = args.with(bufferAt, used);
+  const unit = args[1] === "uint16" ? 2 : 4;
+  // What goes as far as the buffer ends where the program's buffer does.
+  const isOpen = asked === undefined && used === buffer && usages.isVerified(buffer) && offset % unit === 0;
+  if (!isOpen) return handed;
+  while (handed.length < offsetAt) handed.push(undefined);
+  return [...handed.slice(0, offsetAt), offset, range.size];
+}
+
+function isBuffer(value: unknown): value is GPUBuffer {
+  return typeof value === "object" && value !== null && "mapState" in value;
+}
+
+/** Notes the buffers and bind groups among a command's arguments. */
+function noteArguments(
+  record: CommandRecord,
+  args: readonly unknown[],
+  bindGroups: BindGroups,
+  memory: Memory | undefined,
+  effect: PassEffect | undefined,
+): void {
+  for (const each of args.slice(0, 2)) {
+    if (typeof each !== "object" || each === null) continue;
+    const access = bindGroups.accessOf(each as GPUBindGroup, undefined);
+    if (access) {
+      record.add(access);
+      effect?.add(access);
+      noteMemory(record, access.read, access.written, memory);
+    } else if (isBuffer(each)) {
+      record.read.add(each);
+      effect?.read.add(each);
+      noteMemory(record, [each], [], memory);
+    }
+  }
+}
+
+/** Buffers are verified before the commands, as a render pass has no place for that, and encoded after it. */
+function noteMemory(
+  { memory: state }: CommandRecord,
+  read: Iterable<Resource>,
+  written: Iterable<Resource>,
+  memory: Memory | undefined,
+): void {
+  if (!memory) return;
+  for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
+  for (const each of written) if (!isTexture(each)) memory.wroteAnywhere(state, each);
+}

@@ -1,0 +1,132 @@
+import type { StandIns, Transfer } from "../memory/guardedTransfers.ts";
+import type { Memory } from "../memory/memory.ts";
+import { flags } from "../webgpu/nativeObjects.ts";
+import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
+import { type Anything, copyDescriptor } from "../webgpu/steps.ts";
+import { extentOf, isIterable, texelRange } from "../webgpu/texelRange.ts";
+import type { CommandRecord } from "./commandRecord.ts";
+import type { DeclaredUsages } from "./declaredUsages.ts";
+
+type Extent = GPUExtent3D | GPUExtent3DStrict;
+
+export interface TransferParts {
+  readonly textures: Textures;
+  readonly usages: DeclaredUsages;
+  readonly memory: Memory | undefined;
+}
+
+/** The methods of a command encoder that move data between buffers and textures. */
+export function transferMethods(
+  native: GPUCommandEncoder,
+  recordOf: (encoder: GPUCommandEncoder) => CommandRecord,
+  { textures, usages, memory }: TransferParts,
+): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
+  const copyBufferToBuffer = native.copyBufferToBuffer as Anything;
+  /** Has a command encoded, and around it what protected memory needs. */
+  const guarded = (encoder: GPUCommandEncoder, transfer: Transfer, encode: (buffers: StandIns) => void) => {
+    const { source, target } = transfer;
+    if (memory) memory.transfers.around(memory.siteIn(encoder, native, recordOf(encoder)), transfer, encode);
+    else encode({ source: source?.buffer as GPUBuffer, target: target?.buffer as GPUBuffer });
+  };
+  return {
+    copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
+      const isShort = typeof rest[0] === "object";
+      const [fromOffset, to, toOffset, asked] = isShort ? [0, rest[0], 0, rest[1]] : rest;
+      const source = rangeIn(from, fromOffset, asked);
+      const target = rangeIn(to as GPUBuffer, toOffset, source.size);
+      const record = recordOf(this);
+      guarded(this, { source, target, result: "copy" }, (buffers) => {
+        const args = [
+          ...[usages.source(buffers.source, endOf(source)), fromOffset],
+          ...[usages.target(buffers.target, endOf(target)), toOffset, explicit(source, asked)],
+        ];
+        copyBufferToBuffer.apply(this, args);
+        record.steps.push((again) => (again.copyBufferToBuffer as Anything)(...args));
+      });
+      record.transfer(source, target, true);
+    },
+    clearBuffer(buffer, offset, asked) {
+      const record = recordOf(this);
+      const target = rangeIn(buffer, offset, asked);
+      guarded(this, { target, result: "zeros" }, (buffers) => {
+        const size = explicit(target, asked);
+        const cleared = usages.target(buffers.target, endOf(target));
+        native.clearBuffer.call(this, cleared, offset, size);
+        record.steps.push((again) => again.clearBuffer(cleared, offset, size));
+      });
+      record.transfer(undefined, target, true);
+    },
+    resolveQuerySet(querySet, first, count, buffer, offset) {
+      const record = recordOf(this);
+      const target = rangeIn(buffer, offset, 8 * count);
+      guarded(this, { target }, () => {
+        const used = usages.used(buffer, flags.bufferQueryResolve, endOf(target));
+        native.resolveQuerySet.call(this, querySet, first, count, used, offset);
+        record.steps.push((again) => again.resolveQuerySet(querySet, first, count, used, offset));
+      });
+      record.transfer(undefined, target, true);
+    },
+    copyBufferToTexture(from, to, size) {
+      const record = recordOf(this);
+      const declared = { ...to, texture: usages.target(to.texture) };
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
+      const source = texelRange(from, to, size).range;
+      guarded(this, { source }, (buffers) => {
+        const buffer = usages.source(buffers.source, endOf(source));
+        native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
+        record.steps.push((again) =>
+          again.copyBufferToTexture({ ...fromCopy, buffer }, textures.again(toCopy), sizeCopy),
+        );
+      });
+      record.transfer(source, to.texture, coversTexture(to, size));
+    },
+    copyTextureToBuffer(from, to, size) {
+      const record = recordOf(this);
+      const declared = { ...from, texture: usages.source(from.texture) };
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
+      const { range, isFilled } = texelRange(to, from, size);
+      guarded(this, { target: range, leavesGaps: !isFilled }, ({ target }) => {
+        const buffer = usages.target(target, endOf(range));
+        native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
+        record.steps.push((again) =>
+          again.copyTextureToBuffer(textures.again(fromCopy), { ...toCopy, buffer }, sizeCopy),
+        );
+      });
+      record.transfer(from.texture, range, isFilled);
+    },
+    copyTextureToTexture(from, to, size) {
+      const source = { ...from, texture: usages.source(from.texture) };
+      const target = { ...to, texture: usages.target(to.texture) };
+      native.copyTextureToTexture.call(this, source, target, size);
+      const [fromCopy, toCopy, sizeCopy] = copyDescriptor([source, target, size] as const);
+      const record = recordOf(this);
+      record.steps.push((again) =>
+        again.copyTextureToTexture(textures.again(fromCopy), textures.again(toCopy), sizeCopy),
+      );
+      record.transfer(from.texture, to.texture, coversTexture(to, size));
+    },
+  };
+}
+
+/** Whether a copy of this size fills all of a texture. */
+export function coversTexture({ texture, ...to }: GPUTexelCopyTextureInfo, size: Extent): boolean {
+  const { width, height = 1, depthOrArrayLayers = 1 } = isIterable(size) ? extentOf(size) : size;
+  return (
+    texture.mipLevelCount === 1 &&
+    (to.aspect ?? "all") === "all" &&
+    width >= texture.width &&
+    height >= texture.height &&
+    depthOrArrayLayers >= texture.depthOrArrayLayers
+  );
+}
+
+/** What a command means by an offset and a size, which by default goes as far as the buffer. */
+function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): BufferRange {
+  const start = Number(offset);
+  return { buffer, offset: start, size: size === undefined ? buffer.size - start : Number(size) };
+}
+
+/** A size to pass on, as the device may know a larger buffer than the program; one that is wrong stays as it is. */
+function explicit({ size }: BufferRange, asked: unknown): number | undefined {
+  return size >= 0 ? size : (asked as number | undefined);
+}

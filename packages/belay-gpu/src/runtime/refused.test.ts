@@ -1,0 +1,190 @@
+/** What the device refuses has not happened: errors are its own, contents stay, and running work again does not do it after all. */
+import { describe, expect, it } from "vitest";
+import { testDevices } from "../../../../test/support/testDevices.ts";
+import { harden } from "./harden.ts";
+
+const { newDevice } = testDevices();
+
+const WORDS = 16;
+const usage = () => GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
+const staging = (device: GPUDevice) =>
+  device.createBuffer({ size: 4 * WORDS, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+
+async function read(device: GPUDevice, from: GPUBuffer, to: GPUBuffer): Promise<number[]> {
+  const encoder = device.createCommandEncoder();
+  encoder.copyBufferToBuffer(from, 4, to, 4, 4 * WORDS - 4);
+  device.queue.submit([encoder.finish()]);
+  await to.mapAsync(GPUMapMode.READ);
+  const words = [...new Uint32Array(to.getMappedRange())];
+  to.unmap();
+  return words;
+}
+
+describe.each(["none", "secded128", "checksum"] as const)("memory %s", (memory) => {
+  it("leaves a buffer alone that is mapped while it is written to", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    const mapped = staging(device);
+    await mapped.mapAsync(GPUMapMode.READ);
+    device.pushErrorScope("validation");
+    device.queue.writeBuffer(mapped, 0, new Uint32Array(3).fill(7));
+    expect(await device.popErrorScope()).not.toBeNull();
+    mapped.unmap();
+    expect(await read(device, buffer, mapped)).toEqual(new Array(WORDS).fill(0));
+    expect((await device.belay.report()).memoryFaults).toEqual([]);
+    device.destroy();
+  });
+
+  it("changes nothing by a write to a destroyed buffer", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const gone = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    gone.destroy();
+    const buffer = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+    device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(5));
+    device.pushErrorScope("validation");
+    device.queue.writeBuffer(gone, 0, new Uint32Array(WORDS).fill(7));
+    expect(await device.popErrorScope()).not.toBeNull();
+    expect(await read(device, buffer, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(5)]);
+    const report = await device.belay.report();
+    expect([report.memoryFaults, report.memory?.corrected ?? 0]).toEqual([[], 0]);
+    device.destroy();
+  });
+
+  it("leaves it to the device to refuse a binding that begins behind the end of its buffer", async () => {
+    const device = await harden(await newDevice({ errorsAreExpected: true }), { memory });
+    const buffer = device.createBuffer({ size: 20, usage: usage() });
+    const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } } as const;
+    const layout = device.createBindGroupLayout({ entries: [entry] });
+    device.pushErrorScope("validation");
+    device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer, offset: 256 } }] });
+    expect((await device.popErrorScope())?.message).toContain("256");
+    device.destroy();
+  });
+});
+
+/** A kernel that adds one to words, and a fault that strikes it the next time. */
+async function incrementing() {
+  const device = await harden(await newDevice({ errorsAreExpected: true }), { injectFaults: true });
+  const words = device.createBuffer({ size: 4 * WORDS, usage: usage() });
+  const code = `
+    @group(0) @binding(0) var<storage, read_write> words: array<u32>;
+    @compute @workgroup_size(16) fn increment(@builtin(local_invocation_index) i: u32) { words[i] += 1u; }`;
+  const compute = { module: device.createShaderModule({ code }) };
+  const pipeline = device.createComputePipeline({ layout: "auto", compute });
+  const entries = [{ binding: 0, resource: { buffer: words } }];
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  const increment = (encoder: GPUCommandEncoder) => {
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(1);
+    return pass;
+  };
+  const arm = () => {
+    const site = device.belay.faultSites()[0]!.sites.find(({ kind }) => kind === "value")!.id;
+    const place = { replica: 1, effect: { xor: 2 }, workgroup: [0, 0, 0], localIndex: 3 } as const;
+    device.belay.arm({ kernel: "increment", site, ...place });
+  };
+  return { device, words, increment, arm };
+}
+
+it("does not run again what the device has refused to run", async () => {
+  const { device, words, increment, arm } = await incrementing();
+  const source = device.createBuffer({ size: 4 * WORDS, usage: usage(), mappedAtCreation: true });
+  device.pushErrorScope("validation");
+  const refused = device.createCommandEncoder();
+  increment(refused).end();
+  refused.copyBufferToBuffer(source, 0, words, 0, 8);
+  device.queue.submit([refused.finish()]);
+  device.queue.writeBuffer(source, 0, new Uint32Array(WORDS).fill(9));
+  expect((await device.popErrorScope())?.message).toContain("mapped");
+  source.unmap();
+  arm();
+  const encoder = device.createCommandEncoder();
+  const pass = increment(encoder);
+  pass.end();
+  const commands = encoder.finish();
+  pass.dispatchWorkgroups(1);
+  encoder.clearBuffer(words);
+  device.queue.submit([commands]);
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
+it("does not count dispatches that the device has refused", async () => {
+  const { device, increment } = await incrementing();
+  const hidden = device.createBuffer({ size: 4, usage: GPUBufferUsage.STORAGE });
+  const commands = (isValid: boolean) => {
+    const encoder = device.createCommandEncoder();
+    increment(encoder).end();
+    if (!isValid) encoder.copyBufferToBuffer(hidden, 0, hidden, 0, 4);
+    return encoder.finish();
+  };
+  const once = commands(true);
+  device.pushErrorScope("validation");
+  device.queue.submit([once]);
+  device.queue.submit([once]);
+  device.queue.submit([commands(false)]);
+  device.queue.submit([commands(true), commands(false)]);
+  device.queue.submit([commands(true), commands(true)]);
+  expect(await device.popErrorScope()).not.toBeNull();
+  expect((await device.belay.report()).kernels).toMatchObject([{ dispatches: 3 }]);
+  device.destroy();
+});
+
+type Mistake = (
+  encoder: GPUCommandEncoder,
+  pass: GPUComputePassEncoder,
+  words: GPUBuffer,
+  device: GPUDevice,
+) => void;
+
+it.each<[string, Mistake]>([
+  ["a pass never ends", () => {}],
+  ["a debug group stays open", (encoder, pass) => [pass.end(), encoder.pushDebugGroup("open")]],
+  ["a debug group of a pass stays open", (_, pass) => [pass.pushDebugGroup("open"), pass.end()]],
+  [
+    "a buffer is not to be copied from",
+    (encoder, pass, words, device) => {
+      pass.end();
+      const hidden = device.createBuffer({ size: 4, usage: GPUBufferUsage.STORAGE });
+      encoder.copyBufferToBuffer(hidden, 0, words, 0, 4);
+    },
+  ],
+  ["a pass was open meanwhile", (encoder, pass, words) => [encoder.clearBuffer(words, 0, 4), pass.end()]],
+])("does not run again commands that are invalid as %s", async (_, mistake) => {
+  const { device, words, increment, arm } = await incrementing();
+  device.pushErrorScope("validation");
+  const invalid = device.createCommandEncoder();
+  mistake(invalid, increment(invalid), words, device);
+  device.queue.submit([invalid.finish()]);
+  expect(await device.popErrorScope()).not.toBeNull();
+  arm();
+  const encoder = device.createCommandEncoder();
+  increment(encoder).end();
+  device.queue.submit([encoder.finish()]);
+  expect(await read(device, words, staging(device))).toEqual([0, ...new Array(WORDS - 1).fill(1)]);
+  expect((await device.belay.report()).recoveries).toBe(1);
+  device.destroy();
+});
+
+it("makes no pipeline of an entry point without a name", async () => {
+  const device = await harden(await newDevice());
+  const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+  const made = device.createComputePipelineAsync({ layout: "auto", compute: { module, entryPoint: "" } });
+  await expect(made).rejects.toMatchObject({ name: "GPUPipelineError", reason: "validation" });
+  device.destroy();
+});
+
+it("has the device say that a pipeline which could not be made has no layouts", async () => {
+  const device = await harden(await newDevice({ errorsAreExpected: true }));
+  const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+  const group = device.createBindGroupLayout({ entries: [] });
+  const layout = device.createPipelineLayout({ bindGroupLayouts: [group] });
+  const pipeline = device.createComputePipeline({ layout, compute: { module, constants: { unknown: 1 } } });
+  device.pushErrorScope("validation");
+  pipeline.getBindGroupLayout(0);
+  expect(await device.popErrorScope()).not.toBeNull();
+  device.destroy();
+});

@@ -1,0 +1,68 @@
+import { openGpu } from "belay-node/internal/adapter";
+import { expect, it } from "vitest";
+import { harden } from "../harden.ts";
+import { requestFullDevice } from "../requestFullDevice.ts";
+import { tune } from "./tune.ts";
+import type { Workload } from "./workload.ts";
+
+const kernel = (name: string, body: string) => /* wgsl */ `
+@group(0) @binding(0) var<storage, read_write> squares: array<u32>;
+@compute @workgroup_size(16) fn ${name}(@builtin(global_invocation_id) id: vec3u) { ${body} }`;
+const codes = [
+  kernel("square", "squares[id.x] = id.x * id.x;"),
+  kernel("double", "squares[id.x] += squares[id.x];"),
+];
+
+/** Two kernels that their pipelines do not name, each in a pass of its own. */
+const workload: Workload = async (device) => {
+  const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const buffer = device.createBuffer({ size: 256, usage: STORAGE | COPY_SRC });
+  const readable = device.createBuffer({ size: 256, usage: COPY_DST | MAP_READ });
+  const encoder = device.createCommandEncoder();
+  for (const code of codes) {
+    const module = device.createShaderModule({ code });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+    const layout = pipeline.getBindGroupLayout(0);
+    const group = device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] });
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(4);
+    pass.end();
+  }
+  encoder.copyBufferToBuffer(buffer, 0, readable, 0, 256);
+  device.queue.submit([encoder.finish()]);
+  await readable.mapAsync(GPUMapMode.READ);
+  return { squares: new Uint32Array(readable.getMappedRange().slice(0)) };
+};
+
+it("measures a configuration for each kernel, which a policy can take", async () => {
+  using opened = await openGpu();
+  const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter())!);
+  const { kernels, policies } = await tune(workload, { newDevice, runs: 2, cover: ["SU"] });
+  expect(kernels.map(({ kernel }) => kernel).sort()).toEqual(["double", "square"]);
+  for (const { configuration, protected: best, unprotected, tried } of kernels) {
+    expect(["passes", "subgroups", "adjacent"]).toContain(configuration.pairing);
+    expect(configuration.redundancy === "inter" || configuration.pairing !== "adjacent").toBe(true);
+    expect(tried[0]).toMatchObject({ ...configuration, milliseconds: best, unprotected });
+    const costs = tried.map((each) => each.milliseconds / each.unprotected);
+    expect(costs).toEqual(costs.toSorted((a, b) => a - b));
+    expect(unprotected).toBeGreaterThan(0);
+  }
+  // Subgroups can't be apart where a kernel changes its buffer in place.
+  const places = kernels.find(({ kernel }) => kernel === "double")!.tried.map(({ pairing }) => pairing);
+  expect(places).not.toContain("subgroups");
+
+  const device = await harden(await newDevice(), { redundancy: "auto", kernels: policies });
+  const { squares } = await workload(device);
+  expect(squares).toEqual(Uint32Array.from({ length: 64 }, (_, i) => 2 * i * i));
+  const report = await device.belay.report();
+  expect(report.kernels.map(({ redundancy }) => redundancy)).not.toContain("none");
+  device.destroy();
+});
+
+it("refuses devices without timestamps", async () => {
+  using opened = await openGpu();
+  const newDevice = async () => (await opened.gpu.requestAdapter())!.requestDevice();
+  await expect(tune(workload, { newDevice })).rejects.toThrow("timestamp-query");
+});

@@ -1,0 +1,135 @@
+import { type ChoiceOptions, rankConfigurations } from "../../compiler/choice.ts";
+import type { Configuration, Structure } from "../../compiler/configurations.ts";
+import { harden } from "../harden.ts";
+import type { KernelPolicy } from "../policy.ts";
+import { PassTimes } from "./passTimes.ts";
+import type { Workload } from "./workload.ts";
+
+/** What to measure, and on which devices. */
+export interface TuneOptions {
+  /** A new device of the adapter that the workload is going to run on, with the feature `timestamp-query`. */
+  readonly newDevice: () => Promise<GPUDevice>;
+  /** The structures in which faults must be detected. Default vector arithmetic, vector registers and workgroup memory. */
+  readonly cover?: readonly Structure[];
+  /** Runs of each configuration. Default 5. */
+  readonly runs?: number;
+  readonly progress?: (doing: Configuration) => void;
+}
+
+/** What was measured for one kernel. */
+export interface TunedKernel {
+  readonly kernel: string;
+  readonly configuration: Configuration;
+  /** Median milliseconds of the passes that dispatch the kernel, in one run of the workload, and in the unprotected runs between. */
+  readonly protected: number;
+  readonly unprotected: number;
+  /** Configurations that protect the kernel, the one that costs least first. */
+  readonly tried: readonly Tried[];
+}
+
+/** A configuration that was measured, and median milliseconds with it and unprotected. */
+export type Tried = Configuration & { readonly milliseconds: number; readonly unprotected: number };
+
+/** What to harden a device with. */
+export interface Tuning {
+  /** For `Policy.kernels`. */
+  readonly policies: Readonly<Record<string, KernelPolicy>>;
+  readonly kernels: readonly TunedKernel[];
+}
+
+/**
+ * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by measurement. Runs the
+ * workload, for each place where replicas can stand and that covers what is asked for, in the configurations that promise most of its
+ * kernels and never wait for other workgroups, each in alternation with the unprotected workload, as a GPU's clocks change meanwhile;
+ * GPU time of compute passes counts. Kernels that share a pass are judged together.
+ *
+ * Rejects with a `TypeError` when the devices can't write timestamps, and with whatever the workload rejects with.
+ */
+export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
+  const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
+  const plain = await newDevice();
+  if (!plain.features.has("timestamp-query")) throw new TypeError("tuning needs the feature timestamp-query");
+  const baseline = new TimedWorkload(workload, plain);
+  await baseline.run();
+  const candidates = worthTrying(baseline.times.sources, { cover, features: plain.features });
+
+  const tried = new Map<string, Tried[]>();
+  for (const configuration of candidates) {
+    progress?.(configuration);
+    const native = await newDevice();
+    const device = await harden(native, { ...configuration, onFault: "throw" });
+    // A flavor that does not fit a kernel is left out, and no news.
+    device.belay.on("unprotected", () => {});
+    const { times } = await inAlternation(baseline, new TimedWorkload(workload, device), runs);
+    const { kernels } = await device.belay.report();
+    const isProtected = kernels.every(({ redundancy }) => redundancy !== "none");
+    for (const kernel of times.kernels) {
+      const [milliseconds, unprotected] = [times.medianOf(kernel), baseline.times.medianOf(kernel)];
+      const own = kernels.find((each) => each.kernel === kernel || each.entryPoint === kernel);
+      if (!milliseconds || !unprotected || !(own ? own.redundancy !== "none" : isProtected)) continue;
+      tried.set(kernel, [...(tried.get(kernel) ?? []), { ...configuration, milliseconds, unprotected }]);
+    }
+    native.destroy();
+  }
+  plain.destroy();
+  const kernels = [...tried].map(([kernel, measured]): TunedKernel => {
+    const sorted = measured.toSorted((a, b) => costOf(a) - costOf(b));
+    const { milliseconds, unprotected, ...configuration } = sorted[0]!;
+    return { kernel, configuration, protected: milliseconds, unprotected, tried: sorted };
+  });
+  return {
+    policies: Object.fromEntries(kernels.map(({ kernel, configuration }) => [kernel, configuration])),
+    kernels,
+  };
+}
+
+/**
+ * For each place where replicas can stand, and each check, the channel that the text of each kernel promises most of: of
+ * channels the text tells enough.
+ */
+function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configuration[] {
+  const promising = new Map<string, Configuration>();
+  for (const source of sources) {
+    const places = new Set<string>();
+    for (const { redundancy, check, channel, pairing } of rankConfigurations(source, options)) {
+      const place = `${redundancy} ${pairing} ${check}`;
+      if (places.has(place) || (redundancy === "inter" && check === "store")) continue;
+      places.add(place);
+      promising.set(`${place} ${channel}`, { redundancy, check, channel, pairing });
+    }
+  }
+  return [...promising.values()];
+}
+
+const costOf = ({ milliseconds, unprotected }: Tried) => milliseconds / unprotected;
+
+/** A workload on a device, with the times of its passes. */
+class TimedWorkload {
+  readonly times: PassTimes;
+  readonly #run: () => Promise<unknown>;
+
+  constructor(workload: Workload, device: GPUDevice) {
+    this.times = new PassTimes(device);
+    this.#run = () => workload(device);
+  }
+
+  async run(): Promise<void> {
+    await this.#run();
+    await this.times.endRun();
+  }
+}
+
+/** Runs both in turn; the first run of each only makes things ready. */
+async function inAlternation(
+  baseline: TimedWorkload,
+  other: TimedWorkload,
+  runs: number,
+): Promise<TimedWorkload> {
+  for (let run = 0; run <= runs; run++) {
+    for (const each of [baseline, other]) {
+      await each.run();
+      if (run === 0) each.times.restart();
+    }
+  }
+  return other;
+}

@@ -1,0 +1,42 @@
+import { Layer, rank } from "../webgpu/layer.ts";
+import type { Resource } from "../webgpu/resources.ts";
+
+/** Resources that the program destroys while unverified work may have to run on them again: they are destroyed later. */
+export class DeferredDestruction {
+  readonly #doomed = new Set<Resource>();
+  readonly #isNeeded: (resource: Resource) => boolean;
+  readonly #layer: Layer<Resource>;
+
+  /** `isNeeded`: whether unverified work touches a resource. `onDeferred` is told that something waits. */
+  constructor(isNeeded: (resource: Resource) => boolean, onDeferred: () => void) {
+    this.#isNeeded = isNeeded;
+    const doomed = this.#doomed;
+    this.#layer = new Layer(
+      (native) => ({
+        destroy() {
+          if (!isNeeded(this)) return native.destroy.call(this);
+          doomed.add(this);
+          onDeferred();
+        },
+      }),
+      rank.destruction,
+    );
+  }
+
+  /** Lets a resource outlive the program's `destroy` from now on, where it has to. */
+  keep(resource: Resource): void {
+    this.#layer.cover(resource, undefined);
+  }
+
+  /** Destroys a resource at once if the program has; returns whether. */
+  finish(resource: Resource): boolean {
+    if (!this.#doomed.delete(resource)) return false;
+    this.#layer.below(resource).destroy.call(resource);
+    return true;
+  }
+
+  /** Destroys what no work needs any longer. */
+  finishUnneeded(): void {
+    for (const resource of this.#doomed) if (!this.#isNeeded(resource)) this.finish(resource);
+  }
+}

@@ -1,0 +1,66 @@
+/** Corrections that are made while a kernel leaves doubt about granules: as damage, they have the work run again. */
+import { expect, it, vi } from "vitest";
+import { reportWords } from "../../compiler/contract.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { KernelDamaged } from "../memory/memoryLog.ts";
+import type { Kernel } from "../pipelines/kernel.ts";
+import { type Epoch, newEpoch } from "./epoch.ts";
+import { EpochReports } from "./epochReports.ts";
+import type { ReportArena } from "./reportArena.ts";
+
+const clean = { count: 0, damage: [], corrected: { count: 0, places: [] } };
+const owner = { buffer: { label: "b" } };
+const place = { owner, error: { buffer: "b", byteOffset: 16, granuleBytes: 16, kernel: null, syndrome: 7 } };
+const corrected = { ...clean, corrected: { count: 1, places: [place] } };
+
+/** Reports that say what is given, one check after the other; `own`: those of Belay's kernels. */
+function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDamaged>[]) {
+  const [owns, kernelReports] = [[...own], [...kernels]];
+  const memory = {
+    slot: {},
+    scrub: vi.fn(),
+    read: () => owns.shift() ?? clean,
+    log: {
+      readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),
+      disbelieved: ({ places }: typeof corrected.corrected) => places,
+    },
+  };
+  const arena = { takeSnapshot: async () => () => new Uint32Array(reportWords.total) };
+  const hooks = { onDetection: () => {}, onUnverified: () => {} };
+  const reports = new EpochReports(arena as unknown as ReportArena, memory as unknown as Memory, hooks);
+  const kernel = { slot: {}, name: "main", memory: { checks: {} }, protection: { checks: [], report: {} } };
+  const check = async () => {
+    const epoch: Epoch = newEpoch();
+    const record = { kernels: new Set([kernel as unknown as Kernel]) };
+    epoch.events.push({ record } as unknown as Epoch["events"][number]);
+    const { damaged } = await reports.scrubbed(reports.read([epoch], await reports.takeSnapshot([epoch])));
+    return damaged;
+  };
+  return { check, memory };
+}
+
+const doubt = { owners: new Set([owner]), leavesDoubt: true } as unknown as Partial<KernelDamaged>;
+
+it("are believed where no kernel leaves doubt", async () => {
+  const { check } = reportsOf([corrected], []);
+  expect(await check()).toBe(0);
+});
+
+it.each([
+  ["before the scrub", [corrected, clean]],
+  ["by the scrub", [clean, corrected]],
+])("are damage where they are made %s", async (_, own) => {
+  const { check, memory } = reportsOf(own, [doubt]);
+  expect(await check()).toBe(1);
+  expect(memory.scrub).toHaveBeenCalledWith(new Set([owner]));
+});
+
+it("are damage in the epoch that was open when the buffers were scrubbed, and in no later one", async () => {
+  const { check } = reportsOf([clean, clean, corrected, corrected], [doubt]);
+  expect([await check(), await check(), await check()]).toEqual([0, 1, 0]);
+});
+
+it("leave doubt alone without consequence", async () => {
+  const { check } = reportsOf([], [doubt]);
+  expect(await check()).toBe(0);
+});

@@ -1,0 +1,178 @@
+import { observedIn } from "../injection/injector.ts";
+import type { Memory } from "../memory/memory.ts";
+import type { MemoryError } from "../memory/memoryFault.ts";
+import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
+import type { Kernel } from "../pipelines/kernel.ts";
+import type { Epoch } from "./epoch.ts";
+import type { Detection } from "./fault.ts";
+import { type Found, nothing } from "./found.ts";
+import { type Findings, readReport } from "./readReport.ts";
+import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
+import type { Substitution } from "./storeSearch.ts";
+import type { Unverified } from "./unverified.ts";
+
+export interface ReportHooks {
+  /** Called once per disagreement, as soon as it is read. */
+  onDetection(detection: Detection): void;
+  /** Called for work that nobody knows to be right or wrong, as soon as that is read. */
+  onUnverified(unverified: Unverified): void;
+}
+
+/** What the kernels of epochs, and the memory that they work on, have reported. */
+export class EpochReports {
+  readonly #arena: ReportArena;
+  readonly #memory: Memory | undefined;
+  readonly #hooks: ReportHooks;
+  #checks = 0;
+  /** The number of the check of each epoch. */
+  readonly #numbers = new WeakMap<Epoch, number>();
+  /** The last check that may tell of corrections which are not to be believed. */
+  #lastInDoubt = 0;
+
+  constructor(arena: ReportArena, memory: Memory | undefined, hooks: ReportHooks) {
+    this.#arena = arena;
+    this.#memory = memory;
+    this.#hooks = hooks;
+  }
+
+  /** Read-backs so far. */
+  get checks(): number {
+    return this.#checks;
+  }
+
+  /** Puts a snapshot of the reports of all kernels in the epochs behind what is in the queue; undefined when there are none. */
+  takeSnapshot(
+    epochs: readonly Epoch[],
+    substitutes: Substitution["kernels"] = new Map(),
+  ): Promise<ReportSnapshot> | undefined {
+    const own = this.#memory ? [this.#memory.slot] : [];
+    const kernels = [...kernelsOf(epochs), ...substitutes.values()];
+    const slots = [...own, ...kernels.map(({ slot }) => slot)];
+    if (slots.length === 0) return undefined;
+    this.#checks++;
+    for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
+    return this.#arena.takeSnapshot(slots);
+  }
+
+  /**
+   * What a snapshot for the same epochs and substitutes has found. Kernels count it, and whoever
+   * listens is told.
+   */
+  read(
+    epochs: readonly Epoch[],
+    snapshot: ReportSnapshot | undefined,
+    substitutes: Substitution["kernels"] = new Map(),
+  ): Found {
+    if (!snapshot) return nothing;
+    const found = new Map<Kernel, Findings>();
+    const own = this.#memory?.read(snapshot(this.#memory.slot));
+    const reports: KernelDamaged[] = [];
+    const unplaced = new Map<Kernel, { count: number; errors: MemoryError[] }>();
+    const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
+      const substitute = substitutes.get(kernel);
+      return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
+    });
+    for (const { kernel, by } of ran) {
+      const words = snapshot(by.slot);
+      if (this.#memory && kernel.memory?.checks) {
+        const damaged = this.#memory.log.readKernel(words, kernel.name);
+        reports.push(damaged);
+        const count = damaged.count - damaged.damage.filter(({ owner }) => owner).length;
+        if (count > 0) {
+          const before = unplaced.get(kernel) ?? { count: 0, errors: [] };
+          const errors = distinct(damaged.damage).map(({ error }) => error);
+          unplaced.set(kernel, { count: before.count + count, errors: [...before.errors, ...errors] });
+        }
+      }
+      kernel.observed = observedIn(words);
+      const findings = readReport(by, words);
+      if (findings.count === 0) continue;
+      kernel.detections += findings.detections;
+      kernel.unverified += findings.undecided;
+      this.#arena.forgetExchange(by.slot);
+      for (const fault of findings.faults) this.#hooks.onDetection(fault);
+      for (const each of findings.unverified) this.#hooks.onUnverified(each);
+      found.set(kernel, joined(found.get(kernel), findings));
+    }
+    // Kernels come first, as their errors tell more of a granule.
+    const all: readonly Damaged[] = own ? [...reports, own] : reports;
+    const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
+    return {
+      corrected: together(all.map(({ corrected }) => corrected)),
+      isInDoubt: number <= this.#lastInDoubt || reports.some(({ leavesDoubt }) => leavesDoubt),
+      kernels: found,
+      ...withoutRepetition(all),
+      unplaced,
+      suspects: new Set(reports.flatMap(({ owners }) => [...owners])),
+    };
+  }
+
+  /**
+   * Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it.
+   *
+   * A lane that stores alone to a granule of which others store parts may misjudge what was there before (`Lines`). An error that it
+   * overlooks leaves right data with a wrong check word, which a look takes for wrong data. So all corrections up to the scrub count
+   * as damage, also those of epochs that were submitted before it, and that work runs again.
+   */
+  async scrubbed(found: Found): Promise<Found> {
+    if (!this.#memory) return found;
+    if (found.suspects.size === 0) return this.#believed(found);
+    if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
+    this.#memory.scrub(found.suspects);
+    const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
+    const { count, damage, corrected } = this.#memory.read(snapshot(this.#memory.slot));
+    return this.#believed({
+      ...found,
+      ...withoutRepetition([
+        { count: found.damaged, damage: found.damage },
+        { count, damage },
+      ]),
+      corrected: together([found.corrected, corrected]),
+    });
+  }
+
+  #believed(found: Found): Found {
+    const { corrected, isInDoubt } = found;
+    if (!isInDoubt || corrected.count === 0) return found;
+    return {
+      ...found,
+      damaged: found.damaged + corrected.count,
+      damage: [...found.damage, ...this.#memory!.log.disbelieved(corrected)],
+    };
+  }
+}
+
+/** What a kernel and its substitute have found together. */
+function joined(before: Findings | undefined, more: Findings): Findings {
+  if (!before) return more;
+  return {
+    faults: [...before.faults, ...more.faults],
+    unverified: [...before.unverified, ...more.unverified],
+    count: before.count + more.count,
+    detections: before.detections + more.detections,
+    undecided: before.undecided + more.undecided,
+  };
+}
+
+/** Adds up damaged granules, each once where several looks have found it. */
+function withoutRepetition(
+  all: readonly Pick<Damaged, "count" | "damage">[],
+): Pick<Found, "damaged" | "damage"> {
+  const recorded = all.flatMap(({ damage }) => damage);
+  const damage = distinct(recorded);
+  const repeated = recorded.length - damage.length;
+  return { damaged: all.reduce((sum, { count }) => sum + count, 0) - repeated, damage };
+}
+
+function together(all: readonly Corrected[]): Corrected {
+  return {
+    count: all.reduce((sum, { count }) => sum + count, 0),
+    places: all.flatMap(({ places }) => places),
+  };
+}
+
+/** The kernels that epochs dispatch. */
+export function kernelsOf(epochs: readonly Epoch[]): Set<Kernel> {
+  const events = epochs.flatMap((epoch) => epoch.events);
+  return new Set(events.flatMap((event) => ("record" in event ? [...event.record.kernels] : [])));
+}

@@ -1,0 +1,89 @@
+import { expect, it } from "vitest";
+import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { hardenWith } from "../hardenedDevice.ts";
+
+const { newDevice } = testDevices();
+
+/** A hardened device, and a buffer for reading back that a protected kernel's result was copied to. */
+async function submitted() {
+  const device = hardenWith(standInProtect, await newDevice());
+  const code = `
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(1) fn main(@builtin(global_invocation_id) id: vec3u) { out[id.x] = 7; }`;
+  const compute = { module: device.createShaderModule({ code }) };
+  const pipeline = device.createComputePipeline({ layout: "auto", compute });
+  const out = device.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC });
+  const buffer = device.createBuffer({ size: 16, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(pipeline);
+  const layout = pipeline.getBindGroupLayout(0);
+  pass.setBindGroup(
+    0,
+    device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer: out } }] }),
+  );
+  pass.dispatchWorkgroups(4);
+  pass.end();
+  encoder.copyBufferToBuffer(out, 0, buffer, 0, 16);
+  device.queue.submit([encoder.finish()]);
+  return { device, buffer };
+}
+
+it("shows nothing before it is verified", async () => {
+  const { device, buffer } = await submitted();
+  const mapping = buffer.mapAsync(GPUMapMode.READ);
+  let resolved = false;
+  const watched = mapping.then(() => {
+    resolved = true;
+  });
+  while (!resolved) {
+    expect(buffer.mapState).toBe("pending");
+    expect(() => buffer.getMappedRange()).toThrow(DOMException);
+    await new Promise((done) => setTimeout(done));
+  }
+  await watched;
+  expect(buffer.mapState).toBe("mapped");
+  expect([...new Uint32Array(buffer.getMappedRange())]).toEqual([7, 7, 7, 7]);
+  buffer.unmap();
+  expect(buffer.mapState).toBe("unmapped");
+  device.destroy();
+});
+
+it("rejects a second mapping as WebGPU does, and leaves the first alone", async () => {
+  const { device, buffer } = await submitted();
+  const mapping = buffer.mapAsync(GPUMapMode.READ);
+  await expect(buffer.mapAsync(GPUMapMode.READ)).rejects.toMatchObject({ name: "OperationError" });
+  await mapping;
+  const range = buffer.getMappedRange();
+  device.pushErrorScope("validation");
+  const again = buffer.mapAsync(GPUMapMode.READ);
+  expect(new Uint32Array(range)[0]).toBe(7);
+  await expect(again).rejects.toMatchObject({ name: "OperationError" });
+  await device.popErrorScope();
+  expect(buffer.mapState).toBe("mapped");
+  device.destroy();
+});
+
+it("ends a pending mapping when the buffer is unmapped or destroyed", async () => {
+  for (const end of ["unmap", "destroy"] as const) {
+    const { device, buffer } = await submitted();
+    const mapping = buffer.mapAsync(GPUMapMode.READ);
+    buffer[end]();
+    expect(buffer.mapState).toBe("unmapped");
+    await expect(mapping).rejects.toMatchObject({ name: "AbortError" });
+    device.destroy();
+  }
+});
+
+it("passes the errors of a wrong mapping through", async () => {
+  const { device, buffer } = await submitted();
+  device.pushErrorScope("validation");
+  await expect(buffer.mapAsync(GPUMapMode.WRITE)).rejects.toMatchObject({ name: "OperationError" });
+  expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
+  device.pushErrorScope("validation");
+  await expect(buffer.mapAsync(GPUMapMode.READ, 4)).rejects.toMatchObject({ name: "OperationError" });
+  expect(await device.popErrorScope()).toBeInstanceOf(GPUValidationError);
+  expect(buffer.mapState).toBe("unmapped");
+  device.destroy();
+});

@@ -1,0 +1,203 @@
+import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../../compiler/contract.ts";
+import type { Kernel } from "../pipelines/kernel.ts";
+import { sourcePosition } from "../pipelines/sourcePosition.ts";
+import { type Detection, invocationOf } from "./fault.ts";
+import type { Unverified } from "./unverified.ts";
+
+/** What a kernel's report says. */
+export interface Findings {
+  /** The first ones. */
+  readonly faults: readonly Detection[];
+  readonly unverified: readonly Unverified[];
+  /** Records, and workgroups whose cells are not zero: more than zero unless all is well. */
+  readonly count: number;
+  /**
+   * Invocations or workgroups whose replicas disagreed. Two records that the report had no room for count as one, where any other
+   * record tells of a disagreement.
+   */
+  readonly detections: number;
+  /** Findings that are no fault. */
+  readonly undecided: number;
+}
+
+/** What one record says: one replica's side of a disagreement. */
+interface Side {
+  readonly key: string;
+  readonly replica: number;
+  readonly fault: Omit<Detection, "values" | "wordOffsets" | "difference" | "stored">;
+  readonly value: string;
+  readonly wordOffset: number;
+}
+
+/** Reads a kernel's report up to the last of its cells. */
+export function readReport(kernel: Kernel, words: Uint32Array): Findings {
+  const records = Array.from(
+    { length: Math.min(words[reportWords.detections]!, reportWords.recordCapacity) },
+    (_, i) => {
+      const start = reportWords.records + i * reportWords.recordStride;
+      return words.subarray(start, start + reportWords.recordStride);
+    },
+  );
+  const unverified = records.flatMap((record) => readUnverified(kernel, record) ?? []);
+  const sides = records.filter((record) => !readUnverified(kernel, record));
+  const cells = readCells(kernel, words.subarray(reportWords.total));
+  // Twins that did not meet don't balance either, which says nothing about faults.
+  const apart = unverified.some(({ cause }) => cause === "waitedTooLong");
+  const count = words[reportWords.detections]! + cells.count;
+  const recorded = oncePerInvocation(joinSides(sides.map((record) => readSide(kernel, record))));
+  // A workgroup that has recorded a fault does not balance either.
+  const isRecorded = recorded.length > 0;
+  const faults = isRecorded || apart ? recorded : cells.faults;
+  if (faults.length === 0) return { faults, unverified, count, detections: 0, undecided: count };
+  const unrecorded = Math.ceil((words[reportWords.detections]! - records.length) / 2);
+  return {
+    faults,
+    unverified,
+    count,
+    detections: isRecorded ? recorded.length + unrecorded : cells.count,
+    undecided: unverified.length + (apart ? cells.count : 0),
+  };
+}
+
+/**
+ * Keeps one fault of each invocation: what goes wrong once is found again at each later comparison. A store tells more than a
+ * signature, and both sides tell more than one.
+ */
+function oncePerInvocation(faults: readonly Detection[]): Detection[] {
+  const kept = new Map<string, Detection>();
+  for (const fault of faults) {
+    const key = invocationOf(fault);
+    const before = kept.get(key);
+    if (!before || telling(fault) > telling(before)) kept.set(key, fault);
+  }
+  return [...kept.values()];
+}
+
+const telling = ({ site, values }: Detection): number =>
+  (site && site.kind !== "signature" ? 2 : 0) + (values.includes(null) ? 0 : 1);
+
+/** Records of the same place and invocation are the two sides of one fault. */
+function joinSides(sides: readonly Side[]): Detection[] {
+  const waiting = new Map<string, Side>();
+  const faults: Detection[] = [];
+  const settle = (side: Side, other?: Side) => {
+    const sides = side.replica === 0 ? [side, other] : [other, side];
+    faults.push({
+      ...side.fault,
+      wordOffsets: [sides[0]?.wordOffset ?? null, sides[1]?.wordOffset ?? null],
+      values: [sides[0]?.value ?? null, sides[1]?.value ?? null],
+      difference: null,
+      stored: null,
+    });
+  };
+  for (const side of sides) {
+    const other = waiting.get(side.key);
+    if (other && other.replica !== side.replica) {
+      waiting.delete(side.key);
+      settle(other, side);
+    } else {
+      if (other) settle(other);
+      waiting.set(side.key, side);
+    }
+  }
+  for (const side of waiting.values()) settle(side);
+  return faults;
+}
+
+/** Workgroups whose replicas presented different hashes: cells that are not zero. */
+function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" | "count"> {
+  const site = kernel.protection.checks.find(
+    ({ kind, name }) => kind === "signature" && name === kernel.entryPoint,
+  );
+  const differences = new Map<number, number>();
+  for (const [cell, difference] of cells.entries()) {
+    const index = Math.floor(cell / cellsOfWorkgroup);
+    if (difference !== 0 && !differences.has(index)) differences.set(index, difference);
+  }
+  const first = [...differences].slice(0, reportWords.recordCapacity);
+  const faults = first.map(
+    ([index, difference]): Detection => ({
+      ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, cause: "mismatch" },
+      site: positioned(kernel, site),
+      workgroup: { index, modulo: cells.length / cellsOfWorkgroup },
+      ...{ localIndex: null, wordOffsets: [null, null], values: [null, null] },
+      difference: formatWord("hash", difference),
+      stored: null,
+    }),
+  );
+  return { faults, count: differences.size };
+}
+
+/** Undefined for a record of a fault. */
+function readUnverified(kernel: Kernel, record: Uint32Array): Unverified | undefined {
+  const [, x = 0, y = 0, z = 0, , , code] = record;
+  const cause = (["waitedTooLong", "gridTooLarge"] as const).find((name) => recordCause[name] === code);
+  return cause && { kernel: kernel.name, entryPoint: kernel.entryPoint, cause, workgroup: [x, y, z] };
+}
+
+function readSide(kernel: Kernel, record: Uint32Array): Side {
+  const [id, x, y, z, localIndex, replica, cause, wordOffset, ...value] = record as unknown as number[] as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    ...number[],
+  ];
+  const site = kernel.protection.checks.find((check) => check.id === id);
+  return {
+    key: [id, x, y, z, localIndex].join(),
+    replica,
+    wordOffset,
+    value: formatValue(site, value),
+    fault: {
+      kernel: kernel.name,
+      entryPoint: kernel.entryPoint,
+      cause: cause === recordCause.partnerAbsent ? "partnerAbsent" : "mismatch",
+      site: positioned(kernel, site),
+      workgroup: [x, y, z],
+      localIndex,
+    },
+  };
+}
+
+function positioned(kernel: Kernel, site: CheckSite | undefined): Detection["site"] {
+  return site ? { ...site, ...sourcePosition(kernel.source, site.span.start) } : null;
+}
+
+const scratch = new DataView(new ArrayBuffer(4));
+
+function formatValue(site: CheckSite | undefined, words: readonly number[]): string {
+  const scalar = site?.scalar ?? "hash";
+  const components = words.slice(0, site?.components ?? 1).map((word) => formatWord(scalar, word));
+  if (components.length === 0) return "a constant";
+  return components.length === 1 ? components[0]! : `(${components.join(", ")})`;
+}
+
+/** A word in its own type. */
+export function formatWord(scalar: CheckSite["scalar"], word: number): string {
+  scratch.setUint32(0, word);
+  switch (scalar) {
+    case "f32":
+      return formatFloat(scratch.getFloat32(0));
+    case "i32":
+      return String(scratch.getInt32(0));
+    case "u32":
+      return String(word);
+    case "bool":
+      return word === 0 ? "false" : "true";
+    // Node 20 has no 16-bit floats, so their bits are shown.
+    case "f16":
+    case "hash":
+      return `0x${word.toString(16).padStart(8, "0")}`;
+  }
+}
+
+/** The fewest digits that mean this f32; nine always do. */
+function formatFloat(value: number): string {
+  const candidates = [6, 7, 8, 9].map((digits) => Number(value.toPrecision(digits)));
+  return String(candidates.find((candidate) => Math.fround(candidate) === value) ?? value);
+}

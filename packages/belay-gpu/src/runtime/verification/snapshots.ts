@@ -1,0 +1,197 @@
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import { type BufferRange, isTexture, type Resource, textureLike } from "../webgpu/resources.ts";
+
+/**
+ * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does at first; or something
+ * that no longer matters, because the epoch begins by replacing all of it.
+ */
+export type Contents = Resource | "zeros" | "replaced";
+
+/** What saving the past has cost so far. */
+export interface SnapshotReport {
+  /** Copies made. */
+  readonly taken: number;
+  /** Bytes copied, in all. */
+  readonly bytes: number;
+  /** Bytes of GPU memory that copies take now, and took at most. */
+  readonly held: number;
+  readonly peak: number;
+  /** Host time spent on it. */
+  readonly milliseconds: number;
+}
+
+/** Copies that wait to be used again; more are freed. */
+const KEPT_COPIES = 16;
+
+/** Where a buffer's check words are now, if it has any: they belong to what it holds. */
+export type ChecksOf = (buffer: GPUBuffer) => BufferRange | undefined;
+
+/** Copies of buffers and textures as they were. */
+export class Snapshots {
+  readonly #device: GPUDevice;
+  /** Resources that hold nothing but zeros yet. */
+  readonly #pristine = new WeakSet<Resource>();
+  readonly #idle: GPUBuffer[] = [];
+  #taken = 0;
+  #bytes = 0;
+  #held = 0;
+  #peak = 0;
+  #milliseconds = 0;
+
+  readonly #checksOf: ChecksOf;
+
+  constructor(device: GPUDevice, checksOf: ChecksOf) {
+    this.#device = device;
+    this.#checksOf = checksOf;
+  }
+
+  get report(): SnapshotReport {
+    return {
+      taken: this.#taken,
+      bytes: this.#bytes,
+      held: this.#held,
+      peak: this.#peak,
+      milliseconds: this.#milliseconds,
+    };
+  }
+
+  /** A resource that was just made, and holds nothing but zeros. */
+  made(resource: Resource): void {
+    this.#pristine.add(resource);
+  }
+
+  /** Something was written into a resource without its past having been saved. */
+  changed(resource: Resource): void {
+    this.#pristine.delete(resource);
+  }
+
+  /** Saves resources as they are now. The error, if the device refuses that, is known later. */
+  save(resources: readonly Resource[], into: Map<Resource, Contents>): Promise<GPUError | null> | undefined {
+    const start = performance.now();
+    const copied: Resource[] = [];
+    for (const resource of resources) {
+      if (this.#pristine.delete(resource)) into.set(resource, "zeros");
+      else copied.push(resource);
+    }
+    if (copied.length === 0) return undefined;
+    const { failed } = makeSilently(this.#device, () => {
+      const encoder = this.#device.createCommandEncoder({ label: "belay: save" });
+      for (const resource of copied) {
+        const copy = this.#copyOf(resource);
+        into.set(resource, copy);
+        this.#encodeSave(encoder, resource, copy);
+        this.#taken++;
+        this.#bytes += sizeOf(resource);
+      }
+      this.#device.queue.submit([encoder.finish()]);
+    });
+    this.#milliseconds += performance.now() - start;
+    return failed;
+  }
+
+  /** Puts resources back to what they held; what is listed first counts. */
+  restore(past: Iterable<readonly [Resource, Contents]>): void {
+    const encoder = this.#device.createCommandEncoder({ label: "belay: restore" });
+    const restored = new Set<Resource>();
+    const fresh: Resource[] = [];
+    for (const [resource, contents] of past) {
+      if (restored.has(resource)) continue;
+      restored.add(resource);
+      if (contents === "replaced") continue;
+      if (contents !== "zeros") {
+        this.#encodeRestore(encoder, contents, resource);
+      } else if (isTexture(resource)) {
+        const zeros = this.#textureLike(resource);
+        fresh.push(zeros);
+        encodeTextureCopy(encoder, zeros, resource);
+      } else {
+        encoder.clearBuffer(resource, 0, wholeWords(resource));
+        const checks = this.#checksOf(resource);
+        if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
+      }
+    }
+    this.#device.queue.submit([encoder.finish()]);
+    for (const resource of fresh) resource.destroy();
+  }
+
+  /** Lets go of what was saved. */
+  release(past: Iterable<Contents>): void {
+    for (const contents of past) {
+      if (typeof contents === "string") continue;
+      if (isTexture(contents)) this.#free(contents);
+      else this.#idle.push(contents);
+    }
+    while (this.#idle.length > KEPT_COPIES) this.#free(this.#idle.shift()!);
+  }
+
+  #copyOf(resource: Resource): Resource {
+    if (isTexture(resource)) return this.#count(this.#textureLike(resource));
+    const size = wholeWords(resource) + (this.#checksOf(resource)?.size ?? 0);
+    const idle = this.#idle.findIndex((copy) => copy.size === size);
+    if (idle >= 0) return this.#idle.splice(idle, 1)[0]!;
+    const usage = flags.bufferCopySrc | flags.bufferCopyDst;
+    return this.#count(this.#device.createBuffer({ label: "belay: snapshot", size, usage }));
+  }
+
+  /** In a copy, check words stand behind the data. */
+  #encodeSave(encoder: GPUCommandEncoder, resource: Resource, copy: Resource): void {
+    if (isTexture(resource)) {
+      encodeTextureCopy(encoder, resource, copy as GPUTexture);
+      return;
+    }
+    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    encoder.copyBufferToBuffer(resource, 0, copy as GPUBuffer, 0, data);
+    if (checks)
+      encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy as GPUBuffer, data, checks.size);
+  }
+
+  #encodeRestore(encoder: GPUCommandEncoder, copy: Resource, resource: Resource): void {
+    if (isTexture(resource)) {
+      encodeTextureCopy(encoder, copy as GPUTexture, resource);
+      return;
+    }
+    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    encoder.copyBufferToBuffer(copy as GPUBuffer, 0, resource, 0, data);
+    if (checks)
+      encoder.copyBufferToBuffer(copy as GPUBuffer, data, checks.buffer, checks.offset, checks.size);
+  }
+
+  #textureLike(texture: GPUTexture): GPUTexture {
+    const attachment = texture.sampleCount > 1 ? flags.renderAttachment : 0;
+    const usage = flags.textureCopySrc | flags.textureCopyDst | attachment;
+    return this.#device.createTexture({ label: "belay: snapshot", ...textureLike(texture, usage) });
+  }
+
+  #count<T extends Resource>(copy: T): T {
+    this.#held += sizeOf(copy);
+    this.#peak = Math.max(this.#peak, this.#held);
+    return copy;
+  }
+
+  #free(copy: Resource): void {
+    this.#held -= sizeOf(copy);
+    copy.destroy();
+  }
+}
+
+function encodeTextureCopy(encoder: GPUCommandEncoder, from: GPUTexture, to: GPUTexture): void {
+  for (let mipLevel = 0; mipLevel < from.mipLevelCount; mipLevel++) {
+    const level = (size: number) => Math.max(1, size >> mipLevel);
+    const { width, height, depthOrArrayLayers } = from;
+    const depth = from.dimension === "3d" ? level(depthOrArrayLayers) : depthOrArrayLayers;
+    const size = [level(width), level(height), depth];
+    encoder.copyTextureToTexture({ texture: from, mipLevel }, { texture: to, mipLevel }, size);
+  }
+}
+
+/** Copies move whole words; no shader or copy can write beyond the last whole one. */
+function wholeWords(buffer: GPUBuffer): number {
+  return buffer.size - (buffer.size % 4);
+}
+
+/** Bytes of a resource. Texels are counted as four bytes each: WebGPU does not tell what they take. */
+function sizeOf(resource: Resource): number {
+  if (!isTexture(resource)) return wholeWords(resource);
+  const { width, height, depthOrArrayLayers, sampleCount } = resource;
+  return 4 * width * height * depthOrArrayLayers * sampleCount;
+}

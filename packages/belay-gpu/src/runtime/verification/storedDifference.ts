@@ -1,0 +1,155 @@
+/**
+ * Tells what a fault has stored, where replicas are compared as hashes: by what memory holds after the faulty run, and after
+ * the run that was clean.
+ */
+import type { BindingPoint } from "../../compiler/contract.ts";
+import type { Kernel } from "../pipelines/kernel.ts";
+import { type SourcePosition, sourcePosition } from "../pipelines/sourcePosition.ts";
+import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import { type BufferRange, isTexture } from "../webgpu/resources.ts";
+import type { Epoch } from "./epoch.ts";
+import { formatWord } from "./readReport.ts";
+
+/** The first word that a fault has changed in what a kernel stores to. */
+export interface StoredDifference {
+  /** The variable that the program declares for the buffer or the texture. */
+  readonly variable: string;
+  /** The kernel's stores to it. */
+  readonly stores: readonly SourcePosition[];
+  /** In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels, row by row. */
+  readonly wordOffset: number;
+  /** What stood there after the faulty run, and what the clean run has left. */
+  readonly values: readonly [string, string];
+  /** How many words differ in all that the kernel stores to. */
+  readonly count: number;
+}
+
+/** What a kernel may store to: where it is bound, and what is bound there. */
+export interface StoredPlace {
+  readonly of: BindingPoint;
+  readonly place: BufferRange | GPUTexture;
+}
+
+/** Bytes that are compared at most: they are kept twice, and read back. */
+const mostBytes = 2 ** 27;
+
+/** The words of each place as one moment of the queue has them. */
+export type StoredWords = readonly Uint32Array[];
+
+/** What a kernel stores to in these epochs; undefined where not all of it can be compared. */
+export function placesOf(epochs: readonly Epoch[], kernel: Kernel): readonly StoredPlace[] | undefined {
+  const events = epochs.flatMap((epoch) => epoch.events.filter((event) => !epoch.refused.has(event)));
+  const stored: StoredPlace[] = [];
+  for (const event of events) {
+    const places = "record" in event ? event.record.stored.get(kernel) : [];
+    if (places === null) return undefined;
+    stored.push(...(places ?? []));
+  }
+  const distinct = new Map<unknown, Map<string, StoredPlace>>();
+  for (const each of stored) {
+    const { place } = each;
+    const resource = isTexture(place) ? place : place.buffer;
+    const ranges = distinct.get(resource) ?? new Map<string, StoredPlace>();
+    ranges.set(isTexture(place) ? "" : `${place.offset} ${place.size}`, each);
+    distinct.set(resource, ranges);
+  }
+  const places = [...distinct.values()].flatMap((ranges) => [...ranges.values()]);
+  const bytes = places.map(({ place }) => (isTexture(place) ? textureBytes(place) : place.size));
+  const isComparable =
+    bytes.every((each) => each > 0) && bytes.reduce((sum, each) => sum + each, 0) <= mostBytes;
+  return isComparable ? places : undefined;
+}
+
+/** Copies what is stored in places, behind all work submitted so far. Undefined where the device has refused that. */
+export async function readStored(
+  device: GPUDevice,
+  places: readonly StoredPlace[],
+): Promise<StoredWords | undefined> {
+  const { made, failed } = makeSilently(device, () => {
+    const encoder = device.createCommandEncoder({ label: "belay: read what was stored" });
+    const copies = places.map(({ place }) => encodeRead(device, encoder, place));
+    device.queue.submit([encoder.finish()]);
+    return copies;
+  });
+  const words: Uint32Array[] = [];
+  let isRead = (await failed) === null;
+  for (const copy of made) {
+    try {
+      if (isRead) await copy.mapAsync(flags.mapRead);
+      if (isRead) words.push(new Uint32Array(copy.getMappedRange()).slice());
+    } catch {
+      isRead = false;
+    }
+    copy.destroy();
+  }
+  return isRead ? words : undefined;
+}
+
+function encodeRead(device: GPUDevice, encoder: GPUCommandEncoder, place: StoredPlace["place"]): GPUBuffer {
+  const usage = flags.bufferMapRead | flags.bufferCopyDst;
+  const size = isTexture(place) ? textureBytes(place) : place.size - (place.size % 4);
+  const copy = device.createBuffer({ label: "belay: what was stored", size, usage });
+  if (isTexture(place)) {
+    const { width, height, depthOrArrayLayers } = place;
+    const layout = { buffer: copy, bytesPerRow: rowBytes(place), rowsPerImage: height };
+    encoder.copyTextureToBuffer({ texture: place }, layout, [width, height, depthOrArrayLayers]);
+  } else {
+    encoder.copyBufferToBuffer(place.buffer, place.offset, copy, 0, size);
+  }
+  return copy;
+}
+
+/** Bytes of a texel of a format that kernels store to, such as `rgba8unorm`. */
+function texelBytes({ format }: GPUTexture): number {
+  const [, channels, bits] = /^([rgba]+)(\d+)/.exec(format) ?? [];
+  return ((channels?.length ?? 0) * Number(bits ?? 0)) / 8;
+}
+
+/** Copies have rows of a multiple of 256 bytes. */
+const rowBytes = (texture: GPUTexture) => Math.ceil((texture.width * texelBytes(texture)) / 256) * 256;
+
+/** Bytes of a copy; 0 for a texture that is not compared, as it has mipmaps or packed texels. */
+function textureBytes(texture: GPUTexture): number {
+  if (texture.mipLevelCount > 1 || texelBytes(texture) % 4 !== 0) return 0;
+  return rowBytes(texture) * texture.height * texture.depthOrArrayLayers;
+}
+
+/** Returns the first difference between what a faulty and a clean run of a kernel have left, or `"nothing"`. */
+export function compareStored(
+  kernel: Kernel,
+  places: readonly StoredPlace[],
+  [faulty, clean]: readonly [StoredWords, StoredWords],
+): StoredDifference | "nothing" {
+  let first: Omit<StoredDifference, "count"> | undefined;
+  let count = 0;
+  for (const [i, { of, place }] of places.entries()) {
+    const right = clean[i]!;
+    for (const [index, word] of faulty[i]!.entries()) {
+      if (word === right[index]) continue;
+      count++;
+      first ??= { ...variableAt(kernel, of, [word, right[index]!]), wordOffset: wordOf(place, index) };
+    }
+  }
+  return first ? { ...first, count } : "nothing";
+}
+
+function variableAt(kernel: Kernel, { group, binding }: BindingPoint, words: readonly [number, number]) {
+  const { entryPoints, checks } = kernel.protection;
+  const summary = entryPoints.find(({ name }) => name === kernel.entryPoint);
+  const bound = summary?.bindings.find((each) => each.group === group && each.binding === binding);
+  const { name = `the binding ${group}.${binding}`, scalar } = bound ?? {};
+  const format = (word: number) => formatWord(scalar ?? "hash", word);
+  const stores = checks
+    .filter(
+      (check) => summary?.checks.includes(check.id) && check.name === name && check.kind !== "signature",
+    )
+    .map(({ span }) => sourcePosition(kernel.source, span.start));
+  return { variable: name, stores, values: [format(words[0]), format(words[1])] as const };
+}
+
+/** A word's number without what pads the rows of a texture. */
+function wordOf(place: StoredPlace["place"], index: number): number {
+  if (!isTexture(place)) return index;
+  const [padded, row] = [rowBytes(place) / 4, (place.width * texelBytes(place)) / 4];
+  return Math.floor(index / padded) * row + (index % padded);
+}

@@ -1,0 +1,128 @@
+import type { CommandRecord, Effect } from "../recording/commandRecord.ts";
+import { isTexture, type Place, type Resource, resourceOf } from "../webgpu/resources.ts";
+import type { Epoch, QueueEvent } from "./epoch.ts";
+import type { Blame, Refusal } from "./found.ts";
+
+/** Bytes of a buffer that a fault may have reached; all of a texture counts as one. */
+interface Taint {
+  readonly offset: number;
+  readonly end: number;
+  readonly refusal: Refusal;
+}
+
+/** The contents that a fault may have reached, and the faults. What is replaced, even by parts, is relied on again. */
+export class Taints {
+  /** Parts that do not overlap. */
+  readonly #tainted = new WeakMap<Resource, readonly Taint[]>();
+  /** Whether there has been any. */
+  #isUsed = false;
+
+  of(place: Place): Refusal | undefined {
+    return this.#isUsed ? firstIn(this.#tainted.get(resourceOf(place)) ?? [], place) : undefined;
+  }
+
+  /** Returns whether no byte of a place is relied on. */
+  coverAll(place: Place): boolean {
+    const { offset, end } = extentOf(place);
+    const tainted = [...(this.#tainted.get(resourceOf(place)) ?? [])].sort((a, b) => a.offset - b.offset);
+    const reached = tainted.reduce((at, each) => (each.offset <= at ? Math.max(at, each.end) : at), offset);
+    return reached >= end;
+  }
+
+  add(place: Place, refusal: Refusal): void {
+    const { offset, end } = extentOf(place);
+    if (!(offset < end)) return;
+    const others = this.#without(place);
+    // Parts that touch each other are kept as one.
+    const isNext = (each: Taint) => each.refusal === refusal && (each.end === offset || each.offset === end);
+    const next = others.filter(isNext);
+    const first = Math.min(offset, ...next.map((each) => each.offset));
+    const last = Math.max(end, ...next.map((each) => each.end));
+    const rest = others.filter((each) => !isNext(each));
+    this.#tainted.set(resourceOf(place), [...rest, { offset: first, end: last, refusal }]);
+    this.#isUsed = true;
+  }
+
+  /** Taints all that these epochs wrote. */
+  addWritten(epochs: readonly Epoch[], refusal: Refusal): void {
+    for (const event of epochs.flatMap(({ events }) => events)) {
+      const written = "record" in event ? event.record.written : [event.target];
+      for (const resource of written) this.add(resource, refusal);
+    }
+  }
+
+  /**
+   * Taints what an epoch computes or copies from faulty kernels or tainted contents, and clears what it replaces. What the
+   * device has refused does neither, unless a protected kernel may be to blame.
+   */
+  follow({ events, refused }: Epoch, blame: Blame): void {
+    if (!this.#isUsed && blame.kernels.size === 0 && blame.damage.length === 0) return;
+    for (const event of events) {
+      if (!refused.has(event)) this.#followEvent(event, blame);
+      else if ("record" in event) this.#followLost(event.record, blame);
+    }
+  }
+
+  /** Taints what a valid program would have written if the device had not refused a protected kernel or what it needs. */
+  #followLost({ kernels, written }: CommandRecord, blame: Blame): void {
+    const lost = firstOf(kernels, (kernel) => kernel.refused !== undefined && blame.kernels.get(kernel));
+    if (lost) for (const resource of written) this.add(resource, lost);
+  }
+
+  #followEvent(event: QueueEvent, blame: Blame): void {
+    if ("record" in event) for (const effect of event.record.effects) this.#followEffect(effect, blame);
+    else if (event.replaced) this.#remove(event.replaced);
+  }
+
+  #followEffect({ kernel, read, written, replaced }: Effect, { kernels, damage }: Blame): void {
+    const source =
+      (kernel && kernels.get(kernel)) ??
+      firstOf(read, (place) => this.of(place) ?? damage.find((each) => overlap(each.place, place))?.refusal);
+    if (source) for (const place of written) this.add(place, source);
+    else for (const place of replaced) this.#remove(place);
+  }
+
+  #remove(place: Place): void {
+    const resource = resourceOf(place);
+    if (!this.#tainted.has(resource)) return;
+    const rest = this.#without(place);
+    if (rest.length > 0) this.#tainted.set(resource, rest);
+    else this.#tainted.delete(resource);
+  }
+
+  /** What is tainted of a resource outside of a place. */
+  #without(place: Place): Taint[] {
+    const { offset, end } = extentOf(place);
+    const tainted = this.#tainted.get(resourceOf(place)) ?? [];
+    return tainted.flatMap((each) => [
+      ...(each.offset < offset ? [{ ...each, end: Math.min(each.end, offset) }] : []),
+      ...(each.end > end ? [{ ...each, offset: Math.max(each.offset, end) }] : []),
+    ]);
+  }
+}
+
+/** The bytes of a place that the program can see: granules may go further than their buffer. */
+function extentOf(place: Place): { readonly offset: number; readonly end: number } {
+  if ("buffer" in place)
+    return { offset: place.offset, end: Math.min(place.offset + place.size, place.buffer.size) };
+  return { offset: 0, end: isTexture(place) ? 1 : place.size };
+}
+
+function firstIn(tainted: readonly Taint[], place: Place): Refusal | undefined {
+  const { offset, end } = extentOf(place);
+  return tainted.find((each) => each.offset < end && offset < each.end)?.refusal;
+}
+
+function overlap(a: Place, b: Place): boolean {
+  if (resourceOf(a) !== resourceOf(b)) return false;
+  const [first, second] = [extentOf(a), extentOf(b)];
+  return first.offset < second.end && second.offset < first.end;
+}
+
+function firstOf<T, R>(items: Iterable<T>, find: (item: T) => R | undefined | false): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found) return found;
+  }
+  return undefined;
+}

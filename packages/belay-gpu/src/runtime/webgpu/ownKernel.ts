@@ -1,0 +1,64 @@
+import { BindGroupCache } from "../pipelines/bindGroupCache.ts";
+import { flags, makeSilently } from "./nativeObjects.ts";
+import type { PassCommands } from "./passCommands.ts";
+import type { BufferRange } from "./resources.ts";
+import { noOffsets } from "./steps.ts";
+
+/** What a kernel of Belay's own is made from. */
+export interface OwnKernelDescriptor {
+  readonly label: string;
+  /** WGSL with one entry point; its resources are storage buffers in group 0, bound from 0 on. */
+  readonly code: string;
+  readonly buffers: readonly ("read-only-storage" | "storage")[];
+  readonly constants?: Readonly<Record<string, number>>;
+}
+
+/** A small kernel of Belay's own, which runs in the program's passes, right before the dispatch it prepares. */
+export class OwnKernel {
+  readonly #device: GPUDevice;
+  readonly #descriptor: OwnKernelDescriptor;
+  readonly #groups = new BindGroupCache();
+  #made: { readonly pipeline: GPUComputePipeline; readonly layout: GPUBindGroupLayout } | undefined;
+
+  constructor(device: GPUDevice, descriptor: OwnKernelDescriptor) {
+    this.#device = device;
+    this.#descriptor = descriptor;
+  }
+
+  /** Leaves its pipeline and its bind group set. */
+  encode(commands: PassCommands, buffers: readonly BufferRange[], workgroups: number): void {
+    this.#made ??= makeSilently(this.#device, () => this.#make()).made;
+    const { pipeline, layout } = this.#made;
+    const numbers = buffers.flatMap(({ offset, size }) => [offset, size]);
+    const group = this.#groups.get(
+      buffers.map(({ buffer }) => buffer),
+      numbers,
+      () => this.#makeGroup(layout, buffers),
+    );
+    commands.setPipeline(pipeline);
+    commands.setBindGroup(0, { group, offsets: noOffsets });
+    commands.dispatchWorkgroups(workgroups);
+  }
+
+  #make() {
+    const { label, code, buffers, constants = {} } = this.#descriptor;
+    const layout = this.#device.createBindGroupLayout({
+      label,
+      entries: buffers.map((type, binding) => ({
+        ...{ binding, visibility: flags.shaderStageCompute, buffer: { type } },
+      })),
+    });
+    const pipeline = this.#device.createComputePipeline({
+      label,
+      layout: this.#device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module: this.#device.createShaderModule({ label, code }), constants: { ...constants } },
+    });
+    return { layout, pipeline };
+  }
+
+  #makeGroup(layout: GPUBindGroupLayout, buffers: readonly BufferRange[]): GPUBindGroup {
+    const entries = buffers.map((resource, binding) => ({ binding, resource }));
+    const { label } = this.#descriptor;
+    return makeSilently(this.#device, () => this.#device.createBindGroup({ label, layout, entries })).made;
+  }
+}

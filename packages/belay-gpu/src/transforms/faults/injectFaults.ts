@@ -1,0 +1,138 @@
+/**
+ * Lets the host strike the source with a fault: values, loaded words, indices, outcomes of conditions, and statements.
+ *
+ * Before:  if (i < n) { out[i] = f(a[i]); }
+ * After:   if (branch(5, i < n)) { if (!is_hit(4)) { let j = strike_u32(3, i); let v = strike_f32(2, f(load_1(i))); out[j] = v; } }
+ *
+ * What a barrier depends on is left alone, as WGSL must know it to be the same in all invocations; so are values that are
+ * no 32-bit scalars or vectors of such, and constants. A loop whose end a fault may have removed gets a limit (`fuel`).
+ * Without an armed fault all functions return what they are given, so the kernel computes the same bits.
+ *
+ * Requires: access normal form, declareReport.   Ensures: valid module.
+ * Order:    before replicateInvocations: what is struck here is computed by both replicas.
+ * Source:   the single-bit fault model of Wadden et al. 2014, section 3, applied to the source.
+ */
+import { divergence } from "../../analysis/divergence.ts";
+import { uniformity } from "../../analysis/uniformity.ts";
+import type { Block, Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { mayReachEnd } from "../../wgsl/resolve/behaviors.ts";
+import { wrapEntryPoint } from "../shared/entryPointWrapper.ts";
+import type { Names } from "../shared/names.ts";
+import type { FaultSites } from "./faultSites.ts";
+import { FunctionSites } from "./functionSites.ts";
+import { Loads } from "./loads.ts";
+import type { Strikes } from "./strikes.ts";
+import { struckStatement } from "./struckStatement.ts";
+
+export interface InjectFaultsOptions {
+  readonly sites: FaultSites;
+  readonly strikes: Strikes;
+  /** The functions whose code can be struck, and the names of those that are entry points. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
+  readonly entryPoints: ReadonlySet<string>;
+}
+
+export function injectFaults(program: Program, names: Names, options: InjectFaultsOptions): Module {
+  const uniform = uniformity(program);
+  const isDivergent = divergence(program);
+  const { sites, strikes } = options;
+  const loads = new Loads({ program, names, sites, strikes, isDivergent, uniform: uniform.expressions });
+  const facts = { program, names, uniform, isDivergent, sites, strikes, loads };
+  const functions = program.module.declarations.flatMap((declaration) => {
+    if (declaration.kind !== "function" || !options.functions.has(declaration)) return [declaration];
+    const fn = {
+      ...declaration,
+      body: new Injection(new FunctionSites(facts, declaration.name)).block(declaration.body),
+    };
+    if (!options.entryPoints.has(fn.name)) return [fn];
+    const { before, after } = strikes;
+    const wrapper = { inputs: new Map(), derived: {}, before, after, attributes: fn.attributes };
+    return wrapEntryPoint(program, names, fn, wrapper);
+  });
+  const declarations = [...functions, ...loads.declarations];
+  return strikes.declareIn({ ...program.module, declarations }, sites.all.length);
+}
+
+/** The rewriting of one function. */
+class Injection {
+  readonly #sites: FunctionSites;
+
+  constructor(sites: FunctionSites) {
+    this.#sites = sites;
+  }
+
+  block(block: Block, first: readonly Statement[] = []): Block {
+    return { ...block, statements: [...first, ...block.statements.flatMap((s) => this.#statement(s))] };
+  }
+
+  #statement(s: Statement): readonly Statement[] {
+    switch (s.kind) {
+      case "block":
+        return [this.block(s)];
+      case "if": {
+        const [otherwise] = s.otherwise ? this.#statement(s.otherwise) : [null];
+        const condition = this.#condition(s.condition);
+        return [{ ...s, condition, then: this.block(s.then), otherwise: otherwise as typeof s.otherwise }];
+      }
+      case "switch": {
+        const clauses = s.clauses.map((clause) => ({ ...clause, body: this.block(clause.body) }));
+        return [{ ...s, selector: this.#selector(s.selector), clauses }];
+      }
+      case "loop": {
+        const continuing = s.continuing && this.block(s.continuing);
+        const breakIf = s.breakIf && this.#condition(s.breakIf);
+        return [{ ...s, body: this.block(s.body, this.#limit(s)), continuing, breakIf }];
+      }
+      case "while": {
+        const condition = this.#condition(s.condition);
+        return [{ ...s, condition, body: this.block(s.body, this.#limit(s)) }];
+      }
+      case "for": {
+        const initializer = s.initializer && this.#inHeader(s.initializer);
+        const condition = s.condition && this.#condition(s.condition);
+        const update = s.update && this.#inHeader(s.update);
+        return [{ ...s, initializer, condition, update, body: this.block(s.body, this.#limit(s)) }];
+      }
+      case "assign":
+      case "increment":
+      case "callStatement": {
+        const struck = struckStatement(this.#sites, s);
+        const { uniform, strikes } = this.#sites.facts;
+        if (uniform.anchored.has(s) || (s.kind === "assign" && !s.target)) return struck;
+        const site = this.#sites.add({ kind: "statement", uniform: false, span: s.span, components: 0 });
+        return [strikes.statement(site, struck)];
+      }
+      default:
+        return struckStatement(this.#sites, s);
+    }
+  }
+
+  /** A statement in the header of a loop, where no other can stand beside it. */
+  #inHeader<S extends Statement>(s: S): S {
+    const [only, ...others] = struckStatement(this.#sites, s);
+    return others.length === 0 ? (only as S) : s;
+  }
+
+  #condition(condition: Expression): Expression {
+    if (!this.#sites.mayDiffer(condition)) return condition;
+    const uniform = !this.#sites.facts.isDivergent(condition);
+    const site = this.#sites.add({ kind: "branch", uniform, span: condition.span, components: 1 });
+    return this.#sites.facts.strikes.condition(site, this.#sites.loads(condition));
+  }
+
+  #selector(selector: Expression): Expression {
+    if (!this.#sites.mayDiffer(selector)) return selector;
+    const type = this.#sites.facts.program.valueTypeOf(selector);
+    return this.#sites.value("branch", this.#sites.loads(selector), type, selector);
+  }
+
+  /**
+   * What ends a loop that goes on too long, where it may end at different times in different invocations. What can only be left
+   * by a return stays so: a function that returns a value may have nothing behind it.
+   */
+  #limit(loop: Statement): Statement[] {
+    const { uniform, strikes } = this.#sites.facts;
+    return uniform.anchored.has(loop) || !mayReachEnd([loop]) ? [] : strikes.limit();
+  }
+}

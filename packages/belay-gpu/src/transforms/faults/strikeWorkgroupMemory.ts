@@ -1,0 +1,70 @@
+/**
+ * Lets the host strike a word of workgroup memory between its store and its loads, behind the comparison.
+ *
+ * Before:  if (agree(...) && replica == 0) { tile[i] = v; }              one copy, which serves both replicas
+ *          tile[replica].value[i] = v;                                   a copy of each replica
+ * After:   ... tile[i] = strike_f32(9, v);                               the store that really happens
+ *
+ * Behind an atomic operation the bits of the word itself are struck.
+ *
+ * Requires: redundancy is in place.   Ensures: valid module.   Order: last of all that changes stores.
+ * Source:   the coverage of the LDS in Wadden et al. 2014, tables 2 and 3.
+ */
+import { builtinFunction } from "../../analysis/effects.ts";
+import { placeOf } from "../../analysis/places.ts";
+import type { Expression, FunctionDeclaration, Module, Statement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { mapStatements } from "../../wgsl/traverse.ts";
+import { mapBodies } from "../shared/mapFunctions.ts";
+import type { Names } from "../shared/names.ts";
+import type { FaultSites } from "./faultSites.ts";
+import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
+
+export interface StrikeWorkgroupMemoryOptions {
+  readonly sites: FaultSites;
+  readonly strikes: Strikes;
+  /** The functions of the program that run protected, and the names of those among them that are entry points. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
+  readonly entryPoints: ReadonlySet<string>;
+  /** True for the names of variables of which both replicas use one copy. */
+  readonly isShared: (variable: string) => boolean;
+}
+
+export function strikeWorkgroupMemory(
+  program: Program,
+  names: Names,
+  { sites, strikes, functions, entryPoints, isShared }: StrikeWorkgroupMemoryOptions,
+): Module {
+  const workgroupPlace = (target: Expression | null) => {
+    const place = target && placeOf(program, target);
+    return place?.space === "workgroup" && !names.isGenerated(place.variable.name) ? place : undefined;
+  };
+  const statement = (s: Statement, functionName: string): Statement | Statement[] => {
+    const site = (components: number, shared: boolean) =>
+      sites.add({
+        ...{ kind: "local", uniform: false, span: s.span, functionName, components },
+        ...(shared && { isShared: true }),
+      });
+    if (s.kind === "assign") {
+      const place = workgroupPlace(s.target);
+      if (!place || !isStrikeable(place.type)) return s;
+      const id = site(componentsOf(place.type), isShared(place.variable.name));
+      return { ...s, value: strikes.value(id, place.type, s.value) };
+    }
+    const call = s.kind === "callStatement" ? s.call : s.kind === "let" ? s.initializer : null;
+    if (call?.kind !== "call" || !/^atomic(?!Load)/.test(builtinFunction(program, call) ?? "")) return s;
+    const [pointer] = call.args;
+    const target = pointer?.kind === "unary" ? pointer.operand : null;
+    const place = workgroupPlace(target);
+    if (!place || !target || place.type.kind !== "atomic") return s;
+    const id = site(1, isShared(place.variable.name));
+    return [s, ...strikes.atomic(id, place.type.element, target)];
+  };
+  // What an entry point's wrapper stores, which is only zeros, stands in its name's place.
+  const isWrappers = (s: Statement, { name, nameSpan }: FunctionDeclaration) =>
+    entryPoints.has(name) && s.span.start === nameSpan.start;
+  const module = mapBodies(program.module, (body, fn) =>
+    functions.has(fn) ? mapStatements(body, (s) => (isWrappers(s, fn) ? s : statement(s, fn.name))) : body,
+  );
+  return strikes.declareIn(module, sites.all.length);
+}

@@ -1,0 +1,145 @@
+/** The functions of WGSL that strike words, as the sites call them. */
+import type { Expression, Module, Statement } from "../../wgsl/ast.ts";
+import { printType } from "../../wgsl/printer.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import type { ScalarType, Type, VectorType } from "../../wgsl/types.ts";
+import type { Names } from "../shared/names.ts";
+import type { Trigger } from "./armedTrigger.ts";
+
+/** A type whose words can be struck. */
+export type StrikeableType = ScalarType | VectorType;
+
+export function isStrikeable(type: Type): type is StrikeableType {
+  const element = type.kind === "vector" ? type.element : type;
+  return element.kind === "scalar" && ["u32", "i32", "f32"].includes(element.name);
+}
+
+const [axes, numbers] = [
+  ["x", "y", "z", "w"],
+  ["0u", "1u", "2u", "3u"],
+];
+
+/** 32-bit words of a value. */
+export const componentsOf = (type: StrikeableType): number => (type.kind === "vector" ? type.size : 1);
+
+/** Makes calls of the functions that strike, and declares those that were called. */
+export class Strikes {
+  readonly #names: Names;
+  readonly #trigger: Trigger;
+  readonly #called = new Set<string>();
+  /** Functions that were called and are yet to be declared. */
+  readonly #pending: string[] = [];
+  #isDeclared = false;
+
+  constructor(names: Names, trigger: Trigger) {
+    this.#names = names;
+    this.#trigger = trigger;
+  }
+
+  /** What an entry point does first, and last. */
+  get before(): Statement[] {
+    return quote().statements`${this.#names.the("aim")}();`;
+  }
+
+  get after(): Statement[] {
+    return quote().statements`${this.#names.the("settle")}();`;
+  }
+
+  /** `value`, struck when the fault at `site` is due. */
+  value(site: number, type: StrikeableType, value: Expression): Expression {
+    return quote(value.span).expression`${this.#strike("strike", type)}(${`${site}u`}, ${value})`;
+  }
+
+  /** A value that is loaded from a line of its variable. */
+  load(site: number, type: StrikeableType, line: string, value: Expression): Expression {
+    const strike = this.#strike("strike_load", type);
+    return quote(value.span).expression`${strike}(${`${site}u`}, ${line}, ${value})`;
+  }
+
+  condition(site: number, condition: Expression): Expression {
+    const name = this.#declare(
+      "branch",
+      (name) => `
+      fn ${name}(site: u32, condition: bool) -> bool {
+        return (${this.#strike("strike", { kind: "scalar", name: "u32" })}(site, u32(condition)) & 1u) != 0u;
+      }`,
+    );
+    return quote(condition.span).expression`${name}(${`${site}u`}, ${condition})`;
+  }
+
+  /** A statement, skipped when the fault at `site` is due. */
+  statement(site: number, [first, ...others]: readonly [Statement, ...Statement[]]): Statement {
+    const { statements } = quote(first.span);
+    const isHit = `${this.#names.the("is_hit")}(${site}u)`;
+    return statements`if (!${isHit}) { ${[first, ...others]} }`[0]!;
+  }
+
+  /** Strikes a word of memory that atomic operations are executed on, once one has been. */
+  atomic(site: number, type: ScalarType, place: Expression): Statement[] {
+    const n = (thing: string) => this.#names.the(thing);
+    const pointer = () => quote(place.span).expression`&${structuredClone(place)}`;
+    const bits = (word: string) => `bitcast<${type.name}>(${word})`;
+    return quote(place.span).statements`
+      if (${n("is_hit")}(${`${site}u`})) {
+        ${n("struck")} = bitcast<u32>(atomicLoad(${pointer()}));
+        atomicAnd(${pointer()}, ${bits(`~${n("struck_clear")}`)});
+        atomicXor(${pointer()}, ${bits(n("struck_mask"))});
+      }`;
+  }
+
+  /** Leaves a loop that seems to have no end. */
+  limit(): Statement[] {
+    return quote().statements`if (${this.#names.the("is_spent")}()) { break; }`;
+  }
+
+  /** The module with what was called so far declared; it has so many sites now. */
+  declareIn(module: Module, sites: number): Module {
+    const { declarations, siteCount } = this.#trigger;
+    const count = siteCount ? quote().declarations`${siteCount(sites)}` : [];
+    const counted = new Set(count.map((declaration) => "name" in declaration && declaration.name));
+    const text = [...(this.#isDeclared ? [] : [declarations]), ...this.#pending.splice(0)];
+    this.#isDeclared = true;
+    const kept = module.declarations.filter((d) => !("name" in d && counted.has(d.name)));
+    return { ...module, declarations: [...kept, ...count, ...quote().declarations`${text.join("\n")}`] };
+  }
+
+  #strike(stem: "strike" | "strike_load", type: StrikeableType): string {
+    const n = (thing: string) => this.#names.the(thing);
+    const text = printType(typeExpressionOf(type));
+    const [line, isHit] =
+      stem === "strike" ? ["", `${n("is_hit")}(site)`] : ["line: u32, ", `${n("is_hit_in")}(site, line)`];
+    const components = componentsOf(type);
+    const words = components === 1 ? "u32" : `vec${components}<u32>`;
+    const flipped = `(words & ${words}(~${n("struck_clear")})) ^ ${words}(${n("struck_mask")})`;
+    // A vector is struck in one component.
+    const [hits, struck] =
+      components === 1
+        ? ["hit", "words"]
+        : [
+            `(${words}(${numbers.slice(0, components)}) == ${words}(${n("struck_component")})) & vec${components}<bool>(hit)`,
+            axes
+              .slice(0, components)
+              .map((axis) => `select(0u, words.${axis}, hits.${axis})`)
+              .join(" | "),
+          ];
+    return this.#declare(
+      `${stem}_${text.replace(/\W/g, "")}`,
+      (name) => `
+      fn ${name}(site: u32, ${line}value: ${text}) -> ${text} {
+        let words = bitcast<${words}>(value);
+        let hit = ${isHit};
+        let hits = ${hits};
+        ${n("struck")} = select(${n("struck")}, ${struck}, hit);
+        return bitcast<${text}>(select(words, ${flipped}, hits));
+      }`,
+    );
+  }
+
+  #declare(thing: string, text: (name: string) => string): string {
+    const name = this.#names.the(thing);
+    if (!this.#called.has(name)) this.#pending.push(text(name));
+    this.#called.add(name);
+    return name;
+  }
+}

@@ -1,0 +1,121 @@
+/** Sites in statements without others inside: the value that is assigned, what it loads, and where it is stored. */
+import { isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
+import { isShared, spaceOf } from "../../analysis/places.ts";
+import type { Assignment, BinaryOperator, Expression, Increment, Statement } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { mapIndices } from "../shared/mapIndices.ts";
+import type { FunctionSites } from "./functionSites.ts";
+
+type Statements = readonly [Statement, ...Statement[]];
+
+/** What takes the place of a statement: what must run first, and the statement with all in it struck. */
+export function struckStatement(sites: FunctionSites, s: Statement): Statements {
+  const { uniform } = sites.facts;
+  switch (s.kind) {
+    case "let":
+    case "var": {
+      if (!s.initializer || uniform.variables.has(s)) return [s];
+      const { before, operation } = struckOperation(sites, s.initializer);
+      return withLast(before, { ...s, initializer: operation ?? struckValue(sites, s.initializer) });
+    }
+    case "callStatement": {
+      const { before, operation } = struckOperation(sites, s.call);
+      const call = operation ?? sites.loads(s.call);
+      return withLast(before, call.kind === "call" ? { ...s, call } : s);
+    }
+    case "assign":
+      return struckAssignment(sites, s);
+    case "increment":
+      return [struckIncrement(sites, s)];
+    case "return":
+      return [{ ...s, value: s.value && sites.loads(s.value) }];
+    default:
+      return [s];
+  }
+}
+
+function struckAssignment(sites: FunctionSites, s: Assignment): Statements {
+  const { program, names, uniform } = sites.facts;
+  const { span, target } = s;
+  if (uniform.anchored.has(s)) return [s];
+  if (!target) return [{ ...s, value: sites.loads(s.value) }];
+  if (s.operator === "=") {
+    const value = struckValue(sites, s.value);
+    if (!isShared(spaceOf(program, target))) {
+      return [{ ...s, target: mapIndices(target, (index) => sites.loads(index)), value }];
+    }
+    const { before, place } = struckAddress(sites, target);
+    if (value === s.value) return withLast(before, { ...s, target: place });
+    // What is stored keeps a name, as the normal form has it.
+    const name = names.fresh("value");
+    const { statements, expression } = quote(span);
+    const named = statements`let ${name} = ${value};`;
+    return withLast([...before, ...named], { ...s, target: place, value: expression`${name}` });
+  }
+  // To a local variable, as the normal form has expanded all others.
+  if (target.kind !== "identifier") return [{ ...s, value: sites.loads(s.value) }];
+  const operator = s.operator.slice(0, -1) as BinaryOperator;
+  const sum: Expression = {
+    kind: "binary",
+    span,
+    operator,
+    left: { ...target },
+    right: sites.loads(s.value),
+  };
+  // The result diverges where the operand does, and what the variable was.
+  const isDivergent = sites.facts.isDivergent(s.value) ? s.value : target;
+  const value = sites.value("value", sum, program.valueTypeOf(target), isDivergent);
+  return [{ ...s, operator: "=", value }];
+}
+
+function struckIncrement(sites: FunctionSites, s: Increment): Statement {
+  const { program, uniform } = sites.facts;
+  const { span, target } = s;
+  if (target.kind !== "identifier" || uniform.anchored.has(s)) return s;
+  const operator = s.operator === "++" ? "+" : "-";
+  const right: Expression = { kind: "literal", span, text: "1" };
+  const sum: Expression = { kind: "binary", span, operator, left: { ...target }, right };
+  const value = sites.value("value", sum, program.valueTypeOf(target), target);
+  return { kind: "assign", span, operator: "=", target, value };
+}
+
+/** A value, struck itself and in its loads; not one that is saved already, and was struck where it was computed. */
+function struckValue(sites: FunctionSites, value: Expression): Expression {
+  const { program, names } = sites.facts;
+  const isSaved = value.kind === "identifier" && names.isGenerated(value.name);
+  if (isSaved || program.stageOf(value) !== "runtime") return value;
+  return sites.value("value", sites.loads(value), program.valueTypeOf(value), value);
+}
+
+/** An atomic operation whose address is struck, or one on a texture; undefined for other expressions. Its operands load nothing. */
+function struckOperation(
+  sites: FunctionSites,
+  value: Expression,
+): { before: Statement[]; operation?: Expression } {
+  const { program, uniform } = sites.facts;
+  if (isTextureStore(program, value)) return { before: [], operation: value };
+  if (value.kind !== "call" || !isMemoryOperation(program, value)) return { before: [] };
+  const [pointer, ...operands] = value.args;
+  const isPlace = pointer?.kind === "unary" && pointer.operator === "&";
+  if (!isPlace || uniform.anchored.has(value)) return { before: [], operation: value };
+  const { before, place } = struckAddress(sites, pointer.operand);
+  return { before, operation: { ...value, args: [{ ...pointer, operand: place }, ...operands] } };
+}
+
+/** A place in shared memory, each of whose indices is struck. */
+function struckAddress(sites: FunctionSites, place: Expression): { before: Statement[]; place: Expression } {
+  const { program, names } = sites.facts;
+  const before: Statement[] = [];
+  const struck = mapIndices(place, (index) => {
+    if (program.stageOf(index) !== "runtime") return index;
+    const name = names.fresh("index");
+    const { statements, expression } = quote(index.span);
+    const value = sites.value("address", index, program.valueTypeOf(index), index);
+    before.push(...statements`let ${name} = ${value};`);
+    return expression`${name}`;
+  });
+  return { before, place: struck };
+}
+
+const withLast = (before: readonly Statement[], last: Statement): Statements =>
+  [...before, last] as unknown as [Statement, ...Statement[]];

@@ -1,0 +1,133 @@
+/** The functions that load and store values of coded buffers: one for each shape of place. */
+import { addressSpaceOf } from "../../analysis/places.ts";
+import type { Expression } from "../../wgsl/ast.ts";
+import { sizeOf } from "../../wgsl/layout.ts";
+import type { Names } from "../shared/names.ts";
+import { asIs, type CheckedVariable, type GranuleWords, unitOf } from "./checkedVariable.ts";
+import type { LoadKind } from "./findings.ts";
+import type { Granules } from "./granules.ts";
+import type { AccessFunction, CheckedKernel, OpenPlace, OpenPlaces } from "./openPlaces.ts";
+import { ValueWriter } from "./valueWriter.ts";
+import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
+
+/** The granules of uniform buffers that a kernel loads once, and whether it also uses them as they are. */
+export type UniformGranules = Map<string, { readonly load: string; isUsedAsIs: boolean }>;
+
+export interface AccessFunctionsOptions {
+  readonly kernel: CheckedKernel;
+  /** Those that the kernel needs are added. */
+  readonly uniforms: UniformGranules;
+  readonly places: OpenPlaces;
+}
+
+/** Granules of a uniform buffer that are loaded once; those behind them are loaded where they are used. */
+const mostKeptGranules = 16;
+
+export class AccessFunctions {
+  readonly #names: Names;
+  readonly #granules: Granules;
+  readonly #places: OpenPlaces;
+  readonly #kernel: CheckedKernel;
+  readonly #uniforms: UniformGranules;
+
+  constructor(names: Names, granules: Granules, { kernel, uniforms, places }: AccessFunctionsOptions) {
+    this.#names = names;
+    this.#granules = granules;
+    this.#places = places;
+    this.#kernel = kernel;
+    this.#uniforms = uniforms;
+  }
+
+  /** What is known of the coded variable at the root of a place or of a pointer to it. */
+  checked(expression: Expression): CheckedVariable | undefined {
+    return this.#places.checked(expression);
+  }
+
+  /** The variable of granules. */
+  words(checked: CheckedVariable): string {
+    return this.#places.words(checked);
+  }
+
+  /** Whether a place is in granules that the kernel has loaded at its start. */
+  isKept(expression: Expression): boolean {
+    const { variable, type, address, checked } = this.#places.open(expression);
+    const end = (address.at + sizeOf(type)) / unitOf(checked);
+    return addressSpaceOf(variable) === "uniform" && address.terms.length === 0 && end <= mostKeptGranules;
+  }
+
+  load(expression: Expression, kind: LoadKind): AccessFunction {
+    const place = this.#places.open(expression);
+    const reader = new ValueReader(this.#codeOf(place, kind));
+    const value = reader.value(place.type, place.address);
+    const body = [...place.statements, ...reader.statements, `return ${value};`];
+    const name = this.#places.function(
+      "load",
+      `(${this.#places.parameters(place)}) -> ${typeText(place.type)}`,
+      body,
+    );
+    return { name, indices: place.indices };
+  }
+
+  /** The value is the last argument. What is out of bounds is not stored. */
+  store(target: Expression): AccessFunction {
+    const place = this.#places.open(target, "dropped");
+    const stored = this.#names.the("value");
+    const body = [...place.statements, ...this.#storeStatements(place, stored)];
+    const parameters = this.#places.parameters(place, `${stored}: ${typeText(place.type)}`);
+    return { name: this.#places.function("store", `(${parameters})`, body), indices: place.indices };
+  }
+
+  #storeStatements(place: OpenPlace, value: string): readonly string[] {
+    const { checked } = place;
+    const code = this.#codeOf(place, "corrected");
+    const words = { name: this.words(checked), isUniform: false };
+    const old = (piece: string) => `${this.#granules.lines.old(checked, words)}(${piece})`;
+    const writer = new ValueWriter(checked.pieceBytes ? { ...code, load: old } : code, place.address.terms);
+    writer.put(place.type, place.address.at, value);
+    return writer.finish();
+  }
+
+  /** The length of a runtime-sized array, which follows from the size of the binding. */
+  length(array: Expression): string {
+    const { type, address } = this.#places.open(array);
+    const checked = this.checked(array)!;
+    if (type.kind !== "array") throw new Error("only an array has a length");
+    const body = [
+      `_ = &${this.words(checked)};`,
+      `return ${this.#places.lengthOf(checked, address.at, type)};`,
+    ];
+    return this.#places.function("length", "() -> u32", body);
+  }
+
+  #codeOf({ variable, checked }: OpenPlace, kind: LoadKind): GranuleCode {
+    const { arena } = this.#kernel;
+    const isUniform = addressSpaceOf(variable) === "uniform";
+    const words = { name: this.words(checked), isUniform };
+    // What depends only on memory that nobody stores to is uniform when it is corrected, too.
+    const own = kind === "uniform" && arena === "read" ? "corrected" : kind;
+    let names = 0;
+    return {
+      granuleBytes: unitOf(checked),
+      load: (granule) =>
+        isUniform && /^\d+u$/.test(granule) && Number.parseInt(granule, 10) < mostKeptGranules
+          ? this.#kept(checked, words, granule, kind)
+          : `${this.#granules.load(checked, words, arena, own)}(${granule})`,
+      store: (granule, data) => `${this.#granules.store(checked, words, arena)}(${granule}, ${data});`,
+      fresh: (base) => this.#names.the(`${base}_${++names}`),
+    };
+  }
+
+  /** A granule of a uniform buffer, which the kernel has loaded and checked at its start. */
+  #kept(checked: CheckedVariable, words: GranuleWords, granule: string, kind: LoadKind): string {
+    const name = this.#granules.kept(checked, granule);
+    const isAsIs = kind === "uniform";
+    const before = this.#uniforms.get(name)?.isUsedAsIs ?? false;
+    const loads = (as: LoadKind) =>
+      `${this.#granules.load(checked, words, this.#kernel.arena, as)}(${granule})`;
+    this.#uniforms.set(name, {
+      load: loads(isAsIs || before ? "uniform" : "corrected"),
+      isUsedAsIs: isAsIs || before,
+    });
+    return isAsIs ? asIs(checked, words, granule) : name;
+  }
+}

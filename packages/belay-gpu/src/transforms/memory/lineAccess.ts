@@ -1,0 +1,169 @@
+/** The functions of lanes that access the pieces of lines together: one for each shape of place. */
+import { sumsOf } from "../../analysis/distinctPlaces.ts";
+import { placeOf } from "../../analysis/places.ts";
+import type { Expression } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../shared/names.ts";
+import { asIs, unitOf } from "./checkedVariable.ts";
+import type { Granules } from "./granules.ts";
+import type { AccessFunction, OpenPlace, OpenPlaces } from "./openPlaces.ts";
+import { type PatternsOf, sideBySide } from "./sideBySide.ts";
+import { ValueWriter } from "./valueWriter.ts";
+import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
+
+export interface LineAccessOptions {
+  readonly places: OpenPlaces;
+  readonly patternsOf: PatternsOf;
+}
+
+/** An access to a piece of a line, of which the other lanes have theirs. */
+export interface LineAccess {
+  /** How many a line has. */
+  readonly pieces: number;
+  /** Accesses of the same order are whole lines apart in each lane: if one is in order, so are all. */
+  readonly order: string;
+}
+
+export class LineAccessFunctions {
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #granules: Granules;
+  readonly #options: LineAccessOptions;
+
+  constructor(program: Program, names: Names, granules: Granules, options: LineAccessOptions) {
+    this.#program = program;
+    this.#names = names;
+    this.#granules = granules;
+    this.#options = options;
+  }
+
+  /** Undefined for what lanes do not access together. */
+  of(expression: Expression): LineAccess | undefined {
+    const { places, patternsOf } = this.#options;
+    const checked = places.checked(expression);
+    const place = placeOf(this.#program, expression);
+    if (!checked?.pieceBytes || !place) return undefined;
+    const { granuleBytes } = checked.scheme;
+    if (sideBySide(place, granuleBytes, patternsOf) !== checked.pieceBytes) return undefined;
+    const sums = sumsOf(this.#program, place);
+    const known = place.steps.reduce(
+      (bytes, step, i) => bytes + (step.kind === "index" ? sums[i]!.known * BigInt(step.stride) : 0n),
+      0n,
+    );
+    const parts = place.steps.map((step, i) => [
+      step.kind === "index" ? step.stride : step.offset,
+      sums[i]!.rest,
+    ]);
+    return {
+      pieces: granuleBytes / checked.pieceBytes,
+      order: JSON.stringify([parts, Number(known % BigInt(granuleBytes)), granuleBytes]),
+    };
+  }
+
+  /** Gives the value, the number of its piece, and what that contributes to its check word. An index out of bounds is bad. */
+  note(expression: Expression): AccessFunction {
+    const { places } = this.#options;
+    const place = places.open(expression);
+    const { checked } = place;
+    const noted = this.#noted(typeText(place.type));
+    const [code, pieces] = this.#whole(place);
+    const reader = new ValueReader(code);
+    const value = reader.value(place.type, place.address);
+    const name = places.function("note", `(${places.parameters(place)}) -> ${noted}`, [
+      ...place.statements,
+      ...place.strays.map((stray) => `${this.#granules.findings.bad()} |= u32(${stray});`),
+      `let piece = ${pieces[0]};`,
+      `let data = ${asIs(checked, { name: places.words(checked), isUniform: false }, "piece")};`,
+      ...reader.statements,
+      `return ${noted}(${value}, piece, ${this.#granules.lines.contribution(checked, "piece", "data")},
+        ${this.#granules.lines.checkNumber(checked, "piece")});`,
+    ]);
+    return { name, indices: place.indices };
+  }
+
+  /** Gives the number of a piece, whether it is in bounds or not. */
+  pieceOf(target: Expression): AccessFunction {
+    const { places } = this.#options;
+    const place = places.open(target, "dropped");
+    const [code, pieces] = this.#whole(place);
+    new ValueReader(code).value(place.type, place.address);
+    const name = places.function("piece", `(${places.parameters(place)}) -> u32`, [`return ${pieces[0]};`]);
+    return { name, indices: place.indices };
+  }
+
+  /** Says whether all indices are in bounds. */
+  fits(target: Expression): AccessFunction {
+    const { places } = this.#options;
+    const place = places.open(target, "dropped");
+    const strays = place.strays.join(" || ") || "false";
+    const name = places.function("fits", `(${places.parameters(place)}) -> bool`, [`return !(${strays});`]);
+    return { name, indices: place.indices };
+  }
+
+  /** Gives what a piece contributes to its check word before a store, and where that is; undefined where all of it is replaced. */
+  kept(target: Expression): AccessFunction | undefined {
+    const { places } = this.#options;
+    const place = places.open(target, "dropped");
+    const { checked } = place;
+    const [code, pieces] = this.#whole(place);
+    const writer = new ValueWriter(code, place.address.terms);
+    writer.put(place.type, place.address.at, `${typeText(place.type)}()`);
+    writer.finish();
+    if (pieces.length === 0) return undefined;
+    const { lines } = this.#granules;
+    const name = places.function("kept", `(${places.parameters(place)}) -> vec2<u32>`, [
+      `let piece = ${pieces[0]};`,
+      `let data = ${asIs(checked, { name: places.words(checked), isUniform: false }, "piece")};`,
+      `return vec2<u32>(${lines.contribution(checked, "piece", "data")}, ${lines.checkNumber(checked, "piece")});`,
+    ]);
+    return { name, indices: place.indices };
+  }
+
+  /** Stores a value, the last argument, and gives what its piece contributes to its check word, and where that is. */
+  put(target: Expression): AccessFunction {
+    const { places } = this.#options;
+    const place = places.open(target, "dropped");
+    const { checked } = place;
+    const { lines } = this.#granules;
+    const words = { name: places.words(checked), isUniform: false };
+    const stored = this.#names.the("value");
+    const code: GranuleCode = {
+      ...this.#whole(place)[0],
+      load: (piece) => asIs(checked, words, piece),
+      store: (piece, data) => `let piece = ${piece}; let data = ${data}; ${words.name}[piece] = data;`,
+    };
+    const writer = new ValueWriter(code, place.address.terms);
+    writer.put(place.type, place.address.at, stored);
+    const parameters = places.parameters(place, `${stored}: ${typeText(place.type)}`);
+    const name = places.function("put", `(${parameters}) -> vec2<u32>`, [
+      ...writer.finish(),
+      `return vec2<u32>(${lines.contribution(checked, "piece", "data")}, ${lines.checkNumber(checked, "piece")});`,
+    ]);
+    return { name, indices: place.indices };
+  }
+
+  /** Reads `data`, and keeps the number of the piece that this stands for. */
+  #whole({ checked }: OpenPlace): [GranuleCode, string[]] {
+    const pieces: string[] = [];
+    let names = 0;
+    const code: GranuleCode = {
+      granuleBytes: unitOf(checked),
+      load: (piece) => {
+        pieces.push(piece);
+        return "data";
+      },
+      store: () => "",
+      fresh: (base) => this.#names.the(`${base}_${++names}`),
+    };
+    return [code, pieces];
+  }
+
+  /** A struct of what is noted of a value. */
+  #noted(type: string): string {
+    return this.#granules.declare(
+      `noted_${type.replace(/\W+/g, "_")}`,
+      (name) => quote().declarations`struct ${name} { value: ${type}, piece: u32, part: u32, number: u32 }`,
+    );
+  }
+}

@@ -1,0 +1,82 @@
+/** One bit flips in what a kernel is about to store to: what a scrub makes of it afterwards must be right, or known to be lost. */
+
+import {
+  numbersFrom,
+  storeKernel,
+  storeShapes,
+  wordsOfShapes,
+} from "belay-research/internal/bench/storeShapes";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Flip, runCoded } from "../../../../../test/support/codedKernels.ts";
+import { runKernel } from "../../../../../test/support/kernelRunner.ts";
+import { sample } from "../../../../../test/support/sample.ts";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { type SchemeName, schemes } from "../../codes/scheme.ts";
+import type { Redundancy } from "../../compiler/contract.ts";
+import { protect } from "../../compiler/protect.ts";
+
+const { newDevice } = testDevices({ full: true });
+let device: GPUDevice;
+beforeAll(async () => {
+  device = await newDevice();
+});
+
+const codes = ["secded64", "secded128", "secded256", "secded1024", "detect", "detect256"] as const;
+const length = wordsOfShapes(32);
+const input = {
+  buffers: { 0: numbersFrom(length, 1), 1: numbersFrom(length, 2) },
+  workgroups: [4, 1, 1] as const,
+};
+const kernel = (type: string, body: string) => storeKernel(type, body, 32, 8);
+
+async function expectContained(redundancy: Redundancy, memory: SchemeName, code: string) {
+  const result = protect(code, { redundancy, memory, features: ["subgroups"] });
+  const stored = result.entryPoints[0]!.memory!.bindings.find(({ of }) => of.binding === 1)!;
+  if (stored.mode !== "checked") return;
+  const plain = await runKernel(device, code, input);
+  for (let turn = 0; turn < 4; turn++) {
+    const flips = flipsOf(schemes[memory].granuleBytes / 4, turn);
+    const { scrubbed, uncorrectable } = await runCoded(device, result, input, flips);
+    const { words: after, uncorrectable: lost } = scrubbed[1]!;
+    const wrong = [...after.keys()].filter((i) => after[i] !== plain.buffers[1]![i]);
+    if (schemes[memory].corrects) expect([turn, wrong]).toEqual([turn, []]);
+    else expect(wrong.length).toBeLessThanOrEqual(lost + uncorrectable);
+  }
+}
+
+/** One bit of each granule, in the last turn of its check word. */
+function flipsOf(granuleWords: number, turn: number): Flip[] {
+  return Array.from({ length: Math.floor(length / granuleWords) }, (_, granule) => {
+    const mask = 2 ** ((7 * granule + 11 * turn) % 32);
+    return turn === 3
+      ? { binding: 1, word: granule, mask, inChecks: true }
+      : { binding: 1, word: granule * granuleWords + ((granule + turn) % granuleWords), mask };
+  });
+}
+
+describe.each(storeShapes.map((shape, row) => [...shape, row] as const))(
+  "where stores are made %s",
+  (_, type, body, row) => {
+    it.each(sample(codes, row, 4))("%s contains a flip", async (memory) => {
+      await expectContained("none", memory, kernel(type, body));
+    });
+  },
+);
+
+it.each(storeShapes.slice(0, 8))("contains a flip where replicas store %s", async (_, type, body) => {
+  await expectContained("inter", "secded128", kernel(type, body));
+});
+
+it("relies on what a lane that is alone takes out of its change", async () => {
+  const code = kernel("u32", "if (i < n - 2u) { b[i] = a[i] * 3u; }");
+  const result = protect(code, { redundancy: "none", memory: "secded128", features: ["subgroups"] });
+  const repair = "change ^= wrong;";
+  expect(result.code).toContain(repair);
+  const plain = await runKernel(device, code, input);
+  const after = async (own: string) => {
+    const flips = [{ binding: 1, word: 29, mask: 1 << 9 }];
+    return (await runCoded(device, { ...result, code: own }, input, flips)).scrubbed[1]!.words[29];
+  };
+  expect(await after(result.code)).toBe(plain.buffers[1]![29]);
+  expect(await after(result.code.replace(repair, ""))).not.toBe(plain.buffers[1]![29]);
+});

@@ -1,0 +1,101 @@
+import { dependence } from "../../analysis/valueDependences.ts";
+import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
+import type { FunctionDeclaration } from "../../wgsl/ast.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../shared/names.ts";
+import type { Library } from "./library.ts";
+import type { SumAccessesOptions } from "./sumAccesses.ts";
+import type { SumClass } from "./summedAccesses.ts";
+
+/** What a kernel does with its sums before it ends. */
+export class SumEnds {
+  readonly #names: Names;
+  readonly #library: Library;
+  readonly #options: SumAccessesOptions;
+  readonly #kernel: FunctionDeclaration;
+  readonly #sizes: readonly number[];
+  readonly #own: string[] = [];
+  #count = 0;
+
+  constructor(
+    names: Names,
+    library: Library,
+    options: SumAccessesOptions,
+    kernel: FunctionDeclaration,
+    sizes: readonly number[],
+  ) {
+    this.#names = names;
+    this.#library = library;
+    this.#options = options;
+    this.#kernel = kernel;
+    this.#sizes = sizes;
+  }
+
+  /** The sums of a variable, which has the slot behind those of the variables before. */
+  add(classes: readonly (SumClass & { readonly sum: string })[], isCounted: boolean): void {
+    const first = slotWords * this.#count++;
+    const sum = classes.map((each, i) => this.#weighted(each, i)).join(" + ");
+    const all = this.#names.fresh("all");
+    this.#own.push(`let ${all} = ${sum};`);
+    for (const [i, part] of [...(isCounted ? "xyz" : "xy")].entries())
+      this.#own.push(`atomicAdd(&${this.#shared}[${first + i}], ${all}.${part});`);
+  }
+
+  endOf(fn: FunctionDeclaration): FunctionDeclaration {
+    const { slots, table, rows } = this.#options;
+    const names = this.#names;
+    const words = slotWords * this.#count;
+    const shared = this.#library.make(
+      this.#shared,
+      (name) => quote().declarations`var<workgroup> ${name}: array<atomic<u32>, ${words}>;`,
+    );
+    const memory = this.#library.make(
+      names.the("sum_slots"),
+      (name) => quote().declarations`
+        @group(${slots.group}) @binding(${slots.binding}) var<storage, read_write> ${name}: array<atomic<u32>>;`,
+    );
+    const first = this.#library.make(
+      names.the("check_table"),
+      (name) => quote().declarations`
+        @group(${table.group}) @binding(${table.binding}) var<uniform> ${name}: array<vec4<u32>, ${rows}>;`,
+    );
+    const [local, group, part] = [names.the("local"), names.the("workgroup"), names.the("part")];
+    const stripe = `(${group}.x + ${group}.y * 5u + ${group}.z * 7u) % ${slotStripes}u`;
+    const invocations = this.#sizes.reduce((product, size) => product * size);
+    // A loop for what is done once makes a copy of words take 2 % more time (NVIDIA H200).
+    const each =
+      words <= invocations
+        ? `let ${part} = ${local}; if (${part} < ${words}u)`
+        : `for (var ${part} = ${local}; ${part} < ${words}u; ${part} += ${invocations}u)`;
+    // The report stays bound, as every protected kernel's is.
+    const added = quote(fn.nameSpan).statements`
+      _ = &${names.the("report")};
+      ${this.#own.join(" ")}
+      workgroupBarrier();
+      ${each} {
+        let at = ${stripe} * ${stripeWords}u + ${first}[0].x * ${slotWords}u;
+        atomicAdd(&${memory}[at + ${part}], atomicLoad(&${shared}[${part}]));
+      }`;
+    return { ...fn, body: { ...fn.body, statements: [...fn.body.statements, ...added] } };
+  }
+
+  get #shared(): string {
+    return this.#names.the(`sums_of_${this.#kernel.name}`);
+  }
+
+  #weighted({ sum, ids }: SumClass & { readonly sum: string }, number: number): string {
+    const others = this.#otherIds(ids);
+    if (others.length === 0) return number === 0 ? sum : `${sum} * ${1 << number}u`;
+    return `${sum} * select(${2 << number}u, ${1 << number}u, (${others.join(" | ")}) == 0u)`;
+  }
+
+  #otherIds(ids: number): string[] {
+    const [x, y] = this.#sizes as [number, number];
+    const [group, local] = [this.#names.the("workgroup"), this.#names.the("local")];
+    const locals = [`${local} % ${x}u`, `${local} / ${x}u % ${y}u`, `${local} / ${x * y}u`];
+    return [
+      ...dependence.workgroup.flatMap((bit, i) => (ids & bit ? [`${group}.${"xyz"[i]}`] : [])),
+      ...dependence.local.flatMap((bit, i) => (ids & bit ? [`(${locals[i]})`] : [])),
+    ];
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Turns `for` and `while` loops whose header touches shared memory into `loop`, where statements have room.
+ *
+ * Before:  for (var i = 0u; i < atomicLoad(&n); i++) { body }
+ * After:   { var i = 0u; loop { if (!(i < atomicLoad(&n))) { break; } { body } continuing { i++; } } }
+ *
+ * Requires: nothing.   Ensures: valid module; no header of a `for` or `while` stores to shared memory, operates on it,
+ *           or declares a pointer.
+ * Order:    before resolvePointers and normalizeAccesses.
+ * Source:   WGSL specification, "For Statement" and "While Statement", which define both by this expansion.
+ */
+import { containsMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
+import { storesToShared } from "../../analysis/places.ts";
+import type { Block, Expression, ForStatement, Module, Statement, WhileStatement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { mapStatements } from "../../wgsl/traverse.ts";
+import { mapBodies } from "../shared/mapFunctions.ts";
+
+export function desugarLoops(program: Program): Module {
+  return mapBodies(program.module, (body) =>
+    mapStatements(body, (statement) => {
+      if (statement.kind === "while" && needsRoom(program, statement.condition))
+        return desugarWhile(statement);
+      if (statement.kind !== "for") return statement;
+      const header = [statement.initializer, statement.condition, statement.update];
+      return header.some((part) => part && needsRoom(program, part)) ? desugarFor(statement) : statement;
+    }),
+  );
+}
+
+/** True when `part` of a header needs statements of its own: it operates on shared memory, or points to memory. */
+function needsRoom(program: Program, part: Expression | Statement): boolean {
+  if (part.kind === "let" && program.declaredTypeOf(part).kind === "pointer") return true;
+  if (part.kind === "callStatement" && isTextureStore(program, part.call)) return true;
+  return containsMemoryOperation(program, part) || storesToShared(program, part);
+}
+
+function desugarWhile({ span, attributes, condition, body }: WhileStatement): Statement {
+  return {
+    kind: "loop",
+    span,
+    attributes,
+    body: block(span, [...exit(condition), body]),
+    continuing: null,
+    breakIf: null,
+  };
+}
+
+function desugarFor({ span, attributes, initializer, condition, update, body }: ForStatement): Statement {
+  const loop: Statement = {
+    kind: "loop",
+    span,
+    attributes,
+    body: block(span, [...(condition ? exit(condition) : []), body]),
+    continuing: update && block(span, [update]),
+    breakIf: null,
+  };
+  return initializer ? block(span, [initializer, loop]) : loop;
+}
+
+/** Leaves the loop when its condition does not hold. */
+function exit(condition: Expression): Statement[] {
+  return quote(condition.span).statements`if (!${condition}) { break; }`;
+}
+
+function block(span: Statement["span"], statements: readonly Statement[]): Block {
+  return { kind: "block", span, attributes: [], statements };
+}

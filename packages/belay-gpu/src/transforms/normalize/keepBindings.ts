@@ -1,0 +1,42 @@
+/**
+ * Keeps an entry point's resources in use, because a pipeline's default layout has just those that are: a program that
+ * binds a buffer whose only use was a pointer, now resolved, must not find its bind group refused.
+ *
+ * Before:  fn main() { let p = &a; }   (resolved to nothing)
+ * After:   fn main() { _ = &a; }
+ *
+ * `source`: the program whose resources are kept. Requires: its variables still have their names.
+ * Ensures: valid module.   Order: last.
+ */
+import { bindingPointOf } from "../../analysis/bindings.ts";
+import { functionsOf, reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
+import { addressSpaceOf } from "../../analysis/places.ts";
+import type { FunctionDeclaration, GlobalVariable, Module } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { mapFunctions } from "../shared/mapFunctions.ts";
+
+export function keepBindings(
+  program: Program,
+  source: Program,
+  { entryPoints }: { readonly entryPoints: ReadonlySet<string> },
+): Module {
+  const before = new Map(functionsOf(source).map((fn) => [fn.name, fn]));
+  const used = (of: Program, fn: FunctionDeclaration): GlobalVariable[] =>
+    [...variablesOf(of, reachableFrom(of, [fn]))].filter((variable) => bindingPointOf(of, variable));
+  return mapFunctions(program.module, (fn) => {
+    const original = entryPoints.has(fn.name) && before.get(fn.name);
+    if (!original) return fn;
+    const kept = new Set(used(program, fn).map(({ name }) => name));
+    const lost = used(source, original).filter(({ name }) => !kept.has(name));
+    const uses = lost.flatMap((variable) => {
+      const { statements } = quote(variable.span);
+      return addressSpaceOf(variable) === "handle"
+        ? statements`_ = ${variable.name};`
+        : statements`_ = &${variable.name};`;
+    });
+    return uses.length === 0
+      ? fn
+      : { ...fn, body: { ...fn.body, statements: [...uses, ...fn.body.statements] } };
+  });
+}

@@ -1,0 +1,216 @@
+/**
+ * Replaces pointers to shared memory by the places they point to, and specializes functions that take such pointers.
+ *
+ * Before:  fn add(p: ptr<storage, u32, read_write>) { *p += 1; }   let q = &a[i + 1]; add(q);
+ * After:   fn add_a(i0: u32) { a[i0] += 1; }                       let i0 = i + 1; add_a(i0);
+ *
+ * A function is specialized once for each shape of its pointer arguments (variable, members, where it is indexed);
+ * the dynamic indices become parameters. Pointers to function and private variables stay.
+ *
+ * Requires: unique names.   Ensures: valid module; every access to storage, workgroup or uniform memory names its variable.
+ * Order:    before normalizeAccesses.
+ */
+import type { Span } from "../../diagnostics/diagnostic.ts";
+import type {
+  Block,
+  CallExpression,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  LetStatement,
+  Module,
+  Parameter,
+  Statement,
+  TypeExpression,
+} from "../../wgsl/ast.ts";
+import { printExpression } from "../../wgsl/printer.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import {
+  isExpression,
+  mapChildren,
+  mapExpression,
+  mapExpressions,
+  mapStatements,
+} from "../../wgsl/traverse.ts";
+import { mapIndices } from "../shared/mapIndices.ts";
+import type { Names } from "../shared/names.ts";
+
+/** What a pointer `let` or parameter points to, with indices that may be repeated. */
+type Pointees = ReadonlyMap<LetStatement | Parameter, Expression>;
+
+/** Functions that specialization may make of a module; calls that pass parts of parts on can ask for exponentially many. */
+const mostSpecializations = 1000;
+
+/** Specialization was stopped: the module's pointers have too many shapes. */
+export class SpecializationLimit extends Error {
+  /** The function that would have been specialized once more. */
+  readonly span: Span;
+
+  constructor(span: Span) {
+    super(`more than ${mostSpecializations} specialized functions`);
+    this.span = span;
+  }
+}
+
+/** Throws a `SpecializationLimit` when the pointers of the module have too many shapes. */
+export function resolvePointers(program: Program, names: Names): Module {
+  return new PointerResolver(program, names).module();
+}
+
+class PointerResolver {
+  readonly #program: Program;
+  readonly #names: Names;
+  /** Specialized functions by function and shape of the pointer arguments. */
+  readonly #specialized = new Map<string, FunctionDeclaration>();
+  #entered = 0;
+
+  constructor(program: Program, names: Names) {
+    this.#program = program;
+    this.#names = names;
+  }
+
+  module(): Module {
+    const { module } = this.#program;
+    const { declarations } = module;
+    const kept = declarations.flatMap((declaration): Declaration[] => {
+      if (declaration.kind !== "function") return [declaration];
+      if (declaration.parameters.some((parameter) => this.#isSharedPointer(parameter))) return [];
+      const body = this.#block(declaration.body, new Map());
+      return [body === declaration.body ? declaration : { ...declaration, body }];
+    });
+    const isUnchanged =
+      kept.length === declarations.length && kept.every((each, i) => each === declarations[i]);
+    return isUnchanged ? module : { ...module, declarations: [...kept, ...this.#specialized.values()] };
+  }
+
+  #isSharedPointer(declaration: LetStatement | Parameter): boolean {
+    const type = this.#program.declaredTypeOf(declaration);
+    return type.kind === "pointer" && type.space !== "function" && type.space !== "private";
+  }
+
+  #block(block: Block, pointees: Pointees): Block {
+    const known = new Map(pointees);
+    const rewrite = (statement: Statement) => this.#statement(statement, known);
+    return mapStatements(block, rewrite);
+  }
+
+  #statement(
+    statement: Statement,
+    pointees: Map<LetStatement | Parameter, Expression>,
+  ): Statement | Statement[] {
+    const rewritten = mapOwnExpressions(statement, (e) => this.#expression(e, pointees));
+    if (statement.kind !== "let" || rewritten.kind !== "let" || !this.#isSharedPointer(statement))
+      return rewritten;
+    const pointer = rewritten.initializer;
+    if (pointer.kind !== "unary") throw new Error("a pointer to shared memory is the address of a place");
+    const saved: Statement[] = [];
+    pointees.set(statement, this.#stable(pointer.operand, saved));
+    return saved;
+  }
+
+  /** `place` with every dynamic index saved in a `let`, unless it is one of those. */
+  #stable(place: Expression, saved: Statement[]): Expression {
+    return mapIndices(place, (index) => {
+      if (index.kind === "identifier" && this.#names.isGenerated(index.name)) return index;
+      const name = this.#names.fresh("index");
+      const { statements, expression } = quote(index.span);
+      saved.push(...statements`let ${name} = ${index};`);
+      return expression`${name}`;
+    });
+  }
+
+  /** One step of a bottom-up rewrite: pointer names become addresses, and addresses that are used become places. */
+  #expression(node: Expression, pointees: Pointees): Expression {
+    switch (node.kind) {
+      case "identifier": {
+        const target = this.#program.targetOf(node);
+        const place =
+          target?.kind === "let" || target?.kind === "parameter" ? pointees.get(target) : undefined;
+        return place ? { kind: "unary", span: node.span, operator: "&", operand: place } : node;
+      }
+      case "unary":
+        return node.operator === "*" ? (pointee(node.operand) ?? node) : node;
+      case "index":
+      case "memberAccess": {
+        const place = pointee(node.base);
+        return place ? { ...node, base: place } : node;
+      }
+      case "call":
+        return this.#call(node);
+      default:
+        return node;
+    }
+  }
+
+  #call(call: CallExpression): Expression {
+    const callee = this.#program.targetOf(call.callee);
+    if (callee?.kind !== "function" || !callee.parameters.some((p) => this.#isSharedPointer(p))) return call;
+    const shapes: (Expression | null)[] = [];
+    const args = call.args.flatMap((argument, i) => {
+      const place = this.#isSharedPointer(callee.parameters[i]!) ? pointee(argument) : undefined;
+      const indices: Expression[] = [];
+      const collect = (index: Expression) => {
+        indices.push(index);
+        return index;
+      };
+      shapes.push(place ? mapIndices(place, collect) : null);
+      // A negative index and its u32 conversion are out of bounds alike.
+      return place ? indices.map((index) => quote(index.span).expression`u32(${index})`) : [argument];
+    });
+    const fn = this.#specialize(callee, shapes);
+    return { ...call, callee: { ...call.callee, name: fn.name }, args };
+  }
+
+  #specialize(fn: FunctionDeclaration, places: readonly (Expression | null)[]): FunctionDeclaration {
+    const hole: Expression = { kind: "identifier", span: fn.span, name: "_", templateArgs: null };
+    const shape = places.map((place) => (place ? printExpression(mapIndices(place, () => hole)) : ""));
+    const key = [fn.name, ...shape].join("|");
+    const known = this.#specialized.get(key);
+    if (known) return known;
+    // A function is entered before its body is, so that a deep chain of calls is counted on its way down.
+    if (++this.#entered > mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
+    const pointees = new Map<LetStatement | Parameter, Expression>();
+    const parameters = fn.parameters.flatMap((parameter, i) => {
+      const place = places[i];
+      if (!place) return [parameter];
+      const indices: Parameter[] = [];
+      const inside = mapIndices(place, (index) => {
+        const name = this.#names.fresh("index");
+        indices.push({ ...parameter, name, type: u32(index.span) });
+        return quote(index.span).expression`${name}`;
+      });
+      pointees.set(parameter, inside);
+      return indices;
+    });
+    // The clone shares no node with another one: what a node means is kept by node.
+    const clone = structuredClone({
+      ...fn,
+      name: this.#names.fresh(fn.name),
+      parameters,
+      body: this.#block(fn.body, pointees),
+    });
+    this.#specialized.set(key, clone);
+    return clone;
+  }
+}
+
+/** `statement` with its own expressions rewritten; statements nested in its blocks are left to the caller. */
+function mapOwnExpressions(statement: Statement, rewrite: (expression: Expression) => Expression): Statement {
+  return mapChildren(statement, (child) => {
+    if (isExpression(child)) return mapExpression(child, rewrite);
+    return statement.kind === "for" && child.kind !== "block" ? mapExpressions(child, rewrite) : child;
+  });
+}
+
+const u32 = (span: Expression["span"]): TypeExpression => ({
+  kind: "identifier",
+  span,
+  name: "u32",
+  templateArgs: null,
+});
+
+/** The place whose address `expression` takes. */
+function pointee(expression: Expression): Expression | undefined {
+  return expression.kind === "unary" && expression.operator === "&" ? expression.operand : undefined;
+}

@@ -1,0 +1,26 @@
+/**
+ * Lets the module exchange registers between neighbouring lanes.
+ *
+ * Before:  enable f16;
+ * After:   enable f16; enable subgroups; diagnostic(off, subgroup_uniformity);
+ *
+ * Exchanges stand in divergent control flow, where each tells whether its partner is there; the uniformity rule is for
+ * programs that can't tell.
+ *
+ * Requires: nothing.   Ensures: valid module.   Order: before replicateInvocations.
+ */
+import type { Directive, Module } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+
+const rule = "subgroup_uniformity";
+
+export function enableSubgroups({ module }: Program): Module {
+  const span = { start: 0, end: 0 };
+  const kept = module.directives.filter((d) => d.kind !== "diagnostic" || d.rule !== rule);
+  const isEnabled = kept.some((d) => d.kind === "enable" && d.names.includes("subgroups"));
+  const added: Directive[] = [
+    ...(isEnabled ? [] : [{ kind: "enable", span, names: ["subgroups"] } as const]),
+    { kind: "diagnostic", span, severity: "off", rule },
+  ];
+  return { ...module, directives: [...kept, ...added] };
+}

@@ -1,0 +1,164 @@
+/**
+ * Executes each atomic operation once for both replicas: operands compared, one execution, the result shared.
+ *
+ * Before:  let slot = atomicAdd(&count, n);
+ * After:   _ = agree(site, words(n));
+ *          var result: u32; if (leads) { result = atomicAdd(&count, n); }
+ *          let slot = share(site, result);
+ *
+ * With `check: "signature"` the operands are folded into the signature instead. Unlike a store, an atomic operation
+ * is not suppressed by a disagreement: its result may decide whether a loop ends.
+ *
+ * Requires: access normal form, replicateInvocations.   Ensures: valid module.   Order: before compareStores.
+ * Source:   named as future work by Wadden et al. 2014, section 10.
+ */
+import { addressOf } from "../../analysis/addresses.ts";
+import { builtinFunction } from "../../analysis/effects.ts";
+import { hazardousVariables } from "../../analysis/hazards.ts";
+import { placeOf } from "../../analysis/places.ts";
+import type {
+  CallExpression,
+  Declaration,
+  Expression,
+  FunctionDeclaration,
+  GlobalVariable,
+  Module,
+  Statement,
+} from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { mapStatements } from "../../wgsl/traverse.ts";
+import { mapBodies, withDeclarations } from "../shared/mapFunctions.ts";
+import type { Names } from "../shared/names.ts";
+import type { Comparison } from "./comparison/comparison.ts";
+import type { Words } from "./comparison/valueWords.ts";
+import type { CheckSites } from "./reportBuffer.ts";
+import { integerOf, SharedResults } from "./sharedResults.ts";
+
+export interface ExecuteAtomicsOnceOptions {
+  readonly check: "store" | "signature" | "none";
+  readonly comparison: Comparison;
+  readonly sites: CheckSites;
+  /** The functions that run replicated. */
+  readonly functions: ReadonlySet<FunctionDeclaration>;
+  /** True for variables whose atomic operations both replicas execute, each on a copy or on what stays the same. */
+  readonly isReplicated: (variable: GlobalVariable) => boolean;
+  /** Whether replicas may wait for each other. Default true. */
+  readonly mayWait?: boolean;
+}
+
+export function executeAtomicsOnce(
+  program: Program,
+  names: Names,
+  options: ExecuteAtomicsOnceOptions,
+): Module {
+  const transform = new AtomicExecution(program, names, options);
+  const module = mapBodies(program.module, (body, fn) =>
+    options.functions.has(fn) ? mapStatements(body, (s) => transform.statement(s, fn.name)) : body,
+  );
+  return withDeclarations(module, transform.declarations);
+}
+
+class AtomicExecution {
+  readonly #results: SharedResults;
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #options: ExecuteAtomicsOnceOptions;
+  /** Known once it is asked for. */
+  #hasHazards: boolean | undefined;
+
+  constructor(program: Program, names: Names, options: ExecuteAtomicsOnceOptions) {
+    this.#program = program;
+    this.#names = names;
+    this.#options = options;
+    this.#results = new SharedResults(program, names, options.comparison);
+  }
+
+  /** True when there are stores that both replicas do (compareStores), and that an operation may hand on to others. */
+  get #mustMeet(): boolean {
+    const { functions, isReplicated, mayWait = true } = this.#options;
+    const isShared = (v: GlobalVariable) => !this.#names.isGenerated(v.name) && !isReplicated(v);
+    this.#hasHazards ??= mayWait && [...hazardousVariables(this.#program, functions)].some(isShared);
+    return this.#hasHazards;
+  }
+
+  /** What the rewritten statements call for. */
+  get declarations(): Declaration[] {
+    return [...this.#results.structs, ...this.#options.comparison.takeDeclarations()];
+  }
+
+  statement(statement: Statement, functionName: string): Statement | Statement[] {
+    if (statement.kind === "callStatement") {
+      const compared = this.#compared(statement.call, functionName);
+      if (!compared) return statement;
+      const { check, comparison } = this.#options;
+      const { statements } = quote(statement.span);
+      // The operation may hand on to others what was stored before it, so the stores of both replicas come first.
+      const meeting =
+        check === "signature" && this.#mustMeet
+          ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
+          : [];
+      // Nobody waits for a result, so the second replica need not step in for a first that is not there.
+      return [...compared.statements, ...meeting, ...comparison.inFirst([statement])];
+    }
+    if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
+    const call = statement.initializer;
+    const compared = this.#compared(call, functionName);
+    if (!compared) return statement;
+    const { site, statements } = compared;
+    const { initializer, before } = this.#results.share(call, site);
+    return [...statements, ...this.#synchronized(site), ...before, { ...statement, initializer }];
+  }
+
+  /** The statements that compare the operands of an atomic operation; undefined for any other call. */
+  #compared(
+    call: CallExpression,
+    functionName: string,
+  ): { site: number; statements: Statement[] } | undefined {
+    const operation = builtinFunction(this.#program, call);
+    const [pointer, ...operands] = call.args;
+    if (!operation?.startsWith("atomic") || pointer?.kind !== "unary") return undefined;
+    const place = placeOf(this.#program, pointer.operand);
+    const { check, comparison, sites, isReplicated } = this.#options;
+    if (!place || this.#names.isGenerated(place.variable.name) || isReplicated(place.variable))
+      return undefined;
+    const address = addressOf(this.#program, place);
+    const words = this.#operandWords(operands);
+    const site = sites.add({
+      kind: "atomic",
+      span: call.span,
+      functionName,
+      name: place.variable.name,
+      scalar: words?.scalar ?? "u32",
+      components: words?.count ?? 0,
+    });
+    const presented = { site, address, words };
+    switch (check) {
+      case "store":
+        return { site, statements: quote(call.span).statements`_ = ${comparison.agree(presented)};` };
+      case "signature":
+        return { site, statements: comparison.foldIntoSignature(presented) };
+      case "none":
+        return { site, statements: [] };
+    }
+  }
+
+  /** The words of the operands that can differ: a constant can't. */
+  #operandWords(operands: readonly Expression[]): Words | null {
+    const { expression } = quote();
+    const dynamic = operands.filter((operand) => this.#program.stageOf(operand) === "runtime");
+    const [first, second] = dynamic.map((operand) => expression`bitcast<u32>(${operand})`);
+    if (!first) return null;
+    const scalar = integerOf(this.#program, dynamic[0]!);
+    return second
+      ? { expression: expression`vec2<u32>(${first}, ${second})`, count: 2, scalar }
+      : { expression: first, count: 1, scalar };
+  }
+
+  /** With a signature nothing has brought the replicas together yet, which some channels need before sharing. */
+  #synchronized(site: number): Statement[] {
+    const { check, comparison } = this.#options;
+    if (check === "store" || !comparison.shareNeedsAgreement) return [];
+    return quote().statements`_ = ${comparison.signaturesAgree(site)};`;
+  }
+}

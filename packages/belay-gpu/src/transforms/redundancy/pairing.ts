@@ -1,0 +1,168 @@
+/** Where and when the two replicas of an invocation run. */
+import type { Names } from "../shared/names.ts";
+
+/**
+ * In a doubled workgroup: `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a subgroup apart, so that each
+ * replica keeps runs of neighbours. `"subgroups"`: different subgroups, half a workgroup apart, so that each replica keeps
+ * whole subgroups, and what a subgroup shares is replicated too.
+ */
+export type DoubledPairing = "adjacent" | "half-subgroup" | "subgroups";
+
+/**
+ * A pairing of the doubled workgroup, or `"passes"`: one after the other, on lanes that swap. The workgroup keeps its size,
+ * and its memory serves each pass in turn, so what shows there are transient faults. The second pass finds in the
+ * caches what the first has loaded, so memory-bound kernels run about as fast as unprotected.
+ */
+export type Pairing = DoubledPairing | "passes";
+
+/** How far apart the lanes of the two replicas are in their subgroup: their numbers differ by this one bit. */
+export function distanceOf(pairing: Pairing, names: Names): string {
+  return pairing === "half-subgroup" ? names.the("distance") : "1u";
+}
+
+/** A doubled workgroup, as WGSL. `in_…` are the built-in values of the doubled workgroup. */
+export interface DoubledWorkgroup {
+  /** Its size in up to three dimensions. */
+  readonly size: readonly string[];
+  /** What must be known before anything else. */
+  readonly prologue: string;
+  /** 0 or 1. */
+  readonly replica: string;
+  /** The index that the invocation has in the original workgroup. */
+  readonly local: string;
+  /** The original built-in values, where they differ. */
+  readonly derived: Readonly<Record<string, string>>;
+}
+
+/** The most invocations of a workgroup along z (WebGPU specification, "Limits"). */
+const maxDepth = 64;
+
+/** How a workgroup of `size` is doubled. Sizes are WGSL expressions of type u32: literals where they are constant. */
+export function doubledWorkgroup(
+  pairing: DoubledPairing,
+  names: Names,
+  size: readonly [string, string, string],
+): DoubledWorkgroup {
+  switch (pairing) {
+    case "adjacent":
+      return adjacent(names, size);
+    case "half-subgroup":
+      return halfSubgroup(names, size);
+    case "subgroups":
+      // A size that an override decides may exceed the limit.
+      return 2 * Number.parseInt(size[2], 10) <= maxDepth ? wholeSubgroups(names, size) : halves(names, size);
+  }
+}
+
+/** What an invocation is whose lane runs its neighbour's second replica, as WGSL. */
+export type SwappedWorkgroup = Pick<DoubledWorkgroup, "local" | "derived">;
+
+/** How the lanes of a workgroup of `size` swap while `replica` is 1. The last of an odd number has nobody to swap with. */
+export function swappedWorkgroup(names: Names, size: readonly [string, string, string]): SwappedWorkgroup {
+  const [replica, index] = [names.the("replica"), names.the("in_local_invocation_index")];
+  const local = `${index} ^ ${replica}`;
+  if (isEven(size[0])) {
+    const swapped = (id: string) => `vec3<u32>(${id}.x ^ ${replica}, ${id}.yz)`;
+    return {
+      local,
+      derived: {
+        local_invocation_index: names.the("local"),
+        local_invocation_id: swapped(names.the("in_local_invocation_id")),
+        global_invocation_id: swapped(names.the("in_global_invocation_id")),
+      },
+    };
+  }
+  const last = `${product(size)} - 1u`;
+  return {
+    local: size.some(isEven) ? local : `min(${local}, ${last})`,
+    derived: flatIds(names, size),
+  };
+}
+
+/** True for a constant even size. */
+const isEven = (size: string) => /^\d*[02468]u$/.test(size);
+
+/** Twice as wide: all ids are halved along x. */
+function adjacent(names: Names, [x, y, z]: readonly [string, string, string]): DoubledWorkgroup {
+  const halved = (id: string) => `vec3<u32>(${id}.x >> 1u, ${id}.yz)`;
+  const index = names.the("in_local_invocation_index");
+  return {
+    size: [twice(x), y, z],
+    prologue: "",
+    replica: `${index} & 1u`,
+    local: `${index} >> 1u`,
+    derived: {
+      local_invocation_index: names.the("local"),
+      local_invocation_id: halved(names.the("in_local_invocation_id")),
+      global_invocation_id: halved(names.the("in_global_invocation_id")),
+    },
+  };
+}
+
+/** Flat, one replica in the lower half of each subgroup; a smaller power of two where such halves would not come out even. */
+function halfSubgroup(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
+  const index = names.the("in_local_invocation_index");
+  const distance = names.the("distance");
+  const invocations = product(size);
+  return {
+    size: [twice(invocations)],
+    prologue: `${distance} = min(${names.the("in_subgroup_size")} >> 1u, (${invocations}) & (~(${invocations}) + 1u));`,
+    replica: `u32((${index} & ${distance}) != 0u)`,
+    local: `(${index} & (${distance} - 1u)) | ((${index} >> 1u) & ~(${distance} - 1u))`,
+    derived: flatIds(names, size),
+  };
+}
+
+/** Twice as deep: ids stay what they are, but for z. */
+function wholeSubgroups(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
+  const [x, y, z] = size;
+  const [local, global, group] = ["local_invocation_id", "global_invocation_id", "workgroup_id"].map((id) =>
+    names.the(`in_${id}`),
+  );
+  const isFlat = z === "1u";
+  return {
+    size: [x, y, twice(z)],
+    prologue: "",
+    replica: isFlat ? `${local}.z` : `${local}.z / ${z}`,
+    local:
+      isFlat && y === "1u" ? `${local}.x` : `${names.the("in_local_invocation_index")} % (${product(size)})`,
+    derived: {
+      local_invocation_index: names.the("local"),
+      local_invocation_id: `vec3<u32>(${local}.xy, ${isFlat ? "0u" : `${local}.z % ${z}`})`,
+      global_invocation_id: `vec3<u32>(${global}.xy, ${isFlat ? `${group}.z` : `${group}.z * ${z} + ${local}.z % ${z}`})`,
+    },
+  };
+}
+
+/** Flat, one replica behind the other. */
+function halves(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
+  const index = names.the("in_local_invocation_index");
+  const invocations = product(size);
+  return {
+    size: [twice(invocations)],
+    prologue: "",
+    replica: `${index} / (${invocations})`,
+    local: `${index} % (${invocations})`,
+    derived: flatIds(names, size),
+  };
+}
+
+/** The ids of an invocation of a flat workgroup, from its index. */
+function flatIds(names: Names, [x, y, z]: readonly [string, string, string]): Record<string, string> {
+  const local = names.the("local");
+  const id =
+    y === "1u" && z === "1u"
+      ? `vec3<u32>(${local}, 0u, 0u)`
+      : z === "1u"
+        ? `vec3<u32>(${local} % ${x}, ${local} / ${x}, 0u)`
+        : `vec3<u32>(${local} % ${x}, ${local} / ${x} % ${y}, ${local} / (${x} * ${y}))`;
+  return { local_invocation_index: local, local_invocation_id: id };
+}
+
+const twice = (size: string) => (size === "1u" ? "2u" : `2u * ${size}`);
+
+/** The product of sizes, as WGSL. */
+export function product(size: readonly string[]): string {
+  const factors = size.filter((factor) => factor !== "1u");
+  return factors.length === 0 ? "1u" : factors.join(" * ");
+}

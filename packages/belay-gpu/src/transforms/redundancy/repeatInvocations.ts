@@ -1,0 +1,115 @@
+/**
+ * Runs each invocation twice, one replica after the other, on lanes that swap; the workgroup keeps its size.
+ *
+ * Before:  var<workgroup> tile: array<f32, 64>;
+ *          @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) { body }
+ * After:   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ *            for (var pass = 0; pass < 2 + zero; pass++) {
+ *              replica = 1 - pass ^ zero; local = in_index ^ replica; { let id = vec3(in_id.x ^ replica, in_id.yz); body }
+ *              if (pass == 0) { keep(); workgroupBarrier(); tile[in_index] = 0; workgroupBarrier(); }
+ *            } }
+ *
+ * The second replica comes first, stores nothing and leaves its signature. Then memory becomes what it was: workgroup
+ * memory zero, private variables and those of functions what they start with; and where a kernel works in place, all second replicas of a
+ * workgroup have loaded before a first one stores.
+ *
+ * Both passes must be the same instructions, as floats may be rounded otherwise where a compiler joins others: so that it makes no
+ * code of its own for each pass, it is not told how often the loop runs, and which replica is which.
+ *
+ * Requires: declareReport; kernels that load no storage after they have stored there.
+ * Ensures:  valid module; `replica`, `local` and `workgroup` are set.   Order: before the comparing transforms.
+ * Source:   in place of Wadden et al. 2014, section 6, where both replicas run at once.
+ */
+import { buffersInPlace } from "../../analysis/bindings.ts";
+import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
+import { addressSpaceOf } from "../../analysis/places.ts";
+import type { FunctionDeclaration, GlobalVariable, Module, Statement } from "../../wgsl/ast.ts";
+import { printType } from "../../wgsl/printer.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { typeExpressionOf } from "../../wgsl/typeNames.ts";
+import { invocationsOf, workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
+import type { Names } from "../shared/names.ts";
+import type { Comparison } from "./comparison/comparison.ts";
+import { swappedWorkgroup } from "./pairing.ts";
+import { zeroed } from "./zeroWorkgroupMemory.ts";
+
+export interface RepeatInvocationsOptions {
+  /** Names of the entry points to wrap. */
+  readonly entryPoints: ReadonlySet<string>;
+  readonly comparison: Comparison;
+}
+
+export function repeatInvocations(
+  program: Program,
+  names: Names,
+  { entryPoints, comparison }: RepeatInvocationsOptions,
+): Module {
+  const declarations = program.module.declarations.flatMap((declaration) =>
+    declaration.kind === "function" && entryPoints.has(declaration.name)
+      ? wrap(program, names, comparison, declaration)
+      : [declaration],
+  );
+  return { ...program.module, declarations: [...declarations, ...comparison.takeDeclarations()] };
+}
+
+const inputs: ReadonlyMap<string, string> = new Map([
+  ["workgroup_id", "vec3<u32>"],
+  ["num_workgroups", "vec3<u32>"],
+  ["local_invocation_index", "u32"],
+  ["local_invocation_id", "vec3<u32>"],
+  ["global_invocation_id", "vec3<u32>"],
+]);
+
+function wrap(
+  program: Program,
+  names: Names,
+  comparison: Comparison,
+  fn: FunctionDeclaration,
+): FunctionDeclaration[] {
+  const { statements } = quote(fn.nameSpan);
+  const { local, derived } = swappedWorkgroup(names, workgroupSizeOf(program, fn));
+  const [pass, zero] = [names.the("pass"), names.the("zero")];
+  return wrapEntryPoint(program, names, fn, {
+    inputs,
+    derived,
+    // No workgroup is beyond the last one, which no compiler knows.
+    before: statements`
+      ${names.the("workgroup")} = ${names.the("in_workgroup_id")};
+      ${comparison.lane()} = ${names.the("in_local_invocation_index")};
+      let ${zero} = u32(${names.the("in_workgroup_id")}.x >= ${names.the("in_num_workgroups")}.x);`,
+    around: (call) => statements`
+      for (var ${pass} = 0u; ${pass} < 2u + ${zero}; ${pass}++) {
+        ${names.the("replica")} = (1u - ${pass}) ^ ${zero};
+        ${names.the("local")} = ${local};
+        ${call}
+        if (${pass} == 0u) { ${comparison.keepFinal()} ${restored(program, names, fn)} }
+      }`,
+    repeats: true,
+    attributes: fn.attributes,
+  });
+}
+
+/** Makes memory what it was before the first pass. */
+function restored(program: Program, names: Names, fn: FunctionDeclaration): Statement[] {
+  const { statements } = quote(fn.nameSpan);
+  const functions = reachableFrom(program, [fn]);
+  const used = [...variablesOf(program, functions)].filter(({ name }) => !names.isGenerated(name));
+  const of = (space: string) => used.filter((variable) => addressSpaceOf(variable) === space);
+  const team = { index: names.the("in_local_invocation_index"), count: invocationsOf(program, fn) };
+  const memory = of("workgroup").map((variable) => zeroed(program, names, variable, team));
+  const inPlace = [...buffersInPlace(program, functions)].some(({ name }) => !names.isGenerated(name));
+  return [
+    ...of("private").flatMap((variable) => initialized(program, variable)),
+    ...(inPlace ? statements`storageBarrier();` : []),
+    ...(memory.length > 0 ? statements`workgroupBarrier(); ${memory.join("\n")} workgroupBarrier();` : []),
+  ];
+}
+
+/** Sets a private variable to what it starts with. */
+function initialized(program: Program, variable: GlobalVariable): Statement[] {
+  const { statements } = quote(variable.span);
+  return variable.initializer
+    ? statements`${variable.name} = ${structuredClone(variable.initializer)};`
+    : statements`${variable.name} = ${printType(typeExpressionOf(program.declaredTypeOf(variable)))}();`;
+}

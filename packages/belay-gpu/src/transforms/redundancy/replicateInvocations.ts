@@ -1,0 +1,96 @@
+/**
+ * Wraps entry points so that each invocation knows its replica, its workgroup and its index; doubles the workgroup.
+ *
+ * Before:  @compute @workgroup_size(8, 8) fn main(@builtin(global_invocation_id) id: vec3u) { body }
+ * After:   @compute @workgroup_size(16, 8) fn main(@builtin(global_invocation_id) in_id: vec3u, ...) {
+ *            replica = in_index & 1; local = in_index >> 1; { let id = vec3(in_id.x >> 1, in_id.yz); body } }
+ *
+ * Where the replicas of an invocation stand is the pairing's choice. Built-in values are derived such that the body sees
+ * those of the original kernel. With `replicas: 1` the kernel keeps its shape and only learns who it is. Early returns end the
+ * body alone, so that what must run last can follow it.
+ *
+ * Requires: declareReport.   Ensures: valid module; `replica`, `local`, `workgroup` (and `partner`, `distance`) are set.
+ * Rejects:  nothing; `obstacles` has found what can't be derived.   Order: before the comparing transforms.
+ * Source:   Wadden et al. 2014, section 6.
+ */
+import type { FunctionDeclaration, Module } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import { workgroupSizeOf, wrapEntryPoint } from "../shared/entryPointWrapper.ts";
+import type { Names } from "../shared/names.ts";
+import { type DoubledPairing, distanceOf, doubledWorkgroup } from "./pairing.ts";
+
+export interface ReplicateInvocationsOptions {
+  readonly replicas: 1 | 2;
+  readonly pairing: DoubledPairing;
+  /** Names of the entry points to wrap. */
+  readonly entryPoints: ReadonlySet<string>;
+  /** Sets `partner`, the ballot bit of the other replica; needs `enable subgroups`. */
+  readonly subgroups: boolean;
+}
+
+export function replicateInvocations(
+  program: Program,
+  names: Names,
+  options: ReplicateInvocationsOptions,
+): Module {
+  const { declarations } = quote();
+  const distance = declarations`var<private> ${names.the("distance")}: u32;`;
+  const partner = declarations`var<private> ${names.the("partner")}: vec4<u32>;`;
+  const { module } = program;
+  return {
+    ...module,
+    declarations: [
+      ...module.declarations.flatMap((declaration) =>
+        declaration.kind === "function" && options.entryPoints.has(declaration.name)
+          ? wrap(program, names, options, declaration)
+          : [declaration],
+      ),
+      ...(options.replicas === 2 && options.pairing === "half-subgroup" ? distance : []),
+      ...(options.subgroups ? partner : []),
+    ],
+  };
+}
+
+const inputs: ReadonlyMap<string, string> = new Map([
+  ["workgroup_id", "vec3<u32>"],
+  ["local_invocation_index", "u32"],
+  ["local_invocation_id", "vec3<u32>"],
+  ["global_invocation_id", "vec3<u32>"],
+  ["subgroup_invocation_id", "u32"],
+  ["subgroup_size", "u32"],
+]);
+
+function wrap(
+  program: Program,
+  names: Names,
+  { replicas, pairing, subgroups }: ReplicateInvocationsOptions,
+  fn: FunctionDeclaration,
+): FunctionDeclaration[] {
+  const { statements } = quote(fn.nameSpan);
+  const workgroup = `${names.the("workgroup")} = ${names.the("in_workgroup_id")};`;
+  if (replicas === 1) {
+    const before = statements`${workgroup} ${names.the("local")} = ${names.the("in_local_invocation_index")};`;
+    return wrapEntryPoint(program, names, fn, { inputs, derived: {}, before, attributes: fn.attributes });
+  }
+  const doubled = doubledWorkgroup(pairing, names, workgroupSizeOf(program, fn));
+  const before = statements`
+    ${workgroup}
+    ${doubled.prologue}
+    ${names.the("replica")} = ${doubled.replica};
+    ${names.the("local")} = ${doubled.local};
+    ${subgroups ? ballotBit(names, distanceOf(pairing, names)) : ""}`;
+  const attributes = fn.attributes.map((attribute) => {
+    if (attribute.name !== "workgroup_size") return attribute;
+    const { expression } = quote(attribute.span);
+    return { ...attribute, args: doubled.size.map((size) => expression`${size}`) };
+  });
+  return wrapEntryPoint(program, names, fn, { inputs, derived: doubled.derived, before, attributes });
+}
+
+/** Sets the ballot bit of the lane that is `distance` away. */
+function ballotBit(names: Names, distance: string): string {
+  const lane = `(${names.the("in_subgroup_invocation_id")} ^ ${distance})`;
+  const word = (n: number) => `select(0u, 1u << (${lane} & 31u), (${lane} >> 5u) == ${n}u)`;
+  return `${names.the("partner")} = vec4<u32>(${[0, 1, 2, 3].map(word).join(", ")});`;
+}

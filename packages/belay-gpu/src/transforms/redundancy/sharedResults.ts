@@ -1,0 +1,87 @@
+/** How both replicas come by the result of an atomic operation that one of them executes. */
+import { builtinFunction } from "../../analysis/effects.ts";
+import type { CallExpression, Declaration, Expression, Statement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "../shared/names.ts";
+import type { Comparison } from "./comparison/comparison.ts";
+import type { Words } from "./comparison/valueWords.ts";
+
+/** The type of an operand or result of an atomic operation. */
+export function integerOf(program: Program, operand: Expression): "i32" | "u32" {
+  const type = program.valueTypeOf(operand);
+  return type.kind === "scalar" && type.name === "i32" ? "i32" : "u32";
+}
+
+/** An operation that runs once: what stands before the statement that has it, and what stands in its place there. */
+export interface SharedResult {
+  readonly before: readonly Statement[];
+  readonly initializer: Expression;
+}
+
+/**
+ * `atomicCompareExchangeWeak` returns a struct that can't be named, so its fields travel and become a struct of the same
+ * shape.
+ */
+export class SharedResults {
+  /** Those that have the shape of what an exchange returns. */
+  readonly structs: Declaration[] = [];
+  readonly #program: Program;
+  readonly #names: Names;
+  readonly #comparison: Comparison;
+
+  constructor(program: Program, names: Names, comparison: Comparison) {
+    this.#program = program;
+    this.#names = names;
+    this.#comparison = comparison;
+  }
+
+  share(call: CallExpression, site: number): SharedResult {
+    return builtinFunction(this.#program, call) === "atomicCompareExchangeWeak"
+      ? this.#exchange(call, site)
+      : this.#integer(call, site);
+  }
+
+  #integer(call: CallExpression, site: number): SharedResult {
+    const scalar = integerOf(this.#program, call);
+    const result = this.#names.fresh("result");
+    const { statements, expression } = quote(call.span);
+    const before = [
+      ...statements`var ${result}: ${scalar};`,
+      ...this.#once(statements`${result} = ${call};`),
+    ];
+    const words: Words = { expression: expression`bitcast<u32>(${result})`, count: 1, scalar };
+    return { before, initializer: expression`bitcast<${scalar}>(${this.#comparison.share(site, words)})` };
+  }
+
+  #exchange(call: CallExpression, site: number): SharedResult {
+    // The first argument is the pointer.
+    const scalar = integerOf(this.#program, call.args[1]!);
+    const [result, exchange, shared] = ["result", "exchange", "shared"].map((name) =>
+      this.#names.fresh(name),
+    ) as [string, string, string];
+    const { statements, expression } = quote(call.span);
+    const words: Words = { expression: expression`${result}`, count: 2, scalar };
+    const before = [
+      ...statements`var ${result}: vec2<u32>;`,
+      ...this.#once(statements`
+        let ${exchange} = ${call};
+        ${result} = vec2<u32>(bitcast<u32>(${exchange}.old_value), u32(${exchange}.exchanged));`),
+      ...statements`let ${shared} = ${this.#comparison.share(site, words)};`,
+    ];
+    const struct = this.#exchangeStruct(scalar);
+    return { before, initializer: expression`${struct}(bitcast<${scalar}>(${shared}.x), ${shared}.y != 0u)` };
+  }
+
+  #exchangeStruct(scalar: "i32" | "u32"): string {
+    const name = this.#names.the(`Exchange_${scalar}`);
+    if (!this.structs.some((struct) => struct.kind === "struct" && struct.name === name)) {
+      this.structs.push(...quote().declarations`struct ${name} { old_value: ${scalar}, exchanged: bool }`);
+    }
+    return name;
+  }
+
+  #once(statements: readonly Statement[]): Statement[] {
+    return this.#comparison.inFirst(statements, { isFirst: this.#comparison.leads() });
+  }
+}

@@ -1,0 +1,138 @@
+import { containsMemoryOperation, isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
+import type { Expression, Statement, TypeExpression } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { quote } from "../../wgsl/quote.ts";
+import type { Names } from "./names.ts";
+
+/**
+ * Takes memory operations out of expressions, in evaluation order. In each method, `before` collects the statements
+ * that must run before the one that uses the result.
+ */
+export class Hoister {
+  readonly #program: Program;
+  readonly #names: Names;
+  /** The names of the `let`s made here, which the program does not know. */
+  readonly #saved = new Set<string>();
+
+  constructor(program: Program, names: Names) {
+    this.#program = program;
+    this.#names = names;
+  }
+
+  /** A memory operation with stable operands, or any other expression without a memory operation inside. */
+  operation(expression: Expression, before: Statement[]): Expression {
+    if (
+      expression.kind !== "call" ||
+      !(isMemoryOperation(this.#program, expression) || isTextureStore(this.#program, expression))
+    ) {
+      return this.value(expression, before);
+    }
+    return { ...expression, args: expression.args.map((argument) => this.stable(argument, before)) };
+  }
+
+  /** The same value, without a memory operation inside. */
+  value(expression: Expression, before: Statement[]): Expression {
+    if (!containsMemoryOperation(this.#program, expression)) return expression;
+    // What denotes memory is loaded where it stands, once its indices are known.
+    if (this.#program.typeOf(expression).kind === "reference") return this.place(expression, before);
+    switch (expression.kind) {
+      case "unary":
+        return { ...expression, operand: this.value(expression.operand, before) };
+      case "memberAccess":
+        return { ...expression, base: this.value(expression.base, before) };
+      case "index": {
+        const [base, index] = this.#operands([expression.base, expression.index], before);
+        return { ...expression, base: base!, index: index! };
+      }
+      case "call":
+        if (isMemoryOperation(this.#program, expression))
+          return this.save(this.operation(expression, before), before);
+        return { ...expression, args: this.#operands(expression.args, before) };
+      case "binary": {
+        const { operator } = expression;
+        if (operator === "&&" || operator === "||")
+          return this.#shortCircuit(operator, expression.left, expression.right, before);
+        const [left, right] = this.#operands([expression.left, expression.right], before);
+        return { ...expression, left: left!, right: right! };
+      }
+      default:
+        return expression;
+    }
+  }
+
+  /** Operands in order: those before the last memory operation are saved, so that it can't overtake them. */
+  #operands(operands: readonly Expression[], before: Statement[]): Expression[] {
+    const last = operands.findLastIndex((operand) => containsMemoryOperation(this.#program, operand));
+    return operands.map((operand, i) => {
+      if (i < last) return this.stable(operand, before);
+      return i === last ? this.value(operand, before) : operand;
+    });
+  }
+
+  #shortCircuit(operator: "&&" | "||", left: Expression, right: Expression, before: Statement[]): Expression {
+    const { statements, expression } = quote(left.span);
+    const result = this.#names.fresh("condition");
+    const inner: Statement[] = [];
+    const first = this.value(left, before);
+    const second = this.value(right, inner);
+    const needed = operator === "&&" ? expression`${result}` : expression`!${result}`;
+    before.push(...statements`var ${result} = ${first}; if (${needed}) { ${inner} ${result} = ${second}; }`);
+    return expression`${result}`;
+  }
+
+  /** A place whose indices are stable. */
+  place(expression: Expression, before: Statement[]): Expression {
+    switch (expression.kind) {
+      case "memberAccess":
+        return { ...expression, base: this.place(expression.base, before) };
+      case "index": {
+        const base = this.place(expression.base, before);
+        return { ...expression, base, index: this.stable(expression.index, before) };
+      }
+      case "unary":
+        return { ...expression, operand: this.place(expression.operand, before) };
+      default:
+        return expression;
+    }
+  }
+
+  /** The same value, as an expression that may be evaluated again, anywhere later in the block. */
+  stable(expression: Expression, before: Statement[]): Expression {
+    if (this.#isStable(expression)) return expression;
+    if (expression.kind === "unary" && expression.operator === "&") return this.place(expression, before);
+    const value = this.value(expression, before);
+    return this.isTypedName(value) ? value : this.save(value, before);
+  }
+
+  #isStable(expression: Expression): boolean {
+    return (
+      this.isTypedName(expression) ||
+      this.#program.stageOf(expression) !== "runtime" ||
+      this.#isHandle(expression)
+    );
+  }
+
+  /** True for the name of a `let` or a parameter: typed and never changing. */
+  isTypedName(expression: Expression): boolean {
+    if (expression.kind !== "identifier") return false;
+    if (this.#saved.has(expression.name)) return true;
+    const target = this.#program.targetOf(expression);
+    return target?.kind === "let" || target?.kind === "parameter";
+  }
+
+  /** Textures and samplers can't be saved, and never change. */
+  #isHandle(expression: Expression): boolean {
+    const type = this.#program.valueTypeOf(expression);
+    return type.kind === "texture" || type.kind === "sampler";
+  }
+
+  save(value: Expression, before: Statement[], type?: TypeExpression): Expression {
+    const { statements, expression } = quote(value.span);
+    const name = this.#names.fresh("value");
+    this.#saved.add(name);
+    before.push(
+      ...(type ? statements`let ${name}: ${type} = ${value};` : statements`let ${name} = ${value};`),
+    );
+    return expression`${name}`;
+  }
+}

@@ -1,0 +1,45 @@
+/** A piece of code with its accesses to some variables replaced. */
+import { rootVariable } from "../../analysis/places.ts";
+import type { Assignment, Expression, GlobalVariable, Statement } from "../../wgsl/ast.ts";
+import type { Program } from "../../wgsl/program.ts";
+import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts";
+
+export interface Replacement {
+  /** Whether accesses to the variable are replaced. */
+  readonly selects: (variable: GlobalVariable) => boolean;
+  /** What stands for a load of `place`, in whose indices all is replaced; `original` is the typed one. */
+  readonly load: (place: Expression, original: Expression) => Expression;
+  /** What stands for a store, in which all loads are replaced; `target` is the typed one. Default: the store. */
+  readonly store?: (stored: Assignment, target: Expression) => Statement[];
+}
+
+/** What an address is taken of is not loaded: atomic operations and lengths stay as they are. Requires access normal form. */
+export function mapAccesses<T extends AnyNode>(program: Program, node: T, replacement: Replacement): T {
+  const isSelected = (place: Expression) => {
+    const root = rootVariable(program, place);
+    return root !== undefined && replacement.selects(root.variable);
+  };
+  const value = (expression: Expression): Expression => {
+    if (expression.kind === "unary" && expression.operator === "&")
+      return { ...expression, operand: indexed(expression.operand) };
+    return isSelected(expression) && program.typeOf(expression).kind === "reference"
+      ? replacement.load(indexed(expression), expression)
+      : mapChildren(expression, (child) => mapped(child));
+  };
+  /** The same place, loads in its indices replaced. */
+  const indexed = (place: Expression): Expression => {
+    if (place.kind === "index") return { ...place, base: indexed(place.base), index: value(place.index) };
+    if (place.kind === "memberAccess") return { ...place, base: indexed(place.base) };
+    return place.kind === "unary" ? { ...place, operand: indexed(place.operand) } : place;
+  };
+  const mapped = (part: AnyNode): AnyNode | Statement[] => {
+    if (isExpression(part)) return value(part);
+    if (part.kind === "assign" && part.target) {
+      const stored = { ...part, target: indexed(part.target), value: value(part.value) };
+      return replacement.store && isSelected(part.target) ? replacement.store(stored, part.target) : stored;
+    }
+    if (part.kind === "increment") return { ...part, target: indexed(part.target) };
+    return mapChildren(part, mapped);
+  };
+  return mapped(node) as T;
+}

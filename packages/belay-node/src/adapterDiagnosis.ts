@@ -1,0 +1,72 @@
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { limitsOf, requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import {
+  type AdapterAttempt,
+  type AdapterChoice,
+  NoAdapterError,
+  type OpenGpuOptions,
+  openGpu,
+} from "./adapter.ts";
+import { probeSubgroupPairing, type SelfTestResult, selfTest } from "./adapterSelfTest.ts";
+
+/** What `belay doctor` shows: plain data, fit for JSON. */
+export interface AdapterDiagnosis {
+  /** Whether a device can be opened and computes what it should. */
+  readonly ok: boolean;
+  readonly platform: string;
+  readonly node: string;
+  readonly tried: readonly AdapterAttempt[];
+  readonly choice?: AdapterChoice;
+  readonly device?: {
+    readonly vendor: string;
+    readonly architecture: string;
+    readonly subgroupSizes: readonly [min: number, max: number];
+    /** Whether replicas can exchange values through registers. */
+    readonly subgroupPairing: boolean;
+    readonly features: readonly string[];
+    readonly limits: Readonly<Record<string, number>>;
+  };
+  readonly memory?: SelfTestResult;
+  readonly problem?: { readonly code: string; readonly message: string; readonly help: string };
+}
+
+/** Opens the adapter that every command would use, looks at it and tests it. Never throws. */
+export async function diagnoseAdapters(options: OpenGpuOptions = {}): Promise<AdapterDiagnosis> {
+  const host = { platform: `${process.platform}-${process.arch}`, node: process.version };
+  try {
+    using opened = await openGpu(options);
+    const { adapter, choice } = opened;
+    const device = await requestFullDevice(adapter);
+    const memory = await selfTest(device);
+    const subgroupPairing = await probeSubgroupPairing(device);
+    device.destroy();
+    const { vendor, architecture, subgroupMinSize, subgroupMaxSize } = adapter.info;
+    return {
+      ...host,
+      ok: memory.ok,
+      tried: choice.tried,
+      choice,
+      device: {
+        vendor,
+        architecture,
+        subgroupSizes: [subgroupMinSize, subgroupMaxSize],
+        subgroupPairing,
+        features: [...adapter.features].sort(),
+        limits: limitsOf(adapter.limits),
+      },
+      memory,
+    };
+  } catch (error) {
+    const tried = error instanceof NoAdapterError ? error.tried : [];
+    return { ...host, ok: false, tried, problem: problemOf(error) };
+  }
+}
+
+function problemOf(error: unknown): NonNullable<AdapterDiagnosis["problem"]> {
+  if (error instanceof NoAdapterError) return { code: error.code, message: error.message, help: error.help };
+  return {
+    code: "BELAY302",
+    message: `the adapter was found, but its device failed: ${messageOf(error)}`,
+    help: "update the GPU driver, or pass VK_ICD_FILENAMES to use another one",
+  };
+}

@@ -1,0 +1,48 @@
+/** `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops. */
+
+import {
+  speculate as run,
+  type SpeculateCall,
+  type Speculated,
+  type SpeculateOptions,
+} from "./engine/speculate.ts";
+import type { Reduction } from "./loops/ir.ts";
+import type { LoopData } from "./loops/sequential.ts";
+
+export { SpeculationError } from "./diagnostics/speculation.ts";
+export type { Engine, EngineOutcome, Execution } from "./engine/execution.ts";
+export { type Resident, resident } from "./engine/resident.ts";
+export {
+  type DeviceUse,
+  type SpeculateCall,
+  type Speculated,
+  type SpeculateOptions,
+  type Statistics,
+  useDevice,
+} from "./engine/speculate.ts";
+export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
+export type { Loop } from "./loops/ir.ts";
+export type { LoopData, SequentialLoop } from "./loops/sequential.ts";
+
+/** Before a loop: iterations may depend on each other through these arrays. Has no effect in a program that is not translated. */
+export function speculate(...arrays: readonly LoopData[]): void;
+/** Executes a loop: what a translated program calls; see `speculate.ts`. */
+export function speculate(call: SpeculateCall, options?: SpeculateOptions): Promise<Speculated>;
+export function speculate(
+  first?: SpeculateCall | LoopData,
+  second?: SpeculateOptions | LoopData,
+): Promise<Speculated> | undefined {
+  return first && "loop" in first ? run(first, second as SpeculateOptions | undefined) : undefined;
+}
+
+/** Before a loop: it reduces these variables with the operator. Has no effect by itself. */
+export function reduction(_operator: Reduction["operator"], ..._variables: readonly number[]): void {}
+
+/** Before a loop: an iteration accesses at most so many elements. Has no effect by itself. */
+export function accesses(_most: number): void {}
+
+/** Before a loop: a round takes so many iterations. Has no effect by itself. */
+export function schedule(_iterationsPerRound: number): void {}
+
+/** In a branch: makes iterations wrong, such as `"+1"` or `"+0:+4,20:30"`, or those with these indices. Has no effect by itself. */
+export function misspeculate(..._which: readonly (string | number)[]): void {}

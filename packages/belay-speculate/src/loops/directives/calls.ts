@@ -1,0 +1,86 @@
+/** Directives that are calls, which survive tools that drop comments. */
+
+import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { CallExpression, Expression } from "oxc-parser";
+import type { Reduction } from "../ir.ts";
+import {
+  type BranchDirective,
+  type LoopDirective,
+  largest,
+  type Named,
+  oneOf,
+  operators,
+} from "./directive.ts";
+import { parseIterations } from "./offsets.ts";
+import { malformed, orDiagnostic, repeated } from "./refusal.ts";
+
+/** The functions of the call form. */
+export const callNames = ["speculate", "reduction", "accesses", "schedule"];
+
+/** The directive that a list of calls before a loop is. Each comes with the name of the function that is called. */
+export function parseCalls(
+  calls: readonly { readonly name: string; readonly call: CallExpression }[],
+): LoopDirective | Diagnostic {
+  return orDiagnostic(() => {
+    const speculated: Named[] = [];
+    const reductions: (Named & { operator: Reduction["operator"] })[] = [];
+    const once = new Map<string, number>();
+    for (const { name, call } of calls) {
+      if (name !== "reduction" && once.has(name)) throw repeated(name, spanOf(call));
+      const args = call.arguments as Expression[];
+      switch (name) {
+        case "speculate":
+          once.set(name, 1);
+          for (const arg of args) speculated.push(named(arg, "the name of an array"));
+          break;
+        case "reduction": {
+          const [operator, ...variables] = args;
+          const value = operator?.type === "Literal" ? operator.value : undefined;
+          const known = operators.find((one) => one === value);
+          if (!known)
+            throw malformed(`one of ${oneOf(operators)}`, "something else", spanOf(operator ?? call));
+          for (const arg of variables)
+            reductions.push({ ...named(arg, "the name of a variable"), operator: known });
+          break;
+        }
+        default: {
+          const value = args.length === 1 && args[0]!.type === "Literal" ? args[0]!.value : undefined;
+          if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > largest) {
+            throw malformed("a positive integer", "something else", spanOf(args[0] ?? call));
+          }
+          once.set(name, value);
+        }
+      }
+    }
+    const [first, last] = [calls[0]!.call, calls.at(-1)!.call];
+    return {
+      span: { start: first.start, end: last.end },
+      speculated,
+      reductions,
+      accesses: once.get("accesses") ?? null,
+      schedule: once.get("schedule") ?? null,
+    };
+  });
+}
+
+function named(node: Expression, expected: string): Named {
+  if (node.type === "Identifier") return { name: node.name, span: spanOf(node) };
+  throw malformed(expected, "something else", spanOf(node));
+}
+
+/** `misspeculate("+1")`, `misspeculate(i + 3)`, or several: a text holds a list as a comment does, and anything else is an index. */
+export function parseBranchCall(call: CallExpression, source: string): BranchDirective | Diagnostic {
+  return orDiagnostic(() => {
+    const args = call.arguments as Expression[];
+    const span = spanOf(call);
+    if (args.length === 0) throw malformed("an argument", "none", span);
+    const which = args.flatMap((argument): BranchDirective["which"] =>
+      argument.type === "Literal" && typeof argument.value === "string"
+        ? parseIterations(source, { start: argument.start + 1, end: argument.end - 1 })
+        : [{ kind: "absolute", index: argument }],
+    );
+    return { span, which };
+  });
+}
+
+const spanOf = ({ start, end }: Span): Span => ({ start, end });

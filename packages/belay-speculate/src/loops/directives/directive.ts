@@ -1,0 +1,59 @@
+/**
+ * What programs say about loops that may be speculated: as comments, or as calls, which survive tools that drop comments.
+ *
+ *     //#pragma omp for target(webgpu) speculate(a, b) reduction(+:s) accesses(8) schedule(4096)
+ *     //#pragma omp branch misspeculate(+1)
+ *
+ *     speculate(a, b); reduction("+", s); accesses(8); schedule(4096);
+ *     misspeculate("+1");
+ *
+ * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014, on the programming model.
+ */
+
+import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { Expression } from "oxc-parser";
+import type { Reduction } from "../ir.ts";
+
+/** A name in a clause. */
+export interface Named {
+  readonly name: string;
+  readonly span: Span;
+}
+
+export interface LoopDirective {
+  readonly span: Span;
+  /** Arrays through which iterations may depend on each other. */
+  readonly speculated: readonly Named[];
+  readonly reductions: readonly (Named & { readonly operator: Reduction["operator"] })[];
+  /** How many elements an iteration accesses at most, where that cannot be counted. */
+  readonly accesses: number | null;
+  /** How many iterations a round takes. */
+  readonly schedule: number | null;
+}
+
+/** An iteration: at a distance from the one that takes the branch, or with an index. */
+export type Bound =
+  | { readonly kind: "relative"; readonly offset: number }
+  | { readonly kind: "absolute"; readonly index: Expression };
+
+/** Iterations that are wrong once a branch is taken. */
+export interface BranchDirective {
+  readonly span: Span;
+  readonly which: readonly (
+    | { readonly kind: "relative"; readonly offsets: readonly number[] }
+    | { readonly kind: "range"; readonly from: number; readonly to: number | null }
+    | { readonly kind: "absolute"; readonly index: Expression }
+    | { readonly kind: "between"; readonly from: Bound; readonly to: Bound | null }
+  )[];
+}
+
+export type Directive =
+  | ({ readonly kind: "loop" } & LoopDirective)
+  | ({ readonly kind: "branch" } & BranchDirective);
+
+export const operators: readonly Reduction["operator"][] = ["+", "*", "min", "max", "&", "|", "^"];
+
+/** The largest number that a clause or an offset takes. */
+export const largest = 2 ** 31 - 1;
+
+export const oneOf = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(", ");

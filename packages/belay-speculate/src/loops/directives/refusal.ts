@@ -1,0 +1,28 @@
+import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import { loopError } from "../../diagnostics/loops.ts";
+
+/** Ends the parsing of a directive that is not well formed. */
+export class DirectiveRefusal extends Error {
+  readonly diagnostic: Diagnostic;
+
+  constructor(diagnostic: Diagnostic) {
+    super(diagnostic.message);
+    this.diagnostic = diagnostic;
+  }
+}
+
+export const malformed = (expected: string, found: string, span: Span) =>
+  new DirectiveRefusal(loopError.malformedDirective(expected, found, span));
+
+export const repeated = (clause: string, span: Span) =>
+  new DirectiveRefusal(loopError.repeatedClause(clause, span));
+
+/** What `parse` returns, or why it refused. */
+export function orDiagnostic<Result>(parse: () => Result): Result | Diagnostic {
+  try {
+    return parse();
+  } catch (thrown) {
+    if (thrown instanceof DirectiveRefusal) return thrown.diagnostic;
+    throw thrown;
+  }
+}

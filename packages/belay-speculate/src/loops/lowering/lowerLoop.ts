@@ -1,0 +1,208 @@
+import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
+import { loopError, loopWarning } from "../../diagnostics/loops.ts";
+import { accessBounds } from "../analysis/accessBounds.ts";
+import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
+import { roleOf } from "../analysis/roles.ts";
+import type { Loop, LoopArray, NumberType, Statement } from "../ir.ts";
+import { classOf } from "../source/declaredTypes.ts";
+import type { ParsedFile } from "../source/parse.ts";
+import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
+import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
+import { type Header, loopHeader } from "./header.ts";
+import { Lowering } from "./lowering.ts";
+import { prune } from "./prune.ts";
+import { ambiguousScalars } from "./scalarUses.ts";
+import { body } from "./statements.ts";
+import { typeOfVariable, type Variable, Variables } from "./variables.ts";
+
+/** What the host does before it runs a loop, in JavaScript for the place where the loop stands. */
+export interface HostCode {
+  /** Conditions under which the translation is exact. Otherwise the loop runs as it was written. */
+  readonly guards: readonly string[];
+  readonly first: string;
+  readonly step: string;
+  readonly count: string;
+  /** The value of each input. */
+  readonly inputs: Readonly<Record<string, string>>;
+  /** The variable of the program behind each carried or reduced one. */
+  readonly carried: Readonly<Record<string, string>>;
+  readonly reductions: Readonly<Record<string, string>>;
+}
+
+export interface LoweredLoop {
+  /** Absent when the loop was refused. */
+  readonly result?: {
+    readonly loop: Loop;
+    readonly host: HostCode;
+    /** What the names of the program stand for that the loop uses, and those of them that it changes. */
+    readonly used: readonly Binding[];
+    readonly changed: readonly Binding[];
+  };
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** More passes than this mean that what is known never settles, which is a defect. */
+const mostPasses = 60;
+
+/** Translates a speculated loop of a file, or says why it cannot be. */
+export function lowerLoop(
+  file: ParsedFile,
+  scopes: Scopes,
+  loop: SpeculatedLoop,
+  directiveNames: ReadonlyMap<string, string>,
+): LoweredLoop {
+  const variables = new Variables();
+  for (let pass = 0; pass < mostPasses; pass++) {
+    variables.startPass();
+    const lowering = new Lowering(file, scopes, loop, directiveNames, variables);
+    const translated = translateOnce(lowering);
+    if (!variables.changed) return finish(lowering, translated);
+  }
+  throw new Error("what is known about the variables of a loop does not settle");
+}
+
+interface Translated {
+  readonly header: Header;
+  readonly statements: readonly Statement[];
+}
+
+function translateOnce(lowering: Lowering): Translated | undefined {
+  const { node, label } = lowering.loop;
+  let translated: Translated | undefined;
+  lowering.attempt(() =>
+    lowering.within(node, () => {
+      const header = loopHeader(lowering, node);
+      lowering.repetitions.push({ trips: header.iterations });
+      lowering.jumpTargets.push({
+        label,
+        leave: () => ({ kind: "endLoop" }),
+        goOn: () => ({ kind: "endIteration" }),
+      });
+      const statements = lowering.collect(() => body(lowering, node.body, (node.update ?? node).end));
+      translated = { header, statements };
+    }),
+  );
+  return translated;
+}
+
+function finish(lowering: Lowering, translated: Translated | undefined): LoweredLoop {
+  const { directive, branchDirectives, node } = lowering.loop;
+  const diagnostics = [...lowering.diagnostics, ...checkNames(lowering)];
+  for (const branch of branchDirectives) {
+    if (!lowering.usedDirectives.has(branch))
+      diagnostics.push(loopError.misplacedBranchDirective(branch.span));
+  }
+  if (!translated || diagnostics.length > 0) return { diagnostics };
+
+  const { header, statements } = translated;
+  const pruned = prune(statements);
+  const arrays = [...lowering.arrays.values()].map((array): LoopArray => {
+    const { name, element } = array;
+    return { name, element, role: roleOf(array, header.stepSize) };
+  });
+  const bounds = accessBounds(pruned, arrays);
+  const written = [...lowering.written].map(([name, variable]) => ({ name, variable }));
+  const isReduced = ({ name }: { name: string }) => directive.reductions.some((one) => one.name === name);
+  const typed = (variable: Variable) => ({
+    name: variable.name,
+    type: typeOfVariable(variable) as NumberType,
+  });
+  const carried = written.filter((one) => !isReduced(one));
+  const reduced = written.filter(isReduced);
+  guardOutside(lowering, arrays, written);
+
+  const loop: Loop = {
+    name: lowering.loop.name,
+    span: { start: node.start, end: node.end },
+    index: { name: header.name, type: "i32" },
+    arrays,
+    inputs: [...lowering.inputs].map(({ name, type }) => ({ name, type })),
+    carried: carried.map(({ variable }) => typed(variable)),
+    reductions: reduced.map(({ name, variable }) => ({
+      ...typed(variable),
+      operator: directive.reductions.find((one) => one.name === name)!.operator,
+    })),
+    body: pruned,
+    addressesAreFixed: addressesAreFixed(pruned, arrays),
+    mostLoads: smaller(bounds.loads, directive.accesses),
+    mostStores: smaller(bounds.stores, directive.accesses),
+    schedule: { iterationsPerRound: directive.schedule },
+  };
+  const host: HostCode = {
+    guards: lowering.guards.conditions,
+    first: header.first,
+    step: header.step,
+    count: header.count,
+    inputs: Object.fromEntries([...lowering.inputs].map(({ name, code }) => [name, code])),
+    carried: Object.fromEntries(carried.map(({ name, variable }) => [variable.name, name])),
+    reductions: Object.fromEntries(reduced.map(({ name, variable }) => [variable.name, name])),
+  };
+  const meanings = [...lowering.meanings];
+  return {
+    result: {
+      loop,
+      host,
+      used: meanings.map(([binding]) => binding),
+      changed: meanings.flatMap(([binding, { kind }]) =>
+        kind === "carried" || kind === "reduction" ? [binding] : [],
+      ),
+    },
+    diagnostics: warnings(
+      lowering,
+      loop,
+      carried.map(({ name }) => name),
+    ),
+  };
+}
+
+/** What is counted, or what the program says: the one that is less. */
+const smaller = (counted: number | null, told: number | null) =>
+  counted === null || told === null ? (counted ?? told) : Math.min(counted, told);
+
+/** Names in clauses must be of arrays and variables that the loop uses. */
+function checkNames(lowering: Lowering): Diagnostic[] {
+  const { directive } = lowering.loop;
+  if (lowering.diagnostics.length > 0) return [];
+  return [
+    ...directive.speculated
+      .filter(({ name }) => !lowering.arrays.has(name))
+      .map(({ name, span }) => loopError.unknownName(name, "an array", span)),
+    ...directive.reductions
+      .filter(({ name }) => !lowering.written.has(name))
+      .map(({ name, span }) => loopError.unknownName(name, "a variable", span)),
+  ];
+}
+
+/** What comes from outside must be of the type that it was translated as. */
+function guardOutside(
+  lowering: Lowering,
+  arrays: readonly LoopArray[],
+  written: readonly { readonly name: string; readonly variable: Variable }[],
+): void {
+  const { guards } = lowering;
+  // A length is none.
+  const integers = [...lowering.hostIntegers].filter((code) => !code.endsWith(".length"));
+  if (lowering.observesZeros) for (const code of integers) guards.require(`!Object.is(${code}, -0)`);
+  for (const { name, element } of arrays) guards.requireType(`${name} instanceof ${classOf(element)}`);
+  for (const { name, variable } of written) {
+    const converted = { i32: `${name} | 0`, u32: `${name} >>> 0`, f32: `Math.fround(${name})` };
+    guards.require(`Object.is(${converted[typeOfVariable(variable) as NumberType]}, ${name})`);
+  }
+}
+
+function warnings(lowering: Lowering, loop: Loop, carried: readonly string[]): Diagnostic[] {
+  const { directive, scope } = lowering.loop;
+  const named = new Set(directive.speculated.map(({ name }) => name));
+  return [
+    ...lowering.warnings.values(),
+    ...loop.arrays
+      .filter(({ name, role }) => role === "tracked" && !named.has(name))
+      .map(({ name }) => loopWarning.unnamedArray(name, directive.span)),
+    ...ambiguousScalars(lowering).map((code) => loopWarning.ambiguousScalar(code, directive.span)),
+    ...carried.map((name) => {
+      const writes = lookUp(scope, name)?.assignments ?? [];
+      const inside = writes.find(({ start, end }) => loop.span.start <= start && end <= loop.span.end);
+      return loopWarning.carried(name, inside ? { start: inside.start, end: inside.end } : directive.span);
+    }),
+  ];
+}

@@ -1,0 +1,215 @@
+import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import { loopError } from "../../diagnostics/loops.ts";
+import type { Expression, ValueType } from "../ir.ts";
+import { worse } from "./accuracy.ts";
+import { difference, isUnknown, known } from "./linear.ts";
+import { refuse } from "./refusal.ts";
+import type { ScalarUse } from "./scalarUses.ts";
+import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./values.ts";
+
+export type Kind = "integer" | "float" | "boolean";
+
+/** A local or carried variable, and what all its assignments together say about it. */
+export interface Variable {
+  readonly name: string;
+  /** How many inner loops are around its declaration. */
+  readonly depth: number;
+  kind: Kind | undefined;
+  /** Of the floats that it is set to. */
+  accuracy: Accuracy;
+  /** Whether one of the integers that it is set to may be −0, and whether something tells that from 0. */
+  mayBeMinusZero: boolean;
+  isZeroObserved: boolean;
+  /** What it has before the loop, of one from outside. The host checks that its type holds that. */
+  readonly outside: Interval | undefined;
+  /** What it is set to; what is added to it is kept apart, by place, and added up. */
+  base: Interval | undefined;
+  readonly added: Map<string, Interval>;
+}
+
+/** A pass may not change what is known more often than this before ranges are given up stepwise. */
+const patience = 3;
+/** Where a range that keeps growing is stopped, one after another. */
+const stops = [
+  between(0, 2 ** 31 - 1),
+  between(-(2 ** 31), 2 ** 31 - 1),
+  between(-(2 ** 31), 2 ** 32 - 1),
+  open,
+];
+
+/** Everything known about the variables of a loop, over all passes. */
+export class Variables {
+  readonly #byKey = new Map<string, Variable>();
+  readonly #names = new Set<string>();
+  readonly #definitions = new Map<string, Set<Expression>>();
+  readonly #uses = new Map<string, Set<ScalarUse>>();
+  /** The uses in all passes before this one, so that the order of uses does not matter. */
+  #usesBefore = new Map<string, ReadonlySet<ScalarUse>>();
+  /** Arrays in which other numbers are stored than the program's. */
+  readonly #others = new Set<string>();
+  #passes = 0;
+  changed = true;
+
+  startPass(): void {
+    this.#passes++;
+    this.changed = false;
+    this.#usesBefore = new Map([...this.#uses].map(([code, uses]) => [code, new Set(uses)]));
+    this.#definitions.clear();
+  }
+
+  /** Remembers an expression that a local has as its value. */
+  define(name: string, value: Expression): void {
+    const known = this.#definitions.get(name) ?? new Set();
+    this.#definitions.set(name, known.add(value));
+  }
+
+  definitionsOf(name: string): Iterable<Expression> {
+    return this.#definitions.get(name) ?? [];
+  }
+
+  /** Remembers how a number from outside, by its code, is used. */
+  noteUse(code: string, use: ScalarUse): void {
+    const known = this.#uses.get(code) ?? new Set();
+    if (known.has(use)) return;
+    this.#uses.set(code, known.add(use));
+    this.changed = true;
+  }
+
+  usesOf(code: string): ReadonlySet<ScalarUse> {
+    return this.#usesBefore.get(code) ?? new Set();
+  }
+
+  /** The variable of a declaration; `name` is what it is called if it is new and that is not taken. */
+  get(key: string, name: string, depth: number, outside?: Interval): Variable {
+    const existing = this.#byKey.get(key);
+    if (existing) return existing;
+    let unique = name;
+    for (let count = 2; this.#names.has(unique); count++) unique = `${name}$${count}`;
+    this.#names.add(unique);
+    const variable: Variable = {
+      name: unique,
+      depth,
+      kind: undefined,
+      accuracy: "exact",
+      mayBeMinusZero: false,
+      isZeroObserved: false,
+      outside,
+      base: undefined,
+      added: new Map(),
+    };
+    this.#byKey.set(key, variable);
+    return variable;
+  }
+
+  /** A variable from outside, with the value it has before the loop; its kind follows from what the loop does with it. */
+  getOutside(name: string, before: Interval): Variable {
+    return this.get(`outside ${name}`, name, 0, before);
+  }
+
+  /** Takes into account that the variable is set to a value of a kind, in an interval. */
+  set(variable: Variable, kind: Kind, interval: Interval, span: Span): void {
+    this.#join(variable, kind, span);
+    const base = variable.base ? hull(variable.base, interval) : interval;
+    if (variable.base && same(variable.base, base)) return;
+    variable.base = this.#passes > patience ? this.#widened(base) : base;
+    this.changed = true;
+  }
+
+  /** Takes into account how accurate a float is that the variable is set to. */
+  setAccuracy(variable: Variable, accuracy: Accuracy): void {
+    if (worse(variable.accuracy, accuracy) === variable.accuracy) return;
+    variable.accuracy = accuracy;
+    this.changed = true;
+  }
+
+  /** Takes into account that an integer that the variable is set to may be −0. */
+  setMinusZero(variable: Variable): void {
+    this.changed ||= !variable.mayBeMinusZero;
+    variable.mayBeMinusZero = true;
+  }
+
+  /** Takes into account that something tells whether the variable is −0 or 0. */
+  observeZero(variable: Variable): void {
+    this.changed ||= !variable.isZeroObserved;
+    variable.isZeroObserved = true;
+  }
+
+  /** The name of the local that says whether the variable is −0. */
+  zeroOf({ name, depth }: Variable): string {
+    return this.get(`zero of ${name}`, `${name}$zero`, depth).name;
+  }
+
+  /** Takes into account that numbers are stored to an array which are other ones than the program's. */
+  storeOther(array: string): void {
+    this.changed ||= !this.#others.has(array);
+    this.#others.add(array);
+  }
+
+  /** Whether elements of the array may be other numbers than the program's. */
+  holdsOther(array: string): boolean {
+    return this.#others.has(array);
+  }
+
+  /** Takes into account that, at one place, values that sum up to something in the interval are added. */
+  add(variable: Variable, kind: Kind, place: string, interval: Interval, span: Span): void {
+    this.#join(variable, kind, span);
+    const existing = variable.added.get(place);
+    const joined = existing ? hull(existing, interval) : interval;
+    if (existing && same(existing, joined)) return;
+    variable.added.set(place, this.#passes > patience ? open : joined);
+    this.changed = true;
+  }
+
+  #join(variable: Variable, kind: Kind, span: Span): void {
+    const before = variable.kind;
+    if (before === kind || (before === "float" && kind === "integer")) return;
+    if (before === "boolean" || (before && kind === "boolean")) {
+      const [here, there] = [kind, before].map((one) => (one === "boolean" ? "boolean" : "number"));
+      refuse(loopError.mixedTypes(variable.name, here!, there!, span));
+    }
+    variable.kind = kind;
+    this.changed = true;
+  }
+
+  #widened(interval: Interval): Interval {
+    const range = numbers(interval);
+    if (!range) return this.#passes > patience * 3 ? open : interval;
+    const fitting = stops.find((stop) => {
+      const ends = numbers(stop)!;
+      return ends[0] <= range[0] && range[1] <= ends[1];
+    });
+    return fitting ?? open;
+  }
+}
+
+/** All values that the variable may have. */
+export function rangeOf({ base, added, outside }: Variable): Interval {
+  const before = base && outside && isUnsigned(base) ? uint32 : outside;
+  const set = base && before ? hull(before, base) : (base ?? before);
+  return [...added.values()].reduce(sum, set ?? between(0, 0));
+}
+
+export const typeOfVariable = (variable: Variable): ValueType => {
+  switch (variable.kind) {
+    case "float":
+      return "f32";
+    case "boolean":
+      return "bool";
+    default:
+      return isUnsigned(rangeOf(variable)) ? "u32" : "i32";
+  }
+};
+
+/** Integers that an i32 does not hold and a u32 does. */
+function isUnsigned({ low, high }: Interval): boolean {
+  const [first, last] = [known(low), known(high)];
+  return first !== undefined && first >= 0 && last !== undefined && last > 2 ** 31 - 1;
+}
+
+function same(one: Interval, other: Interval): boolean {
+  const ends = [
+    [one.low, other.low],
+    [one.high, other.high],
+  ] as const;
+  return ends.every(([a, b]) => (isUnknown(a) && isUnknown(b)) || difference(a, b) === 0);
+}

@@ -1,0 +1,61 @@
+import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
+import { type Comment, type Program, parseSync } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+
+export interface ParsedFile {
+  readonly source: string;
+  readonly program: Program;
+  readonly comments: readonly Comment[];
+}
+
+/** Brackets, and operators between two ends of statements, that the parser's stack surely bears. */
+const deepest = { brackets: 500, operators: 2000 };
+
+/** Parses a TypeScript or JavaScript file; the file name's ending decides which. A file that does not parse has diagnostics. */
+export function parse(
+  source: string,
+  filename: string,
+): { readonly file?: ParsedFile; readonly diagnostics: readonly Diagnostic[] } {
+  const tooDeep = findExcessiveNesting(source);
+  if (tooDeep !== undefined) {
+    return { diagnostics: [loopError.tooDeep({ start: tooDeep, end: tooDeep + 1 })] };
+  }
+  const result = parseSync(filename, source, { preserveParens: false });
+  const diagnostics = result.errors.map(({ message, labels, helpMessage }) => {
+    const { start, end } = labels[0] ?? { start: 0, end: 0 };
+    return loopError.syntax(message, { start, end }, helpMessage ?? undefined);
+  });
+  if (diagnostics.length > 0) return { diagnostics };
+  return { file: { source, program: result.program, comments: result.comments }, diagnostics };
+}
+
+/**
+ * Where the nesting may become more than the parser bears, which is native code and would end the process. Strings and
+ * comments are left out; what is no bracket nests by operators and keywords.
+ */
+function findExcessiveNesting(source: string): number | undefined {
+  const token =
+    /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|\/\*[\s\S]*?\*\/|[([{]|[)\]}]|[;,]|[-+*/%&|^!~<>=?:.]+|\b(?:if|else|for|while|do|new|await|typeof|void|delete|keyof|yield|as|in|of|async)\b/g;
+  let brackets = 0;
+  let operators = 0;
+  let nestedStatements = 0;
+  for (const { 0: text, index } of source.matchAll(token)) {
+    const first = text.charAt(0);
+    if (text.length > 1 && (first === '"' || first === "'" || text.startsWith("//") || text.startsWith("/*")))
+      continue;
+    if ("([{".includes(first)) brackets++;
+    else if (")]}".includes(first)) brackets = Math.max(0, brackets - 1);
+    else if (first === ";" || first === ",") operators = 0;
+    else operators += /\w/.test(first) ? 1 : text.length;
+    if (first === "{" || first === "}") operators = 0;
+    nestedStatements = text === "else" ? nestedStatements + 1 : first === "}" ? 0 : nestedStatements;
+    if (
+      brackets > deepest.brackets ||
+      operators > deepest.operators ||
+      nestedStatements > deepest.operators
+    ) {
+      return index;
+    }
+  }
+  return undefined;
+}

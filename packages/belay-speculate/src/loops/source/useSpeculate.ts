@@ -1,0 +1,46 @@
+import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { Node } from "oxc-parser";
+import { loopError } from "../../diagnostics/loops.ts";
+import type { ParsedFile } from "./parse.ts";
+import { everyNode, isFunction, type Scope, type Scopes } from "./scopes.ts";
+
+/** A loop with a directive. */
+interface Marked {
+  readonly node: Span;
+  readonly scope: Scope;
+  readonly directive: { readonly span: Span };
+}
+
+/** Loops outside all functions that ask for speculation. */
+export function loopsWithoutMark(loops: readonly Marked[]): Diagnostic[] {
+  const marked = (scope: Scope | undefined): boolean =>
+    scope !== undefined && (hasUseSpeculate(scope.node) || marked(scope.parent));
+  return loops
+    .filter(({ scope }) => !marked(scope))
+    .map(({ directive }) => loopError.useSpeculateMissing(directive.span));
+}
+
+/** Functions that ask for speculation and have no loop for it. */
+export function marksWithoutLoop(
+  { program }: ParsedFile,
+  scopes: Scopes,
+  loops: readonly Marked[],
+): Diagnostic[] {
+  return [...everyNode(program, scopes)].flatMap(([container]) => {
+    const mark = useSpeculateOf(container);
+    const isUsed = loops.some(({ node }) => container.start <= node.start && node.end <= container.end);
+    return mark && !isUsed ? [loopError.pragmaMissing({ start: mark.start, end: mark.end })] : [];
+  });
+}
+
+const hasUseSpeculate = (node: Node) => useSpeculateOf(node) !== undefined;
+
+/** The directive "use speculate" at the start of a function or the program. */
+function useSpeculateOf(node: Node): Node | undefined {
+  const body = "body" in node ? node.body : undefined;
+  const statements = Array.isArray(body) ? body : ((body as { body?: unknown } | null)?.body ?? []);
+  if (!(isFunction(node) || node.type === "Program") || !Array.isArray(statements)) return undefined;
+  return (statements as Node[]).find(
+    (statement) => statement.type === "ExpressionStatement" && statement.directive === "use speculate",
+  );
+}

@@ -1,0 +1,50 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  arbitraryLoop,
+  type LoopInput,
+  loopInput,
+  parametersOf,
+} from "../../../../test/support/arbitraryLoops.ts";
+import { evaluate, evaluateTranslated } from "../../../../test/support/loopPrograms.ts";
+
+type Run = (...parameters: never[]) => unknown;
+
+/** What is returned, and the bits that are left in the arrays. */
+async function resultOf(run: Run, input: LoopInput) {
+  const parameters = parametersOf(input);
+  const returned = await run(...(parameters as readonly unknown[] as never[]));
+  return { returned, bits: parameters.map((one) => (typeof one === "number" ? "" : bitsOf(one))) };
+}
+
+function bitsOf(array: ReturnType<typeof parametersOf>[number] & object): string {
+  // JavaScript leaves open which NaN is stored.
+  const stored =
+    array instanceof Float32Array ? array.map((one) => (Number.isNaN(one) ? Number.NaN : one)) : array;
+  return Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).toString("hex");
+}
+
+it("gives the bits that JavaScript gives, for random loops on hostile inputs", async () => {
+  const runs = Number(process.env.LOOPS ?? 120);
+  let translated = 0;
+  let executed = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      arbitraryLoop,
+      fc.array(loopInput, { minLength: 5, maxLength: 5 }),
+      async (source, inputs) => {
+        const { exports, calls, diagnostics } = evaluateTranslated(source);
+        if (diagnostics.some(({ severity }) => severity === "error")) return;
+        translated++;
+        const original = evaluate(source).run!;
+        for (const input of inputs) {
+          expect(await resultOf(exports.run!, input)).toEqual(await resultOf(original, input));
+        }
+        executed += calls.length;
+      },
+    ),
+    { numRuns: runs },
+  );
+  expect(translated).toBeGreaterThan(runs / 5);
+  expect(executed).toBeGreaterThan(translated);
+}, 600_000);

@@ -1,0 +1,40 @@
+/** A hook of Node.js's module loader: translates loops that have directives in files as they are imported. */
+import { readFileSync } from "node:fs";
+import type { LoadFnOutput, LoadHookContext } from "node:module";
+import { fileURLToPath } from "node:url";
+import { renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
+import { eraseTypes } from "./eraseTypes.ts";
+import { mayHaveLoops, replaceLoops } from "./replaceLoops.ts";
+import { asBuilt } from "./severity.ts";
+
+/** Node.js erases types itself from version 22.18 on. */
+const erasesTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript);
+
+/**
+ * Loads a file with its loops translated. Other files are left to Node.js, but for TypeScript where it does not know that. Loops that
+ * cannot be translated stay as they are, with a message on stderr. Serves as a hook of either kind, synchronous or not.
+ */
+export function load<Result>(
+  url: string,
+  context: LoadHookContext,
+  nextLoad: (url: string, context?: LoadHookContext) => Result,
+): Result | LoadFnOutput {
+  const [, kind, isTypeScript] = /^file:[^?#]*\.([cm]?)(?:js|(ts))(?:[?#].*)?$/.exec(url) ?? [];
+  if (kind === undefined || url.includes("/node_modules/")) return nextLoad(url, context);
+  const path = fileURLToPath(url);
+  const source = readFileSync(path, "utf8");
+  const hasLoops = mayHaveLoops(source);
+  if (!hasLoops && (!isTypeScript || erasesTypes)) return nextLoad(url, context);
+
+  const format = kind === "c" || context.format?.startsWith("commonjs") ? "commonjs" : "module";
+  const code = hasLoops ? translated(source, path, format) : source;
+  return { format, source: isTypeScript ? eraseTypes(code, path) : code, shortCircuit: true };
+}
+
+function translated(source: string, path: string, format: "commonjs" | "module"): string {
+  const { code, map, diagnostics } = replaceLoops(source, path, format);
+  for (const diagnostic of diagnostics) {
+    process.stderr.write(`${renderDiagnostic(asBuilt(diagnostic), source, { file: path })}\n\n`);
+  }
+  return code === undefined ? source : `${code}\n//# sourceMappingURL=${map!.toUrl()}\n`;
+}

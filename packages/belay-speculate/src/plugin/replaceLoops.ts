@@ -1,0 +1,156 @@
+import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
+import MagicString, { type SourceMap } from "magic-string";
+import { directiveModule } from "../loops/source/speculatedLoops.ts";
+import { type PlacedLoop, type TranslatedLoop, translate } from "../loops/translate.ts";
+
+export interface Replacement {
+  /** The file with its loops replaced; undefined when there is nothing to replace. */
+  readonly code?: string;
+  readonly map?: SourceMap;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Whether a file may have loops for {@link replaceLoops}: a cheap test of its text. */
+export const mayHaveLoops = (source: string) =>
+  source.includes("use speculate") || /#\s*pragma\s+omp\b/.test(source);
+
+/**
+ * Replaces the loops of a file that have directives by calls of the engine.
+ *
+ * Before:  for (let i = 0; i < n; i++) a[p[i]] = a[q[i]] + 1;
+ * After:   { if (a instanceof Int32Array && …) await speculate({ loop, sequential, arrays: { a, p, q }, … }); else { …; for (…) … } }
+ *
+ * The loop itself stays as the other branch, for when it meets what its translation does not cover. Before it, as before loops that are
+ * refused, the host gets what devices have of its arrays. `filename` decides the language.
+ */
+export function replaceLoops(
+  source: string,
+  filename: string,
+  format: "commonjs" | "module" = /\.c[jt]s$/.test(filename) ? "commonjs" : "module",
+): Replacement {
+  const { loops, refused, diagnostics } = translate(source, filename, format);
+  const replaced = loops.filter(({ mayAwait }) => mayAwait);
+  const kept = [...refused, ...loops.filter(({ mayAwait }) => !mayAwait)];
+  if (replaced.length + kept.length === 0) return { diagnostics };
+
+  const text = new MagicString(source);
+  const prefix = freshPrefix(source);
+  const imported = new Set<string>();
+  const engine = (name: string) => {
+    if (format === "commonjs") return `(await import("${directiveModule}")).${name}`;
+    imported.add(name);
+    return `${prefix}${name}`;
+  };
+  // The versions of Node.js that Belay runs on require modules.
+  const engineAtOnce = (name: string) =>
+    format === "commonjs" ? `require("${directiveModule}").${name}` : engine(name);
+  for (const [at, loop] of replaced.entries()) {
+    const { span, start } = loop;
+    const [before, after] = aroundTranslated(loop, engine, prefix, at);
+    text.appendLeft(span.start, `{ ${before} `);
+    if (span.start < start) text.remove(span.start, start);
+    text.appendRight(span.end, ` ${after}}`);
+  }
+  for (const place of kept) {
+    if (!place.mayAwait && place.names.length === 0) continue;
+    const [before, after] = aroundKept(place, place.mayAwait ? engine : engineAtOnce, prefix);
+    text.appendLeft(place.start, `{ ${before} `);
+    text.appendRight(place.span.end, ` ${after}}`);
+  }
+  const constants = replaced.map(
+    ({ loop, sequential }, at) =>
+      `const ${prefix}loop${at} = ${JSON.stringify(loop)}, ${prefix}sequential${at} = ${sequential.trim()};`,
+  );
+  const variables = new Set(replaced.flatMap(({ shared }) => shared));
+  for (const variable of variables) constants.push(`const ${prefix}shared${variable} = {};`);
+  const start = /^#!.*\n/.exec(source)?.[0].length ?? 0;
+  const names = [...imported].map((name) => `${name} as ${prefix}${name}`);
+  const imports = names.length > 0 ? [`import { ${names.join(", ")} } from "${directiveModule}";`] : [];
+  if (imports.length + constants.length > 0)
+    text.appendLeft(start, [...imports, ...constants, ""].join("\n"));
+  return {
+    code: text.toString(),
+    map: text.generateMap({ source: filename, includeContent: true, hires: "boundary" }),
+    diagnostics,
+  };
+}
+
+type Engine = (name: string) => string;
+
+/** What goes before and after a loop whose call stands for it where the data is what its translation is for. */
+function aroundTranslated(
+  loop: TranslatedLoop,
+  engine: Engine,
+  prefix: string,
+  at: number,
+): [before: string, after: string] {
+  const turn = `${prefix}turn`;
+  const named = (isRead: boolean) =>
+    loop.loop.arrays.filter(({ role }) => (role === "read") === isRead).map(({ name }) => name);
+  const uses = `{ changed: [${named(false).join(", ")}], read: [${named(true).join(", ")}], variables: [${loop.shared
+    .map((variable) => `${prefix}shared${variable}`)
+    .join(", ")}] }`;
+  const take = () => `const ${turn} = ${engine("takeTurn")}(${uses});`;
+  const isShared = loop.shared.length > 0;
+  const test = `if (${loop.host.guards.join(" && ")}) { ${callOf(loop, engine("speculate"), prefix, at, isShared)} } else`;
+  if (isShared) {
+    // The turn comes before variables are read that an earlier call may still have to change.
+    const before = `${take()} try { if (${turn}.comes) await ${turn}.comes; ${test} { await ${turn}.toHost();`;
+    return [before, `} } finally { ${turn}.end(); } `];
+  }
+  if (loop.loop.arrays.length === 0) return [test, ""];
+  return [`${test} { ${take()} try { await ${turn}.toHost();`, `} finally { ${turn}.end(); } } `];
+}
+
+/** What goes before and after a loop that stays as it is. */
+function aroundKept(
+  { mayAwait, pauses, names }: PlacedLoop,
+  engine: Engine,
+  prefix: string,
+): [before: string, after: string] {
+  if (!mayAwait) return [`${engine("requireOnHost")}({ ${names.join(", ")} });`, ""];
+  const turn = `${prefix}turn`;
+  const begin = `const ${turn} = ${engine("takeTurn")}(); try { await ${turn}.toHost();`;
+  const end = `} finally { ${turn}.end(); } `;
+  // What it waits for may wait for a turn itself.
+  return pauses ? [begin + end, ""] : [begin, end];
+}
+
+/** The start of names that the file does not use. */
+function freshPrefix(source: string): string {
+  let prefix = "$belay_";
+  while (source.includes(prefix)) prefix = `$${prefix}`;
+  return prefix;
+}
+
+/** The call of the engine, and what it leaves in variables. */
+function callOf(
+  { loop, host }: TranslatedLoop,
+  speculate: string,
+  prefix: string,
+  at: number,
+  hasTurn: boolean,
+): string {
+  const object = (pairs: Readonly<Record<string, string>>) => {
+    const members = Object.entries(pairs).map(([name, code]) => (name === code ? name : `${name}: ${code}`));
+    return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+  };
+  const arrays = Object.fromEntries(loop.arrays.map(({ name }) => [name, name]));
+  const call = `await ${speculate}(${object({
+    loop: `${prefix}loop${at}`,
+    sequential: `${prefix}sequential${at}`,
+    arrays: object(arrays),
+    inputs: object(host.inputs),
+    carried: object(host.carried),
+    reductions: object(host.reductions),
+    first: host.first,
+    step: host.step,
+    count: host.count,
+    ...(hasTurn && { turn: `${prefix}turn` }),
+  })})`;
+  const results = (["carried", "reductions"] as const).flatMap((kind) =>
+    Object.entries(host[kind]).map(([name, variable]) => `${variable} = ${prefix}result.${kind}.${name};`),
+  );
+  const statements = results.length > 0 ? [`const ${prefix}result = ${call};`, ...results] : [`${call};`];
+  return statements.join(" ");
+}

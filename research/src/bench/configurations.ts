@@ -1,0 +1,29 @@
+/** The ways to protect a kernel that are compared. */
+import { type Configuration, configurationsFor } from "belay-gpu/internal/compiler/configurations";
+import type { Check } from "belay-gpu/internal/compiler/contract";
+
+export { type Configuration, nameOf } from "belay-gpu/internal/compiler/configurations";
+
+export type Flavor = Configuration["redundancy"];
+
+export const flavors: readonly Flavor[] = ["intra+lds", "intra-lds", "inter"];
+
+/**
+ * The configurations that a device can run, in so far as they are measured: Intra-Group-LDS shares workgroup memory wherever
+ * its replicas stand, so the one place that is usual has to do.
+ */
+export function measuredConfigurations(features: Iterable<string>): Configuration[] {
+  const all = configurationsFor(features);
+  return all.filter(
+    (each) => each.redundancy !== "intra-lds" || each === usualOf(all, each.redundancy, each.check),
+  );
+}
+
+/** The configuration that stands for a flavor where there is room for one only: adjacent replicas, over registers if the device can. */
+export function usualOf<Each extends Configuration>(
+  all: readonly Each[],
+  redundancy: Flavor,
+  check: Check,
+): Each | undefined {
+  return all.find((each) => each.redundancy === redundancy && each.check === check);
+}

@@ -1,0 +1,91 @@
+/** What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time, side by side. */
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import type { Policy } from "belay-gpu/internal/runtime/policy";
+import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Configuration } from "./configurations.ts";
+import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";
+
+/** What a way of protecting costs a program. */
+export interface Cost {
+  readonly unprotected: Times;
+  readonly protected: Times;
+  /** Of the medians. */
+  readonly ratio: number;
+  /** Records of disagreement; each is a false alarm, as no fault was injected. */
+  readonly detections: number;
+  /** Records of waits for a twin that ran out: no alarm, and no verified result either. */
+  readonly unverified: number;
+  /** Whether the last run gave the bits of the unprotected program. */
+  readonly identical: boolean;
+}
+
+export interface Overhead extends Configuration, Cost {}
+
+/** A configuration that a program cannot run in. */
+export interface Refusal extends Configuration, Refused {}
+
+export interface Refused {
+  /** Why the kernels, or some of them, stay unprotected. */
+  readonly refused: string;
+}
+
+/** The unprotected program, and what it gives. */
+export interface Baseline {
+  readonly unprotected: TimedProgram;
+  readonly expected: Outputs;
+}
+
+/** A program that is ready on a device that protects it. */
+export interface Guarded {
+  readonly device: HardenedDevice;
+  readonly guarded: TimedProgram;
+}
+
+/**
+ * Makes a program ready under a policy, has `work` measure it, and destroys the device. Resolves to a refusal where the
+ * policy leaves kernels unprotected. Rejects when the program fails.
+ */
+export async function withGuarded<Result>(
+  program: Program,
+  native: GPUDevice,
+  policy: Policy,
+  work: (guarded: Guarded) => Promise<Result>,
+): Promise<Result | Refused> {
+  const device = await harden(native, { ...policy, onFault: "report" });
+  using guarded = new TimedProgram(program, device);
+  const refused = await gapsOf(device, guarded);
+  return refused ? { refused } : await work({ device, guarded });
+}
+
+/** Times a protected program in alternation with the unprotected one. */
+export async function measureCost(
+  { device, guarded }: Guarded,
+  { unprotected, expected }: Baseline,
+  runs: number,
+): Promise<Cost> {
+  const [before, after] = await alternate(runs, unprotected, guarded);
+  return {
+    unprotected: before,
+    protected: after,
+    ratio: after.median / before.median,
+    identical: sameBits(await guarded.read(), expected),
+    ...(await findingsOf(device)),
+  };
+}
+
+/** Why some kernels of a program stay unprotected on a device; undefined when none does. The program runs once. */
+async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
+  await guarded.run();
+  const { kernels } = await device.belay.report();
+  const gaps = kernels.filter(({ redundancy }) => redundancy === "none");
+  const reasons = gaps.flatMap(({ diagnostics }) => diagnostics.map(({ message }) => message));
+  return gaps.length === 0 ? undefined : [...new Set(reasons)].join("; ") || "not protected";
+}
+
+/** What all kernels of a device have reported. */
+export async function findingsOf(device: HardenedDevice): Promise<Pick<Cost, "detections" | "unverified">> {
+  const { kernels } = await device.belay.report();
+  const sum = (what: "detections" | "unverified") => kernels.reduce((sum, each) => sum + each[what], 0);
+  return { detections: sum("detections"), unverified: sum("unverified") };
+}

@@ -1,0 +1,76 @@
+/**
+ * A loop as JavaScript whose accesses to what it writes are tracked, so that threads can execute blocks of its iterations
+ * before it is known whether they may.
+ */
+import type { Loop } from "belay-speculate/internal/loops/ir";
+import { type Accesses, writeBody } from "belay-speculate/internal/loops/javaScriptBody";
+import { Writer } from "belay-speculate/internal/loops/writer";
+
+/** Everything that one thread's block of iterations has accessed, and a copy of what it wrote; keys count all tracked elements. */
+export interface Track {
+  /** Stamps the elements that the block has written with the round. */
+  readonly written: Int32Array;
+  readonly round: number;
+  readonly reads: Int32Array;
+  readCount: number;
+  readonly writes: Int32Array;
+  writeCount: number;
+  /** The written values, by array: typed as the array, as long as it is. */
+  readonly values: Readonly<Record<string, Int32Array>>;
+  /** Turns of loops left; below zero the block is given up. */
+  fuel: number;
+}
+
+/** Of a tracked array: the key of its first element. Carried variables are arrays of one. */
+export type FirstKeys = Readonly<Record<string, number>>;
+
+/**
+ * The body of `new Function("arrays", "inputs", "keys", "track", "reduced", "from", "to", …)`. It executes iterations `from` to
+ * `to - 1`, adds to `reduced`, and returns whether the loop ended itself; it throws `track` when it runs out of fuel.
+ */
+export function emitTrackedLoop(loop: Loop): string {
+  const carried = loop.carried.map(({ name }) => name);
+  const tracked = loop.arrays.filter(({ role }) => role !== "read").map(({ name }) => name);
+  const accesses: Accesses = {
+    load: (array, index) => (tracked.includes(array) ? `load_${array}(${index})` : `a_${array}[${index}]`),
+    store: (array, index, value) => `store_${array}(${index}, ${value})`,
+    loadCarried: (name) => `load_${name}(0)`,
+    storeCarried: (name, value) => `store_${name}(0, ${value})`,
+    turn: "if (--track.fuel < 0) throw track;",
+  };
+  const writer = new Writer();
+  writer.line('"use strict";');
+  for (const name of [...loop.arrays.map(({ name }) => name), ...carried])
+    writer.line(`const a_${name} = arrays.${name};`);
+  for (const { name } of loop.inputs) writer.line(`const i_${name} = inputs.${name};`);
+  for (const name of [...tracked, ...carried]) writer.line(accessors(name));
+  for (const { name } of loop.reductions) writer.line(`let r_${name} = reduced.${name};`);
+  writer.line("let ended = false;");
+  writer.open("iterations: for (let k = from; k < to; k++) {");
+  writer.line("const index = inputs.$first + k * inputs.$step;");
+  writeBody(writer, loop, accesses);
+  writer.close("}");
+  for (const { name } of loop.reductions) writer.line(`reduced.${name} = r_${name};`);
+  writer.line("return ended;");
+  return writer.text;
+}
+
+function accessors(name: string): string {
+  return `const k_${name} = keys.${name}, v_${name} = track.values.${name};
+const load_${name} = (i) => {
+  if (!(i >>> 0 === i && i < a_${name}.length)) return a_${name}[i];
+  const key = k_${name} + i;
+  if (track.written[key] === track.round) return v_${name}[i];
+  track.reads[track.readCount++] = key;
+  return a_${name}[i];
+};
+const store_${name} = (i, value) => {
+  if (!(i >>> 0 === i && i < a_${name}.length)) return;
+  const key = k_${name} + i;
+  if (track.written[key] !== track.round) {
+    track.written[key] = track.round;
+    track.writes[track.writeCount++] = key;
+  }
+  v_${name}[i] = value;
+};`;
+}

@@ -1,0 +1,88 @@
+import { bind } from "belay-speculate/internal/engine/bind";
+import type { Execution } from "belay-speculate/internal/engine/execution";
+import { gridFor } from "belay-speculate/internal/engine/gridFor";
+import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import { collapse } from "belay-speculate/internal/loops/analysis/collapse";
+import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
+import type { Loop } from "belay-speculate/internal/loops/ir";
+import { type Effects, emitBody } from "belay-speculate/internal/loops/kernels/body";
+import {
+  assembleKernel,
+  type Kernel,
+  numberInGrid,
+  placeInGrid,
+  workgroupSize,
+} from "belay-speculate/internal/loops/kernels/kernel";
+import { wgslName } from "belay-speculate/internal/loops/kernels/names";
+import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
+
+/** Every access goes straight to memory, as in a loop that is known to be parallel. */
+const direct: Effects = {
+  load: ({ name }) => `  return peek_${wgslName(name)}(element);`,
+  store: ({ name }) => `  poke_${wgslName(name)}(element, bits);`,
+  loadCarried: () => "  return 0u;",
+  storeCarried: () => "",
+  escape: "",
+  endLoop: "",
+  misspeculate: "",
+};
+
+/** Whether a loop can be run without speculation at all: nothing goes from one iteration to the next outside of arrays. */
+export function canRunUnchecked({ carried, reductions }: Loop): boolean {
+  return carried.length + reductions.length === 0;
+}
+
+function uncheckedKernel(loop: Loop): Kernel {
+  const index = loop.index.type;
+  return assembleKernel({
+    name: "unchecked",
+    loop,
+    parameters: parametersOf(loop, []),
+    resources: [],
+    declarations: [],
+    functions: [
+      emitBody(loop, direct),
+      `@compute @workgroup_size(${workgroupSize}) fn unchecked(${placeInGrid}) {
+  let place = ${numberInGrid};
+  if (place >= params.count) { return; }
+  fuel = 1048576u;
+  start_reductions();
+  iterate(params.first + ${index}(place) * ${index}(params.step));
+}`,
+    ],
+  });
+}
+
+/**
+ * Executes all iterations at once and checks nothing: the GPU version that a person would write who knows that the loop is
+ * parallel. The results are right only if it is.
+ */
+export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
+  const { device } = workspace;
+  const { buffers } = execution;
+  const executed = collapse(execution.loop, execution) ?? execution;
+  const { lengths, inputs, first, step, count } = executed;
+  const loop = specialize(executed.loop, executed);
+  const [compiled] = await workspace.pipelines.compile(loop, [uncheckedKernel(loop)]);
+  const parameters = parametersOf(loop, []);
+  const { UNIFORM, COPY_DST } = GPUBufferUsage;
+  const params = workspace.buffer("unchecked params", 4 * parameters.size, UNIFORM | COPY_DST);
+  const values = {
+    ...{ first, step, count },
+    ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
+    ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),
+  };
+  device.queue.writeBuffer(params, 0, packParameters(parameters, values));
+  const named = {
+    params,
+    ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
+  };
+  const encoder = device.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  pass.setPipeline(compiled!.pipeline);
+  pass.setBindGroup(0, bind(device, compiled!, named));
+  pass.dispatchWorkgroups(...gridFor(workspace, loop, count));
+  pass.end();
+  device.queue.submit([encoder.finish()]);
+  await device.queue.onSubmittedWorkDone();
+}

@@ -1,0 +1,15 @@
+import type { Io } from "belay-cli/internal/shared/io";
+import { Command } from "commander";
+import { benchEccCommand } from "./benchEcc.ts";
+import { benchRmtCommand } from "./benchRmt.ts";
+import { benchSpeculationCommand } from "./benchSpeculation.ts";
+
+/** `belay bench`: the measurements of a paper. */
+export function benchCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("bench")
+    .summary("verify and measure a paper's programs")
+    .description("Verifies a paper's programs and measures what it measures.")
+    .addCommand(benchRmtCommand(io, finish))
+    .addCommand(benchSpeculationCommand(io, finish))
+    .addCommand(benchEccCommand(io, finish));
+}

@@ -1,0 +1,99 @@
+import type { Engine, EngineOutcome, Execution } from "belay-speculate/internal/engine/execution";
+import { PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
+import type { SpeculateOptions } from "belay-speculate/internal/engine/speculate";
+import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
+import { emitPublished, type PublishedKernels } from "./kernels/kernels.ts";
+import { tablesFit } from "./publishedMemory.ts";
+import { type Pipelines, PublishedRounds } from "./publishedRounds.ts";
+import { PublishedSchedule } from "./publishedSchedule.ts";
+
+/** What of the published design is switched on; all of it unless said otherwise. The figures compare each without. */
+export interface PublishedOptions {
+  /** Runs only misspeculated iterations again; without it, the whole round, on the CPU. */
+  readonly localization?: boolean;
+  /** Copies only what iterations wrote; without it, whole arrays are copied before and after each round. */
+  readonly copyOptimization?: boolean;
+  /** Chooses rounds by what the last ones showed; without it, a round takes all iterations the device can hold. */
+  readonly scheduling?: boolean;
+  /** `measured` leaves dense dependences to the CPU; `never` executes on the CPU only what the GPU cannot. */
+  readonly fallback?: "measured" | "never";
+  /** Measures how long each phase takes; needs the feature `timestamp-query`. */
+  readonly timings?: boolean;
+}
+
+/** Returns the published engine for the option `engine` of `speculate`, with parts of its design left out. */
+export function publishedEngine(
+  left: Pick<PublishedOptions, "localization" | "copyOptimization" | "scheduling"> = {},
+): Engine<SpeculateOptions> {
+  return function published(workspace, execution, options) {
+    return runPublished(workspace, execution, { ...options, ...left });
+  };
+}
+
+/** After so many rounds in a row of which most is misspeculated, the CPU takes as many iterations as they had. */
+const denseStreak = 4;
+
+/**
+ * The published engine: iterations of a round run at once, the ones that share an element that is written run again in
+ * order, and the others commit. Made sound by marking both sides of a conflict, by giving those that run again the version of
+ * each element that is theirs, and by marking, during the recovery, what it makes wrong.
+ *
+ * Source: Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014.
+ */
+export async function runPublished(
+  workspace: Workspace,
+  execution: Execution,
+  options: PublishedOptions = {},
+): Promise<EngineOutcome> {
+  const { localization = true, copyOptimization = true, scheduling = true, timings = false } = options;
+  const { count } = execution;
+  if (!tablesFit(workspace.device, execution)) {
+    const { next, ended } = await execution.onCpu(0, count);
+    return { executed: next, ended, rounds: 0, misspeculated: 0, onCpu: next, plans: [], phases: null };
+  }
+  const mayFallBack = options.fallback !== "never" && !hasOpenRounding(execution.loop);
+  const kernels = emitPublished(execution.loop);
+  const compiled = await workspace.pipelines.compile(execution.loop, Object.values(kernels));
+  const names = Object.keys(kernels) as (keyof PublishedKernels)[];
+  const pipelines = Object.fromEntries(names.map((name, place) => [name, compiled[place]!])) as Pipelines;
+  const timer = timings ? new PhaseTimer(workspace) : null;
+  const rounds = new PublishedRounds(workspace, execution, pipelines, timer);
+  const { trackedKeys, mostStores, longest } = rounds.memory;
+  const schedule = new PublishedSchedule(trackedKeys, mostStores, longest);
+  let [executed, ended, dense] = [0, count === 0, 0];
+  const totals = { rounds: 0, misspeculated: 0, onCpu: 0 };
+  /** The CPU takes twice as many iterations each time it has to take one, so that moving data never costs more. */
+  let chunk = 1;
+  const onCpu = async (iterations: number) => {
+    const result = await rounds.onCpu(executed, Math.min(count, executed + iterations));
+    totals.onCpu += result.next - executed;
+    executed = result.next;
+    ended = result.ended;
+  };
+  try {
+    rounds.begin();
+    while (executed < count && !ended) {
+      const size = Math.min(scheduling ? schedule.size : longest, count - executed);
+      const state = await rounds.run(executed, size, { localization, copyOptimization });
+      totals.rounds++;
+      totals.misspeculated += localization || state.marked === 0 ? state.again : size;
+      executed += state.stop;
+      ended = state.ended !== 0;
+      schedule.observe({ iterations: size, misspeculated: state.marked, breaks: state.breaks });
+      dense = 2 * state.marked > size ? dense + 1 : 0;
+      let forCpu = 0;
+      if (state.escaped !== 0) {
+        forCpu = chunk;
+        chunk *= 2;
+      } else if (!localization && state.marked > 0) forCpu = size;
+      else if (dense >= denseStreak && mayFallBack) forCpu = denseStreak * size;
+      if (forCpu > 0 && !ended) await onCpu(forCpu);
+    }
+    await rounds.end(executed);
+    return { executed, ended, ...totals, plans: ["published"], phases: timer?.times ?? null };
+  } finally {
+    rounds.destroy();
+    timer?.destroy();
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * Runs random kernels without a fault on hardened devices of all kinds, and holds every result to the plain device's, bit for bit.
+ *
+ *   node dist/bench/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480] [--jobs 1] [--dispatches 256] [--out FILE]
+ *
+ * A run is a dispatch of a protected kernel. `--jobs` processes share the runs, with seeds of their own. Ends with an error when a result
+ * differs or anything is reported; the kernel is printed then.
+ */
+import { fork } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { memoryCodes } from "belay-gpu/internal/codes/scheme";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import type { Policy } from "belay-gpu/internal/runtime/policy";
+import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { openGpu } from "belay-node/internal/adapter";
+import { randomBelow, randomFloats, randomWords } from "../workloads/random.ts";
+import { type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    runs: { type: "string", default: "1000000" },
+    "time-limit": { type: "string", default: "480" },
+    jobs: { type: "string", default: "1" },
+    dispatches: { type: "string", default: "256" },
+    out: { type: "string" },
+  },
+});
+const [seed, runs, jobs, dispatches] = (["seed", "runs", "jobs", "dispatches"] as const).map((flag) =>
+  Number(flags[flag]),
+) as [...[number, number, number, number]];
+const end = performance.now() + 1000 * Number(flags["time-limit"]);
+
+interface Count {
+  /** Dispatches of kernels that were protected, and these kernels; kernels that the policy leaves alone. */
+  runs: number;
+  kernels: number;
+  leftAlone: number;
+  /** Kernels with another result, and events: faults, unverified work, errors of memory. */
+  different: number;
+  alarms: number;
+}
+
+interface Result {
+  counts: Record<string, Count>;
+  failures: { policy: string; seed: number; reason: string; code: string }[];
+}
+
+/** Every way to protect, most of them under several codes for memory. */
+function policies(): Policy[] {
+  const checks = ["signature", "store"] as const;
+  const ways: Policy[] = [{ redundancy: "auto" }, { redundancy: "auto", cover: ["ALU", "VRF", "LDS", "SU"] }];
+  for (const redundancy of ["intra+lds", "intra-lds"] as const) {
+    ways.push({ redundancy, pairing: "subgroups" }, { redundancy, pairing: "passes" });
+    for (const check of checks)
+      for (const channel of ["subgroup", "workgroup"] as const)
+        for (const pairing of ["adjacent", "half-subgroup"] as const)
+          ways.push({ redundancy, check, channel, pairing });
+  }
+  for (const check of checks) ways.push({ redundancy: "inter", check });
+  const coded = [...ways, { redundancy: "none" } as const].flatMap((way) =>
+    memoryCodes.map((memory) => ({ ...way, memory })),
+  );
+  return [...ways, ...coded];
+}
+
+/** The words of a kernel's buffers after some dispatches. */
+async function resultsOf(
+  device: GPUDevice,
+  { code, workgroups, sizes }: RandomKernel,
+  label: string,
+  seed: number,
+): Promise<Uint32Array[]> {
+  const { STORAGE, UNIFORM, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const module = device.createShaderModule({ code });
+  const pipeline = await device.createComputePipelineAsync({ label, layout: "auto", compute: { module } });
+  const made: GPUBuffer[] = [];
+  const create = (size: number, usage: number) => {
+    const buffer = device.createBuffer({ size, usage });
+    made.push(buffer);
+    return buffer;
+  };
+  const count = sizes[0]! / 4;
+  const buffers = sizes.map((size, binding) => {
+    const isUniform = binding === sizes.length - 1;
+    const buffer = create(size, (isUniform ? UNIFORM : STORAGE) | COPY_SRC | COPY_DST);
+    const floats = () => randomFloats(size / 4, seed).map((value) => Math.trunc(8 * value));
+    const words = isUniform
+      ? Uint32Array.of(seed, count, workgroups, 7)
+      : binding === 1
+        ? floats()
+        : randomWords(size / 4, seed + binding);
+    device.queue.writeBuffer(buffer, 0, words);
+    return buffer;
+  });
+  const entries = ["a", "f", "o", "p", "v", "s", "n", "h", "size"].flatMap((name, binding) =>
+    isUsed(code, name) ? [{ binding, resource: { buffer: buffers[binding]! } }] : [],
+  );
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+  for (let left = dispatches; left > 0; left -= 16) {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    for (let k = Math.min(16, left); k > 0; k--) pass.dispatchWorkgroups(workgroups);
+    pass.end();
+    device.queue.submit([encoder.finish()]);
+  }
+  const results: Uint32Array[] = [];
+  for (const buffer of buffers.slice(2, -1)) {
+    const reader = create(buffer.size, MAP_READ | COPY_DST);
+    const encoder = device.createCommandEncoder();
+    encoder.copyBufferToBuffer(buffer, 0, reader, 0, buffer.size);
+    device.queue.submit([encoder.finish()]);
+    await reader.mapAsync(GPUMapMode.READ);
+    results.push(new Uint32Array(reader.getMappedRange().slice(0)));
+  }
+  for (const buffer of made) buffer.destroy();
+  return results;
+}
+
+/** Whether a kernel names a variable behind its declaration. */
+const isUsed = (code: string, name: string) =>
+  [...code.matchAll(new RegExp(`\\b${name}\\b(?!:)`, "g"))].length > 0;
+
+async function work(): Promise<Result> {
+  const result: Result = { counts: {}, failures: [] };
+  const { gpu, close } = await openGpu();
+  const all = policies();
+  let [done, drawn] = [0, 0];
+  while (done < runs && performance.now() < end) {
+    // Hardened devices hold memory, so a few serve a few kernels, and then others do.
+    const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+    const native = await requestFullDevice(adapter!);
+    const devices: { policy: string; device: HardenedDevice; alarms: string[] }[] = [];
+    for (let k = 0; k < 8; k++) {
+      const policy = all[randomBelow(all.length, seed, drawn++)]!;
+      const alarms: string[] = [];
+      const device = await harden(native, policy);
+      for (const event of ["fault", "unverified", "memoryFault", "corrected", "giveUp", "recovery"] as const)
+        device.belay.on(event, (happened) => alarms.push(`${event}: ${JSON.stringify(happened)}`));
+      devices.push({ policy: JSON.stringify(policy), device, alarms });
+    }
+    for (let k = 0; k < 12 && done < runs && performance.now() < end; k++) {
+      const kernelSeed = randomBelow(2 ** 32, seed, drawn++);
+      const kernel = randomKernel(kernelSeed);
+      const expected = await resultsOf(native, kernel, "plain", kernelSeed);
+      for (const { policy, device, alarms } of devices) {
+        if (performance.now() > end) break;
+        const label = `kernel ${kernelSeed}`;
+        const fail = (reason: string) => {
+          result.failures.push({ policy, seed: kernelSeed, reason, code: kernel.code });
+          console.error(`${policy}\n${reason}\n${kernel.code}\n`);
+        };
+        result.counts[policy] ??= {
+          runs: 0,
+          kernels: 0,
+          leftAlone: 0,
+          different: 0,
+          alarms: 0,
+        };
+        const count = result.counts[policy];
+        try {
+          const got = await resultsOf(device, kernel, label, kernelSeed);
+          const isSame = got.every((words, i) => words.every((word, at) => word === expected[i]![at]));
+          if (!isSame) {
+            count.different++;
+            fail("the results differ");
+          }
+        } catch (error) {
+          count.alarms++;
+          fail(String(error));
+        }
+        if (alarms.length > 0) {
+          count.alarms++;
+          fail(alarms.splice(0).join("\n"));
+        }
+        const { kernels } = await device.belay.report();
+        const isRedundant = kernels.some((each) => each.kernel === label && each.redundancy !== "none");
+        if (isRedundant || policy.includes('"none"')) {
+          count.runs += dispatches;
+          count.kernels++;
+          done += dispatches;
+        } else count.leftAlone++;
+      }
+    }
+    native.destroy();
+  }
+  close();
+  return result;
+}
+
+/** Processes with a share of the runs each. */
+async function share(): Promise<Result> {
+  const results = await Promise.all(
+    Array.from({ length: jobs }, (_, job) => {
+      const out = join(tmpdir(), `faultFree-${process.pid}-${job}.json`);
+      const args = [
+        ...["--seed", `${seed * 1000 + job}`, "--runs", `${Math.ceil(runs / jobs)}`, "--out", out],
+        ...["--time-limit", flags["time-limit"], "--dispatches", `${dispatches}`],
+      ];
+      return new Promise<Result>((resolve, reject) => {
+        fork(fileURLToPath(import.meta.url), args).on("exit", (status) => {
+          if (status !== 0 && status !== 1) reject(new Error(`a process ended with status ${status}`));
+          else resolve((JSON.parse(readFileSync(out, "utf8")) as { result: Result }).result);
+        });
+      });
+    }),
+  );
+  const whole: Result = { counts: {}, failures: results.flatMap(({ failures }) => failures) };
+  for (const { counts } of results)
+    for (const [policy, count] of Object.entries(counts)) {
+      whole.counts[policy] ??= { runs: 0, kernels: 0, leftAlone: 0, different: 0, alarms: 0 };
+      const sum = whole.counts[policy];
+      for (const field of Object.keys(count) as (keyof Count)[]) sum[field] += count[field];
+    }
+  return whole;
+}
+
+const result = await (jobs > 1 ? share() : work());
+const total = (field: keyof Count) =>
+  Object.values(result.counts).reduce((sum, each) => sum + each[field], 0);
+const summary = {
+  ...{ runs: total("runs"), kernels: total("kernels"), leftAlone: total("leftAlone") },
+  ...{ different: total("different"), alarms: total("alarms") },
+};
+console.log(
+  `${summary.runs} runs of ${summary.kernels} protected kernels under ${Object.keys(result.counts).length} policies: ` +
+    `${summary.different} with other results, ${summary.alarms} with alarms; ${summary.leftAlone} were left alone`,
+);
+if (flags.out) writeFileSync(flags.out, JSON.stringify({ seed, dispatches, summary, result }, null, 2));
+process.exitCode = result.failures.length === 0 ? 0 : 1;

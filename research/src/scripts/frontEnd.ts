@@ -1,0 +1,98 @@
+/**
+ * How long the front end and the compiler take for all the workloads' kernels in one module, each so many times.
+ *
+ *     npx tsc -p tsconfig.build.json && node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
+ */
+import { parseArgs } from "node:util";
+import { alignColumns } from "belay-cli/internal/shared/table";
+import { type ProtectOptions, protect } from "belay-gpu";
+import { parse, print, resolve, walk } from "belay-gpu/wgsl";
+import { catalog } from "../workloads/index.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    copies: { type: "string", default: "1" },
+    runs: { type: "string", default: "40" },
+    json: { type: "boolean", default: false },
+  },
+});
+const copies = Number(flags.copies);
+const runs = Number(flags.runs);
+
+interface Timing {
+  readonly name: string;
+  readonly runs: number;
+  readonly medianMs: number;
+  readonly p95Ms: number;
+}
+
+/** The kernels of all workloads as one module. Each kernel's own names get its number, so that they don't clash. */
+function joinKernels(): string {
+  const sources = catalog.flatMap(({ small }) => Object.values(small().kernelSources));
+  return Array.from({ length: copies }, () => sources)
+    .flat()
+    .map((source, i) => numberNames(source, `_${i}`))
+    .join("\n");
+}
+
+/** Appends `suffix` to every name that a module declares at its outermost level. */
+function numberNames(source: string, suffix: string): string {
+  const program = resolve(parse(source).module);
+  const declarations = new Set<unknown>(program.module.declarations);
+  const ends: number[] = [];
+  walk(program.module, (node) => {
+    if ("nameSpan" in node && declarations.has(node)) ends.push(node.nameSpan.end);
+    if (node.kind === "identifier" && declarations.has(program.targetOf(node))) {
+      ends.push(node.span.start + node.name.length);
+    }
+  });
+  const cuts = [0, ...ends.sort((a, b) => a - b)];
+  return cuts.map((cut, i) => source.slice(cut, cuts[i + 1])).join(suffix);
+}
+
+/** Times `runs` runs after a quarter as many to warm up. */
+function time(name: string, runs: number, work: () => unknown): Timing {
+  for (let i = 0; i < runs / 4; i++) work();
+  const times = Array.from({ length: runs }, () => {
+    const start = performance.now();
+    work();
+    return performance.now() - start;
+  }).sort((a, b) => a - b);
+  return { name, runs, medianMs: times[runs >> 1]!, p95Ms: times[Math.floor(runs * 0.95)]! };
+}
+
+const source = joinKernels();
+const { module } = parse(source);
+const configurations: Record<string, ProtectOptions> = {
+  "protect, signature": { check: "signature" },
+  "protect, store": { check: "store" },
+  "protect, store, fault sites": { check: "store", injectFaults: true },
+  "protect, Inter-Group": { redundancy: "inter" },
+  "protect, memory": { redundancy: "none", memory: "secded128" },
+};
+for (const [name, options] of Object.entries(configurations)) {
+  const { diagnostics, entryPoints } = protect(source, options);
+  const alone = entryPoints.filter(({ redundancy }) => redundancy === "none");
+  if (entryPoints.length === 0 || (alone.length > 0 && options.redundancy !== "none")) {
+    throw new Error(`${name} leaves kernels alone: ${diagnostics.map(({ message }) => message).join("; ")}`);
+  }
+}
+const timings = [
+  time("parse", runs, () => parse(source)),
+  time("resolve", runs, () => resolve(module)),
+  time("print", runs, () => print(module)),
+  time("parse, resolve, print", runs, () => print(resolve(parse(source).module).module)),
+  ...Object.entries(configurations).map(([name, options]) =>
+    time(name, runs, () => protect(source, options)),
+  ),
+];
+
+const lines = source.split("\n").length;
+if (flags.json) {
+  console.log(JSON.stringify({ lines, timings }, null, 2));
+} else {
+  const rows = timings.map(({ name, runs, medianMs, p95Ms }) => [
+    ...[name, String(runs), medianMs.toFixed(2), p95Ms.toFixed(2)],
+  ]);
+  console.log(alignColumns([[`${lines} lines`, "runs", "median, ms", "95 %, ms"], ...rows]));
+}

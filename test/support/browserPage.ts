@@ -1,0 +1,105 @@
+/** What the browser runs for `browser.test.ts`: the package as a web page gets it, and the workloads. */
+import { type ArmedFault, type Fault, harden, type Policy, protect } from "belay-gpu";
+import { catalog } from "belay-research/internal/workloads/index";
+import type { Outputs, Program } from "belay-research/internal/workloads/program";
+import * as sobelFilter from "belay-research/internal/workloads/sobelFilter";
+
+async function newDevice(): Promise<GPUDevice> {
+  const adapter = await navigator.gpu.requestAdapter();
+  if (!adapter) throw new Error("the browser offers no WebGPU adapter");
+  const features = (["subgroups"] as const).filter((name) => adapter.features.has(name));
+  const device = await adapter.requestDevice({ requiredFeatures: features });
+  // An error nobody asked for ends the test that caused it, as an uncaught exception of the page.
+  device.addEventListener("uncapturederror", ({ error }) => reportError(new Error(error.message)));
+  return device;
+}
+
+/** One workload on the plain device and on the hardened one, and what the latter reports. */
+export async function compareRuns(name: string, policy: Policy) {
+  const program: Program = catalog.find((entry) => entry.name === name)!.small();
+  const plain = await newDevice();
+  const device = await harden(plain, policy);
+  const expected = await program.workload(plain);
+  const actual = await program.workload(device);
+  const { kernels, faults } = await device.belay.report();
+  plain.destroy();
+  return {
+    isDevice: device instanceof GPUDevice,
+    sameBits: sameBits(actual, expected),
+    verdict: program.verify(actual),
+    redundancy: kernels.map((kernel) => kernel.redundancy),
+    faults,
+  };
+}
+
+/** A run struck by one fault: whether its result is still right, and which faults were seen. */
+export async function strike(policy: Policy) {
+  const program: Program = sobelFilter.create({ width: 5 });
+  const plain = await newDevice();
+  const device = await harden(plain, { ...policy, injectFaults: true });
+  const heard: Fault[] = [];
+  device.belay.on("fault", (fault) => heard.push(fault));
+  await program.workload(device);
+  const [kernel] = device.belay.faultSites();
+  const source = program.kernelSources.sobel!;
+  const site = kernel!.sites.find(
+    ({ kind, span }) => kind === "value" && source.startsWith("even | (odd", span.start),
+  )!;
+  const fault: ArmedFault = {
+    ...{ kernel: kernel!.kernel, site: site.id, effect: { xor: 1 << 22 } },
+    ...{ replica: 0, workgroup: [0, 0, 0], localIndex: 1 },
+  };
+  device.belay.arm(fault);
+  const right = program.verify(await program.workload(device)).ok;
+  const strikes = await device.belay.strikes();
+  plain.destroy();
+  return { right, strikes, heard, line: source.split("\n")[(heard[0]?.site?.line ?? 0) - 1] };
+}
+
+/** How a hardened device and what it makes look through the prototypes of their classes. */
+export async function lookThroughClasses() {
+  const plain = await newDevice();
+  const device = await harden(plain);
+  const { STORAGE, COPY_DST, MAP_READ } = GPUBufferUsage;
+  const { createBuffer } = GPUDevice.prototype;
+  const [buffer, staging] = [STORAGE | COPY_DST, MAP_READ | COPY_DST].map((usage) =>
+    createBuffer.call(device, { size: 16, usage }),
+  ) as [GPUBuffer, GPUBuffer];
+  const queue = Reflect.getOwnPropertyDescriptor(GPUDevice.prototype, "queue")!.get!.call(device);
+  GPUQueue.prototype.submit.call(device.queue, []);
+  await GPUBuffer.prototype.mapAsync.call(staging, GPUMapMode.READ);
+  const encoder = device.createCommandEncoder();
+  encoder.pushDebugGroup("open");
+  device.pushErrorScope("validation");
+  const commands = encoder.finish();
+  device.queue.submit([commands]);
+  const errors = [await device.popErrorScope()];
+  device.pushErrorScope("validation");
+  device.queue.submit([commands]);
+  errors.push(await device.popErrorScope());
+  const look = {
+    usage: buffer.usage === (STORAGE | COPY_DST),
+    own: Object.getOwnPropertyNames(buffer).concat(Object.getOwnPropertyNames(staging)),
+    prototypes: [buffer, staging].every((each) => Object.getPrototypeOf(each) === GPUBuffer.prototype),
+    queue: queue === device.queue,
+    mapState: staging.mapState,
+    errors: errors.map((error) => error instanceof GPUValidationError),
+    plainUsage: createBuffer.call(plain, { size: 16, usage: STORAGE }).usage === STORAGE,
+  };
+  device.destroy();
+  return look;
+}
+
+/** The WGSL that the page's compiler makes of a kernel. */
+export function protectInPage(source: string): string {
+  return protect(source).code;
+}
+
+function sameBits(actual: Outputs, expected: Outputs): boolean {
+  const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView) =>
+    new Uint8Array(buffer, byteOffset, byteLength);
+  return Object.entries(expected).every(([name, view]) => {
+    const bytes = bytesOf(actual[name]!);
+    return bytes.length === view.byteLength && bytesOf(view).every((byte, i) => byte === bytes[i]);
+  });
+}

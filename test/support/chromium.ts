@@ -1,0 +1,48 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createBrotliDecompress } from "node:zlib";
+import { packagedFile, unpackArchive } from "belay-node/internal/adapterSwiftShader";
+import { type Browser, chromium, type LaunchOptions } from "playwright-core";
+
+export interface LaunchedChromium {
+  readonly browser: Browser;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts headless Chromium with WebGPU on SwiftShader. On Linux it is the one inside the npm package
+ * `@sparticuz/chromium`, unpacked for as long as it runs; elsewhere it is the installed Chrome.
+ */
+export async function launchChromium(): Promise<LaunchedChromium> {
+  const folder = await mkdtemp(join(tmpdir(), "belay-chromium-"));
+  const removeFolder = () => rm(folder, { recursive: true, maxRetries: 3 });
+  const packaged = process.platform === "linux" && process.arch === "x64";
+  try {
+    const browser = await chromium.launch({
+      ...(packaged ? await unpackChromium(folder) : { channel: "chrome" }),
+      args: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+    });
+    return { browser, close: () => browser.close().finally(removeFolder) };
+  } catch (error) {
+    await removeFolder();
+    throw error;
+  }
+}
+
+/** Unpacks the browser, its software adapter, and the libraries that a machine without a desktop lacks. */
+async function unpackChromium(folder: string): Promise<LaunchOptions> {
+  const executablePath = join(folder, "chromium");
+  await Promise.all([
+    pipeline(
+      createReadStream(packagedFile("bin", "chromium.br")),
+      createBrotliDecompress(),
+      createWriteStream(executablePath, { mode: 0o755 }),
+    ),
+    unpackArchive("swiftshader", folder),
+    unpackArchive("al2023", folder),
+  ]);
+  return { executablePath, env: { ...process.env, LD_LIBRARY_PATH: join(folder, "lib") } };
+}

@@ -1,0 +1,36 @@
+/** Every way to run a kernel's invocations twice. */
+import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
+
+type Configuration = Required<Pick<ProtectOptions, "redundancy" | "check" | "pairing" | "channel">>;
+
+const checks = ["store", "signature"] as const;
+const channels = ["subgroup", "workgroup"] as const;
+
+/** Of lanes of one subgroup. */
+export const adjacent: readonly Configuration[] = (["intra+lds", "intra-lds"] as const).flatMap(
+  (redundancy) =>
+    checks.flatMap((check) =>
+      channels.map((channel) => ({ redundancy, check, pairing: "adjacent" as const, channel })),
+    ),
+);
+export const halfSubgroup: readonly Configuration[] = adjacent
+  .filter(({ redundancy }) => redundancy === "intra+lds")
+  .map((configuration) => ({ ...configuration, pairing: "half-subgroup" }));
+
+/** Of different subgroups. Kernels whose replicas must meet before the end are left alone. */
+export const subgroups: readonly Configuration[] = (["intra+lds", "intra-lds"] as const).map(
+  (redundancy) => ({
+    redundancy,
+    check: "signature",
+    pairing: "subgroups",
+    channel: "workgroup",
+  }),
+);
+
+/** One after the other. Kernels whose first replica the second would have to wait for are left alone. */
+export const passes: readonly Configuration[] = channels.map((channel) => ({
+  redundancy: "intra+lds",
+  check: "signature",
+  pairing: "passes",
+  channel,
+}));

@@ -1,0 +1,54 @@
+/** Runs programs with loops: as they stand, and translated, with an engine that stands in for the GPU's. */
+
+import type { SpeculateCall } from "belay-speculate/internal/engine/speculate";
+import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
+import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
+import ts from "typescript";
+
+type Exports = Record<string, (...parameters: never[]) => unknown>;
+type Engine = (call: SpeculateCall) => Promise<unknown>;
+
+/** The exports of a TypeScript module. `speculate` is the engine that it imports; without one its directives do nothing. */
+export function evaluate(source: string, engine: Engine = async () => {}): Exports {
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+  });
+  const exports: Exports = {};
+  const nothing = () => {};
+  const modules = {
+    speculate: engine,
+    misspeculate: nothing,
+    reduction: nothing,
+    accesses: nothing,
+    schedule: nothing,
+    takeTurn,
+    requireOnHost,
+  };
+  new Function("exports", "require", outputText)(exports, () => modules);
+  return exports;
+}
+
+/** The exports of a module whose loops are translated, and how often the engine was called. */
+export function evaluateTranslated(source: string, filename = "loops.ts") {
+  const { code, diagnostics } = replaceLoops(source, filename);
+  const calls: SpeculateCall[] = [];
+  const exports = evaluate(code ?? source, async (call) => {
+    calls.push(call);
+    return runInParts(call);
+  });
+  return { exports, calls, diagnostics };
+}
+
+/** Executes a loop with its CPU version, a few iterations at a time. */
+function runInParts(call: SpeculateCall) {
+  const carried = { ...call.carried };
+  const reductions = { ...call.reductions };
+  const inputs = { ...call.inputs, $first: call.first, $step: call.step };
+  let next = 0;
+  let ended = false;
+  for (let size = 1; next < call.count && !ended; size = (size * 2) % 7 || 3) {
+    const to = Math.min(call.count, next + size);
+    ({ next, ended } = call.sequential(call.arrays as never, inputs, carried, reductions, next, to));
+  }
+  return { carried, reductions, ended, next };
+}

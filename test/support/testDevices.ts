@@ -1,0 +1,26 @@
+import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
+import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+
+/** Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no error scope of the test expects fails the test. */
+export function testDevices({ full = false } = {}): {
+  newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
+} {
+  let opened: OpenedGpu;
+  const errors: string[] = [];
+  beforeAll(async () => {
+    opened = await openGpu();
+  });
+  afterAll(() => opened.close());
+  afterEach(() => expect(errors.splice(0)).toEqual([]));
+  return {
+    newDevice: async ({ errorsAreExpected = false } = {}) => {
+      const adapter = await opened.gpu.requestAdapter();
+      const device = await (full ? requestFullDevice(adapter!) : adapter!.requestDevice());
+      if (!errorsAreExpected) {
+        device.addEventListener("uncapturederror", ({ error }) => errors.push(error.message));
+      }
+      return device;
+    },
+  };
+}
