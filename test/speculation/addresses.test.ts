@@ -1,8 +1,8 @@
 /** Addresses that are found before values: which loops have them, and what reservations make of them. */
 
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
 import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import type { Engine } from "belay-speculate/internal/engine/execution";
-import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import { speculate } from "belay-speculate/internal/engine/speculate";
 import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";

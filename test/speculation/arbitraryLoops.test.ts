@@ -1,8 +1,8 @@
 /** Random loops on hostile indices: what speculation leaves is what the loop in order leaves. */
 import { publishedEngine } from "belay-research/internal/published/published";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
 import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import type { Engine } from "belay-speculate/internal/engine/execution";
-import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,27 +1,20 @@
 /** Where loops are executed when that is to be measured. */
 
-import type { Costs } from "belay-speculate/internal/engine/costs";
+import { type Costs, isSmall } from "belay-speculate/internal/engine/policy/placement";
+import { Resident } from "belay-speculate/internal/engine/resident";
+import { Workspace } from "belay-speculate/internal/engine/workspace";
 import { afterEach, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
-import { numbers } from "./sourceLoops.ts";
+import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
 const n = 500;
 const order = numbers(n, (i) => (i * 77 + 5) % n);
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.doUnmock("belay-speculate/internal/engine/costs");
-  vi.doUnmock("belay-speculate/internal/engine/isSmall");
-  vi.resetModules();
-});
+afterEach(() => vi.restoreAllMocks());
 
 /** Executes a loop on a device that seems to have these costs. */
 async function execute(costs: Costs, count = n, isResident = false) {
-  vi.resetModules();
-  vi.doMock("belay-speculate/internal/engine/costs", () => ({ costsOf: async () => costs }));
-  const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
-  const { Resident } = await import("belay-speculate/internal/engine/resident");
   const loop = loopFrom(
     "a: Int32Array, p: Int32Array, last: number, sum: number",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = (a[p[i]!]! + i) | 0; sum = (sum + a[p[i]!]!) | 0; if (p[i]! === 200) { last = i; } }",
@@ -32,6 +25,7 @@ async function execute(costs: Costs, count = n, isResident = false) {
   const [a, p] = [numbers(n, (i) => i * 3), order];
   const arrays = isResident ? { a: new Resident(a), p: new Resident(p) } : { a, p };
   const device = await devices.newDevice();
+  Workspace.of(device).costs = Promise.resolve(costs);
   const run = () =>
     expectSequential(
       loop,
@@ -69,28 +63,25 @@ it("leaves kept arrays where they are, on either side", async () => {
 });
 
 it.each([
-  [0, true],
-  [1000, false],
-])("asks no clock where the CPU rounds in another way, launches of %d ms", async (launch, small) => {
-  vi.resetModules();
-  vi.doMock("belay-speculate/internal/engine/costs", () => ({ costsOf: async () => ({ ...free, launch }) }));
-  vi.doMock("belay-speculate/internal/engine/isSmall", () => ({ isSmall: () => small }));
-  const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
+  [0, n, true],
+  [1000, 2 ** 20, false],
+])("asks no clock where the CPU rounds in another way, launches of %d ms", async (launch, length, small) => {
   const loop = loopFrom(
     "a: Float32Array, p: Int32Array",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
     "speculate(a)",
   );
   const device = await devices.newDevice();
-  const given = { arrays: { a: new Float32Array(n), p: order }, count: n };
+  Workspace.of(device).costs = Promise.resolve({ ...free, launch });
+  // The bytes of an array that stays on the device count.
+  const a = new Resident(new Float32Array(length));
+  const given = { arrays: { a, p: order }, count: n };
   const { statistics } = await expectSequential(loop, given, { device, fallback: "measured" });
   expect(statistics.reason).toBe(small ? "the loop is small" : "the loop is large");
   expect(statistics.onCpu).toBe(small ? n : 0);
 });
 
 it("asks not where arrays are that stay on the GPU, but how many bytes they have", async () => {
-  const { expectSequential, loopFrom } = await import("./sourceLoops.ts");
-  const { Resident } = await import("belay-speculate/internal/engine/resident");
   const loop = loopFrom(
     "a: Float32Array, p: Int32Array",
     "for (let i = 0; i < p.length; i++) { a[p[i]!] = a[p[i]!]! + 1; }",
@@ -105,13 +96,10 @@ it("asks not where arrays are that stay on the GPU, but how many bytes they have
     if (fallback === "never") arrays.a.deviceChanged();
   }
   expect(reasons).toEqual(["the loop is small", "the program asked for it", "the loop is small"]);
-  const { isSmall } = await import("belay-speculate/internal/engine/isSmall");
   expect(isSmall(loop, n, { a: n, p: n }, 2 ** 24)).toBe(false);
 });
 
 it("takes a loop for large by its iterations, or by the elements that inner loops may go over", async () => {
-  const { isSmall } = await import("belay-speculate/internal/engine/isSmall");
-  const { loopFrom } = await import("./sourceLoops.ts");
   const flat = loopFrom(
     "a: Float32Array",
     "for (let i = 0; i < 9; i++) { a[i] = a[i]! + 1; }",

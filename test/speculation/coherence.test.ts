@@ -1,10 +1,13 @@
 /** Copies of one memory on the host and on devices, through any views: a program sees what it would without any device. */
 
-import type * as SharedMemory from "belay-speculate/internal/engine/sharedMemory";
+import { resident } from "belay-speculate/internal/engine/resident";
+import { deviceCopies } from "belay-speculate/internal/engine/sharedMemory";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
-import { numbers } from "./sourceLoops.ts";
+import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
 const size = 48;
@@ -36,10 +39,6 @@ const operation = fc.oneof(
 
 /** Does random things to the memory, on devices and on the host alone, and expects the same of both. */
 async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): Promise<void> {
-  const { loopFrom } = await import("./sourceLoops.ts");
-  const { sequentialLoop } = await import("belay-speculate/internal/loops/sequential");
-  const { speculate } = await import("belay-speculate/internal/engine/speculate");
-  const { resident } = await import("belay-speculate/internal/engine/resident");
   // That of floats is small by its text, so that the CPU executes it by habit.
   const value = element === "Int32" ? "(Math.imul(a[i]!, 3) + b[i]!) | 0" : "b[i]! + 1";
   const loop = loopFrom(
@@ -101,21 +100,14 @@ async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): 
 }
 
 describe("views of one memory", () => {
-  afterEach(() => {
-    vi.doUnmock("belay-speculate/internal/engine/sharedMemory");
-    vi.resetModules();
-  });
+  afterEach(() => vi.restoreAllMocks());
 
   it.each(["Int32", "Float32"] as const)("are coherent, whatever a program does with them, %s", (element) =>
     search(100, element),
   );
 
   it("are not where copies are left alone", async () => {
-    vi.resetModules();
-    vi.doMock("belay-speculate/internal/engine/sharedMemory", async (load) => ({
-      ...(await load<typeof SharedMemory>()),
-      settle: async () => {},
-    }));
+    vi.spyOn(deviceCopies, "settle").mockResolvedValue();
     await expect(search(100)).rejects.toThrow("Property failed");
   });
 });
@@ -125,10 +117,6 @@ describe("an array whose memory grows or shrinks between loops", () => {
     ["grows", 64],
     ["shrinks", 16],
   ])("%s on the device too", async (_, bytes) => {
-    const { loopFrom } = await import("./sourceLoops.ts");
-    const { sequentialLoop } = await import("belay-speculate/internal/loops/sequential");
-    const { speculate } = await import("belay-speculate/internal/engine/speculate");
-    const { resident } = await import("belay-speculate/internal/engine/resident");
     const device = await devices.newDevice();
     const loop = loopFrom(
       "a: Int32Array",

@@ -1,13 +1,13 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
 
-import type * as Kernels from "belay-research/internal/published/kernels/kernels";
 import { publishedEngine } from "belay-research/internal/published/published";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
 import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import type { Engine } from "belay-speculate/internal/engine/execution";
-import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { speculate } from "belay-speculate/internal/engine/speculate";
+import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";
+import { changeKernels } from "./changedKernels.ts";
 import { encode, encodedLoop } from "./encodedLoop.ts";
 import { dependentIterations, fixedIterations, loopsOf } from "./enumerations.ts";
 
@@ -30,7 +30,6 @@ const chosen = new Map<keyof typeof enumerations, AbstractLoop[]>();
 async function wrongLoops(
   name: keyof typeof enumerations,
   options: SpeculateOptions,
-  run: typeof speculate = speculate,
   iterationsPerRound: number | null = null,
 ): Promise<AbstractLoop[]> {
   const loops = chosen.get(name) ?? enumerations[name]();
@@ -41,11 +40,11 @@ async function wrongLoops(
   const sequential = () => {
     throw new Error("an iteration was left to the CPU");
   };
-  const device = await devices.newDevice();
+  const device = options.device ?? (await devices.newDevice());
   const loop = { ...encodedLoop(3, name === "fixed"), schedule: { iterationsPerRound } };
-  await run(
+  await speculate(
     { loop, sequential, arrays, ...variables, first: 0, step: 1, count },
-    { device, fallback: "never", ...options },
+    { fallback: "never", ...options, device },
   );
   return loops.filter((loop, n) =>
     runInOrder(loop).values.some((value, e) => arrays.values![3 * n + e] !== value),
@@ -77,7 +76,7 @@ describe.each(["in place", "by reservation", "logged"] as const)("loops run as i
   it.each([20])("in rounds of %s", async (iterations) => {
     const engine: Engine<SpeculateOptions> = (workspace, execution) =>
       runDefault(workspace, execution, { plan });
-    expect(await wrongLoops("fixed", { engine }, speculate, iterations)).toEqual([]);
+    expect(await wrongLoops("fixed", { engine }, iterations)).toEqual([]);
   });
 });
 
@@ -87,34 +86,12 @@ describe.each(["fixed", "dependent"] as const)(
     it.each([20, 100])("in rounds of %s", async (iterations) => {
       const engine: Engine<SpeculateOptions> = (workspace, execution) =>
         runDefault(workspace, execution, { plan: "versioned" });
-      expect(await wrongLoops(name, { engine }, speculate, iterations)).toEqual([]);
+      expect(await wrongLoops(name, { engine }, iterations)).toEqual([]);
     });
   },
 );
 
 describe("the published engine", () => {
-  afterEach(() => {
-    vi.doUnmock("belay-research/internal/published/kernels/kernels");
-    vi.resetModules();
-  });
-
-  /** The engine with a change to its kernels. */
-  async function changed(find: string, put: string): Promise<typeof publishedEngine> {
-    vi.resetModules();
-    vi.doMock("belay-research/internal/published/kernels/kernels", async (load) => {
-      const kernels = await load<typeof Kernels>();
-      const emitPublished: typeof Kernels.emitPublished = (loop) => {
-        const entries = Object.entries(kernels.emitPublished(loop));
-        expect(entries.some(([, { code }]) => code.includes(find))).toBe(true);
-        return Object.fromEntries(
-          entries.map(([name, kernel]) => [name, { ...kernel, code: kernel.code.replaceAll(find, put) }]),
-        ) as ReturnType<typeof emitPublished>;
-      };
-      return { ...kernels, emitPublished };
-    });
-    return (await import("belay-research/internal/published/published")).publishedEngine;
-  }
-
   it.each([
     ["marks nobody", "fixed", "if (contended) {", "if (false) {"],
     [
@@ -125,8 +102,10 @@ describe("the published engine", () => {
     ],
     ["does not mark what recovery makes wrong", "dependent", "atomicStore(&state[STATE_WRONGED], 1u);", ""],
   ] as const)("is wrong when it %s", async (_, name, find, put) => {
-    const engine = await changed(find, put);
-    const wrong = await wrongLoops(name, { engine: engine({ scheduling: false }) });
+    const device = await devices.newDevice();
+    const changed = changeKernels(device, find, put);
+    const wrong = await wrongLoops(name, { ...published({ scheduling: false }), device });
+    expect(changed()).toBeGreaterThan(0);
     expect(wrong.length).toBeGreaterThan(0);
   });
 });

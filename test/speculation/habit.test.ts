@@ -1,7 +1,9 @@
 /** Calls that the CPU executes at once, as it executed the ones before. */
 
-import type { Resident } from "belay-speculate/internal/engine/resident";
-import type { SpeculateCall } from "belay-speculate/internal/engine/speculate";
+import type { SpeculateCall } from "belay-speculate/internal/engine/call";
+import { Resident } from "belay-speculate/internal/engine/resident";
+import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
+import { Workspace } from "belay-speculate/internal/engine/workspace";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
@@ -9,28 +11,18 @@ import { loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
 const n = 100;
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.doUnmock("belay-speculate/internal/engine/costs");
-  vi.resetModules();
-});
-
-/** The engine, to which a device seems to take a second to be asked. */
-async function patientEngine() {
-  vi.resetModules();
-  vi.doMock("belay-speculate/internal/engine/costs", () => ({
-    costsOf: async () => ({ launch: 1000, uploadedByte: 0, downloadedByte: 0, compile: 0 }),
-  }));
-  const { speculate, useDevice } = await import("belay-speculate/internal/engine/speculate");
-  const { Resident } = await import("belay-speculate/internal/engine/resident");
-  return { speculate, useDevice, Resident };
-}
+afterEach(() => vi.restoreAllMocks());
 
 /** A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a GPU may. */
 async function newProgram(element: "Int32" | "Float32", afterwards: (from: number) => void = () => {}) {
-  const engine = await patientEngine();
-  const { speculate } = engine;
   const device = await devices.newDevice();
+  // It seems to take a second to be asked.
+  Workspace.of(device).costs = Promise.resolve({
+    launch: 1000,
+    uploadedByte: 0,
+    downloadedByte: 0,
+    compile: 0,
+  });
   const add = element === "Int32" ? "(a[i]! + last) | 0" : "a[i]! + 0.5";
   const loop = loopFrom(
     `a: ${element}Array, last: number`,
@@ -50,7 +42,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
   /** Whether a call is executed before anybody waits for it. */
   const isAtOnce = async (given: SpeculateCall) => {
     const { a } = given.arrays;
-    const host = "host" in a! ? (a as Resident).host : a!;
+    const host = a instanceof Resident ? a.host : a!;
     const before = host[n - 1];
     const result = speculate(given, { device });
     const atOnce = host[n - 1] !== before;
@@ -61,7 +53,7 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
     for (let k = 0; k < times; k++) await speculate(call(array()), { device });
   };
   const array = () => (element === "Int32" ? numbers(n, (i) => i) : new Float32Array(n));
-  return { ...engine, device, call, array, isAtOnce, repeat };
+  return { device, call, array, isAtOnce, repeat };
 }
 
 describe("a loop that the CPU executes", () => {
@@ -79,7 +71,7 @@ describe("a loop that the CPU executes", () => {
   );
 
   it("is asked about with other numbers of iterations or elements, and arrays that a device has", async () => {
-    const { speculate, Resident, device, call, array, isAtOnce, repeat } = await newProgram("Float32");
+    const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(2);
     expect(await isAtOnce(call(array()))).toBe(true);
     expect(await isAtOnce(call(array(), n - 1))).toBe(false);
@@ -100,7 +92,7 @@ describe("a loop that the CPU executes", () => {
   });
 
   it("is executed at once on arrays that stay on a device, as long as the host has them", async () => {
-    const { speculate, Resident, device, call, array, isAtOnce } = await newProgram("Float32");
+    const { device, call, array, isAtOnce } = await newProgram("Float32");
     const kept = new Resident(array());
     await speculate(call(kept), { device });
     expect(await isAtOnce(call(kept))).toBe(true);
@@ -114,7 +106,7 @@ describe("a loop that the CPU executes", () => {
   });
 
   it("waits for calls before it", async () => {
-    const { speculate, device, call, array, isAtOnce, repeat } = await newProgram("Float32");
+    const { device, call, array, isAtOnce, repeat } = await newProgram("Float32");
     await repeat(1);
     const a = array();
     const before = speculate(call(a), { device, fallback: "never" });
@@ -127,7 +119,7 @@ describe("a loop that the CPU executes", () => {
 it("what takes longer than before is asked about in between", async () => {
   let [clock, each, beginnings] = [0, 0.05, 0];
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 1e-3));
-  const { speculate, useDevice, device, call, array, repeat } = await newProgram("Int32", (from) => {
+  const { device, call, array, repeat } = await newProgram("Int32", (from) => {
     clock += each;
     if (from === 0) beginnings++;
   });

@@ -2,7 +2,8 @@
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";
-import { type SpeculateOptions, speculate } from "belay-speculate/internal/engine/speculate";
+import type { SpeculateOptions } from "belay-speculate/internal/engine/call";
+import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { type AbstractLoop, runInOrder } from "./abstractLoops.ts";

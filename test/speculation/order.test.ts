@@ -2,7 +2,7 @@
 
 import { resident } from "belay-speculate/internal/engine/resident";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
-import type * as Turns from "belay-speculate/internal/engine/turns";
+import { Turn } from "belay-speculate/internal/engine/turns";
 import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -230,11 +230,7 @@ describe("calls that share a variable", () => {
 });
 
 describe("without turns", () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-    vi.doUnmock("belay-speculate/internal/engine/turns");
-    vi.resetModules();
-  });
+  afterEach(() => vi.restoreAllMocks());
 
   it("a loop that runs as it is written finds what is old", async () => {
     vi.spyOn(LoopTurn.prototype, "toHost").mockImplementation(async () => {});
@@ -247,20 +243,8 @@ describe("without turns", () => {
   });
 
   it("calls that share a variable lose updates", async () => {
-    vi.resetModules();
-    vi.doMock("belay-speculate/internal/engine/turns", async (load) => ({
-      ...(await load<typeof Turns>()),
-      Turn: class {
-        readonly comes = null;
-        end() {}
-      },
-    }));
-    const programs = await import("../support/loopPrograms.ts");
-    const engine = await import("belay-speculate/internal/engine/speculate");
-    const device = await devices.newDevice();
-    const { add, get } = programs.evaluate(replaceLoops(total, "program.ts").code!, (call) =>
-      engine.speculate(call, { device, fallback: "never" }),
-    ) as unknown as Record<string, Run>;
+    vi.spyOn(Turn.prototype, "comes", "get").mockReturnValue(null);
+    const { add, get } = await programOn(total);
     await Promise.all([add!(new Int32Array(5).fill(1), 5), add!(new Int32Array(5).fill(1), 5)]);
     expect(get!()).toBe(5);
   });

@@ -1,8 +1,8 @@
 /** Variables that iterations hand on, and addresses that follow from them. */
 
-import type * as InPlace from "belay-speculate/internal/loops/kernels/inPlace";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
+import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
@@ -31,14 +31,14 @@ describe("variables that addresses follow from", () => {
   ])("are right when they %s", async (_, isGap, gap) => {
     const device = await devices.newDevice();
     const execution = given(isGap, gap === 1000 ? n : gap);
-    const { statistics } = await expectSequential({ ...appended }, execution, { device });
+    const { statistics } = await expectSequential(appended, execution, { device });
     expect(statistics.plans[0]).toBe("in place");
   });
 
   it("are predicted, so that iterations between two changes are executed at once", async () => {
     const device = await devices.newDevice();
     const { statistics } = await expectSequential(
-      { ...appended },
+      appended,
       given((i) => i % 50 === 20, n),
       { device },
     );
@@ -77,31 +77,14 @@ describe("variables that addresses follow from", () => {
 });
 
 describe("a rule left out", () => {
-  afterEach(() => {
-    vi.doUnmock("belay-speculate/internal/loops/kernels/inPlace");
-    vi.resetModules();
-  });
-
   it.each([
     ["mark", "cut_at(slot + 1u);"],
     ["execute", "own_carried = control.carried_before;"],
   ] as const)("gives wrong results: %s", async (name, rule) => {
-    vi.resetModules();
-    vi.doMock("belay-speculate/internal/loops/kernels/inPlace", async (load) => {
-      const original = await load<typeof InPlace>();
-      const inPlaceKernels: typeof original.inPlaceKernels = (loop) => {
-        const kernels = original.inPlaceKernels(loop);
-        const { code } = kernels[name];
-        expect(code).toContain(rule);
-        return { ...kernels, [name]: { ...kernels[name], code: code.replace(rule, "") } };
-      };
-      return { ...original, inPlaceKernels };
-    });
-    const changed = await import("./sourceLoops.ts");
     const device = await devices.newDevice();
+    const changed = changeKernels(device, rule, "", name);
     const execution = given((i) => i % 50 === 20, n);
-    await expect(changed.expectSequential({ ...appended }, execution, { device })).rejects.toThrow(
-      "to deeply equal",
-    );
+    await expect(expectSequential(appended, execution, { device })).rejects.toThrow("to deeply equal");
+    expect(changed()).toBe(1);
   });
 });

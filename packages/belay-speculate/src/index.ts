@@ -1,25 +1,15 @@
 /** `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops. */
 
-import {
-  speculate as run,
-  type SpeculateCall,
-  type Speculated,
-  type SpeculateOptions,
-} from "./engine/speculate.ts";
+import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call.ts";
+import { speculate as run } from "./engine/speculate.ts";
 import type { Reduction } from "./loops/ir.ts";
 import type { LoopData } from "./loops/sequential.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
-export type { Engine, EngineOutcome, Execution } from "./engine/execution.ts";
+export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call.ts";
+export type { EngineOutcome, Execution } from "./engine/execution.ts";
 export { type Resident, resident } from "./engine/resident.ts";
-export {
-  type DeviceUse,
-  type SpeculateCall,
-  type Speculated,
-  type SpeculateOptions,
-  type Statistics,
-  useDevice,
-} from "./engine/speculate.ts";
+export { type DeviceUse, useDevice } from "./engine/speculate.ts";
 export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
 export type { Loop } from "./loops/ir.ts";
 export type { LoopData, SequentialLoop } from "./loops/sequential.ts";

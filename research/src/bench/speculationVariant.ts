@@ -1,7 +1,8 @@
+import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call";
 import type { Moved } from "belay-speculate/internal/engine/downloads";
 import type { PhaseTimes } from "belay-speculate/internal/engine/phaseTimer";
 import { type Resident, resident } from "belay-speculate/internal/engine/resident";
-import { type SpeculateOptions, type Statistics, speculate } from "belay-speculate/internal/engine/speculate";
+import { speculate } from "belay-speculate/internal/engine/speculate";
 import { Workspace } from "belay-speculate/internal/engine/workspace";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";

@@ -1,7 +1,7 @@
 import { harden } from "belay-gpu/internal/runtime/harden";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
 import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import type { Engine, EngineOutcome } from "belay-speculate/internal/engine/execution";
-import type { SpeculateOptions } from "belay-speculate/internal/engine/speculate";
+import type { EngineOutcome } from "belay-speculate/internal/engine/execution";
 import { publishedEngine } from "../published/published.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 

@@ -1,6 +1,4 @@
-import { bind } from "belay-speculate/internal/engine/bind";
 import type { Execution } from "belay-speculate/internal/engine/execution";
-import { gridFor } from "belay-speculate/internal/engine/gridFor";
 import type { Workspace } from "belay-speculate/internal/engine/workspace";
 import { collapse } from "belay-speculate/internal/loops/analysis/collapse";
 import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
@@ -80,8 +78,8 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const encoder = device.createCommandEncoder();
   const pass = encoder.beginComputePass();
   pass.setPipeline(compiled!.pipeline);
-  pass.setBindGroup(0, bind(device, compiled!, named));
-  pass.dispatchWorkgroups(...gridFor(workspace, loop, count));
+  pass.setBindGroup(0, compiled!.bind(named));
+  pass.dispatchWorkgroups(...workspace.pipelines.gridFor(loop, count));
   pass.end();
   device.queue.submit([encoder.finish()]);
   await device.queue.onSubmittedWorkDone();

@@ -1,6 +1,6 @@
-import type { Engine, EngineOutcome, Execution } from "belay-speculate/internal/engine/execution";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
+import type { EngineOutcome, Execution } from "belay-speculate/internal/engine/execution";
 import { PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
-import type { SpeculateOptions } from "belay-speculate/internal/engine/speculate";
 import type { Workspace } from "belay-speculate/internal/engine/workspace";
 import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
 import { emitPublished, type PublishedKernels } from "./kernels/kernels.ts";

@@ -1,10 +1,7 @@
-import { bind } from "belay-speculate/internal/engine/bind";
 import { clearContributions, combineContributions } from "belay-speculate/internal/engine/contributions";
 import type { Execution } from "belay-speculate/internal/engine/execution";
-import { gridFor } from "belay-speculate/internal/engine/gridFor";
-import type { PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
+import type { PhaseName, PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
 import type { LoopPipeline } from "belay-speculate/internal/engine/pipelines";
-import type { PhaseName } from "belay-speculate/internal/engine/plans";
 import { type Reading, readBuffers } from "belay-speculate/internal/engine/readBuffers";
 import { bitsOf, numberOf } from "belay-speculate/internal/engine/variables";
 import type { Workspace } from "belay-speculate/internal/engine/workspace";
@@ -38,7 +35,7 @@ export class PublishedRounds {
     this.memory = publishedMemory(workspace, execution);
     const { buffers } = this.memory;
     this.#groups = Object.fromEntries(
-      Object.entries(pipelines).map(([name, pipeline]) => [name, bind(workspace.device, pipeline, buffers)]),
+      Object.entries(pipelines).map(([name, pipeline]) => [name, pipeline.bind(buffers)]),
     ) as Record<keyof PublishedKernels, GPUBindGroup>;
   }
 
@@ -141,7 +138,7 @@ export class PublishedRounds {
     iterations: number,
     ...kernels: readonly (keyof PublishedKernels)[]
   ): void {
-    const grid = gridFor(this.#workspace, this.#execution.loop, iterations);
+    const grid = this.#workspace.pipelines.gridFor(this.#execution.loop, iterations);
     const pass = encoder.beginComputePass(this.#timer?.pass(phase));
     for (const name of kernels) {
       pass.setPipeline(this.#pipelines[name].pipeline);

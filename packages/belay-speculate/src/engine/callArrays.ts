@@ -1,9 +1,10 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
+import type { SpeculateCall } from "./call.ts";
 import { download, type Moved, rescue } from "./downloads.ts";
+import type { BytesToMove } from "./policy/placement.ts";
 import { Resident } from "./resident.ts";
-import { settle } from "./sharedMemory.ts";
-import type { SpeculateCall } from "./speculate.ts";
+import { deviceCopies } from "./sharedMemory.ts";
 import type { Workspace } from "./workspace.ts";
 
 interface CallArray {
@@ -15,16 +16,6 @@ interface CallArray {
   readonly length: number;
   /** Whether the loop never loads from it and overwrites all of it. */
   readonly isOverwritten: boolean;
-}
-
-/** Bytes that executing a loop moves. */
-export interface BytesToMove {
-  /** On the device: to lend it arrays for this call, and to have them back. */
-  readonly lent: Moved;
-  /** On the device: of arrays that stay there. */
-  readonly toDevice: number;
-  /** On the host: of arrays that the device has, now and when the device is to have them again. */
-  readonly toHost: Moved;
 }
 
 /** The arrays of one call, here and on the device. */
@@ -113,7 +104,8 @@ export class CallArrays {
 
   /** Brings those up to date that only another device has, or the copy of another view of their memory. */
   async leaveOthers(workspace: Workspace): Promise<void> {
-    for (const { resident, isWritten } of this.#arrays) await settle(resident.host, resident, isWritten);
+    for (const { resident, isWritten } of this.#arrays)
+      await deviceCopies.settle(resident.host, resident, isWritten);
     const elsewhere = this.#arrays.filter(({ resident }) => resident.isElsewhere(workspace));
     await rescue(
       elsewhere.map(({ resident }) => resident),

@@ -3,7 +3,7 @@ import { identityOf } from "../loops/kernels/body.ts";
 import { controlWords } from "../loops/kernels/control.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
-import { bind } from "./bind.ts";
+import { oncePerLoop } from "../loops/oncePerLoop.ts";
 import type { Part } from "./execution.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import { readBuffers } from "./readBuffers.ts";
@@ -29,14 +29,10 @@ export function clearContributions(
   }
 }
 
-const emitted = new WeakMap<Loop, readonly Kernel[]>();
-
-/** A kernel for each reduction; emitted once. */
-function kernelsOf(loop: Loop): readonly Kernel[] {
-  const kernels = emitted.get(loop) ?? loop.reductions.map((reduction) => reductionKernel(loop, reduction));
-  emitted.set(loop, kernels);
-  return kernels;
-}
+/** Emits a kernel for each reduction of a loop. */
+const kernelsOf = oncePerLoop((loop): readonly Kernel[] =>
+  loop.reductions.map((reduction) => reductionKernel(loop, reduction)),
+);
 
 /** Combines what the iterations before `end` contributed with the values that the execution has. */
 export async function combineContributions(
@@ -64,7 +60,7 @@ export async function combineContributions(
       device.queue.writeBuffer(uniform, 0, packLevel(level, depth === 0));
       const pass = encoder.beginComputePass(timer?.pass("commit"));
       pass.setPipeline(pipeline.pipeline);
-      pass.setBindGroup(0, bind(device, pipeline, { ...buffers, level: uniform }));
+      pass.setBindGroup(0, pipeline.bind({ ...buffers, level: uniform }));
       pass.dispatchWorkgroups(level.workgroups);
       pass.end();
     }

@@ -1,28 +1,13 @@
+import type { Costs } from "./policy/placement.ts";
+import { moving } from "./policy/tuning.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What a device takes for things that the CPU does not have to do, in milliseconds. */
-export interface Costs {
-  /** To start something and to see its result. */
-  readonly launch: number;
-  readonly uploadedByte: number;
-  readonly downloadedByte: number;
-  /** To compile a kernel. */
-  readonly compile: number;
-}
-
-const measured = new WeakMap<Workspace, Promise<Costs>>();
-
-/** The costs of a workspace's device, measured once. */
+/** Returns the costs of a workspace's device, measured once. */
 export function costsOf(workspace: Workspace): Promise<Costs> {
-  const known = measured.get(workspace) ?? measure(workspace);
-  measured.set(workspace, known);
-  return known;
+  workspace.costs ??= measure(workspace);
+  return workspace.costs;
 }
-
-/** Enough to see the time that it takes beside a launch. */
-const probedBytes = 2 ** 22;
-const runs = 3;
 
 async function measure(workspace: Workspace): Promise<Costs> {
   const { device } = workspace;
@@ -32,8 +17,8 @@ async function measure(workspace: Workspace): Promise<Costs> {
     compute: { module: device.createShaderModule({ code: "@compute @workgroup_size(1) fn probe() {}" }) },
   });
   const compile = performance.now() - start;
-  const buffer = workspace.borrow(probedBytes);
-  const data = new Uint8Array(probedBytes);
+  const buffer = workspace.borrow(moving.probe);
+  const data = new Uint8Array(moving.probe);
   const upload = () => workspace.uploads.write(buffer, 0, data);
   const download = async (bytes: number) => {
     const read = await readBuffers(workspace, [{ buffer, bytes }]);
@@ -44,16 +29,16 @@ async function measure(workspace: Workspace): Promise<Costs> {
     await upload();
     await download(4);
   });
-  const downloaded = await fastest(() => download(probedBytes));
+  const downloaded = await fastest(() => download(moving.probe));
   workspace.giveBack(buffer);
-  const perByte = (time: number) => Math.max(0, time - launch) / probedBytes;
+  const perByte = (time: number) => Math.max(0, time - launch) / moving.probe;
   return { launch, uploadedByte: perByte(uploaded), downloadedByte: perByte(downloaded), compile };
 }
 
-/** Milliseconds of the fastest of some runs: the others have met something else. */
+/** Measures the milliseconds of the fastest of some runs: something else has held up the others. */
 async function fastest(work: () => Promise<void>): Promise<number> {
   let best = Infinity;
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0; run < moving.probes; run++) {
     const start = performance.now();
     await work();
     best = Math.min(best, performance.now() - start);

@@ -2,20 +2,19 @@ import { collapse } from "../loops/analysis/collapse.ts";
 import { specialize } from "../loops/analysis/specialize.ts";
 import { markedElements } from "../loops/kernels/marks.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
-import { type Experience, recall, remember } from "./experience.ts";
-import { longestSegment } from "./longestSegment.ts";
-import type { Pace } from "./pace.ts";
 import { PhaseTimer } from "./phaseTimer.ts";
-import { firstPlan, type PlanName } from "./plans.ts";
+import type { Handover } from "./policy/handover.ts";
+import type { LastRounds } from "./policy/loopProfile.ts";
+import { firstPlan, type PlanName } from "./policy/planChoice.ts";
 import { Progress } from "./progress.ts";
-import { Segment } from "./segment.ts";
+import { longestSegment, Segment } from "./segment.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface DefaultOptions {
   /** Measures how long each phase takes; needs the feature `timestamp-query`. */
   readonly timings?: boolean;
   /** Decides when the CPU takes over; without it, only for iterations that the GPU cannot execute. */
-  readonly pace?: Pace | null;
+  readonly handover?: Handover | null;
   /** The plan to begin with, which must be one for the loop; otherwise the one that suits it best. */
   readonly plan?: PlanName;
   /** Whether windows that an earlier execution has proven are executed without a check; they are, unless this says no. */
@@ -32,10 +31,10 @@ export async function runDefault(
   options: DefaultOptions = {},
 ): Promise<EngineOutcome> {
   const timer = options.timings ? new PhaseTimer(workspace) : null;
-  const pace = options.pace ?? null;
+  const handover = options.handover ?? null;
   try {
     const collapsed = options.plan ? null : collapse(execution.loop, execution);
-    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, pace).run(options);
+    if (!collapsed) return await new DefaultExecution(workspace, execution, timer, handover).run(options);
     // Nothing of it depends on anything, and nothing is left to the CPU.
     const outcome = await new DefaultExecution(workspace, { ...execution, ...collapsed }, timer, null).run(
       options,
@@ -49,7 +48,7 @@ export async function runDefault(
 class DefaultExecution {
   readonly #workspace: Workspace;
   readonly #execution: Execution;
-  readonly #before: Experience | null;
+  readonly #before: LastRounds | null;
   readonly #progress: Progress;
   #done = 0;
   #ended = false;
@@ -57,11 +56,16 @@ class DefaultExecution {
   /** How many iterations the CPU takes when it has to take one: each time twice as many, so that moving data never costs more. */
   #chunk = 1;
 
-  constructor(workspace: Workspace, execution: Execution, timer: PhaseTimer | null, pace: Pace | null) {
+  constructor(
+    workspace: Workspace,
+    execution: Execution,
+    timer: PhaseTimer | null,
+    handover: Handover | null,
+  ) {
     this.#workspace = workspace;
     this.#execution = { ...execution, loop: specialize(execution.loop, execution) };
-    this.#before = recall(this.#execution.loop);
-    this.#progress = new Progress(this.#execution, timer, pace, this.#before);
+    this.#before = workspace.profileOf(this.#execution.loop).lastRounds;
+    this.#progress = new Progress(this.#execution, timer, handover, this.#before);
   }
 
   async run({ plan, reuse = true }: DefaultOptions): Promise<EngineOutcome> {
@@ -76,7 +80,8 @@ class DefaultExecution {
     const { plans, rounds, evaluated, timer, window, longest: tried } = this.#progress;
     // What the CPU had to take over, it will have to again: the sooner it is asked the better.
     const expected = this.#onCpu > this.#done / 2 ? 1 : rounds;
-    remember(loop, { plan: this.#progress.plan ?? first, window, longest: tried, rounds: expected });
+    const last = { plan: this.#progress.plan ?? first, window, longest: tried, rounds: expected };
+    this.#workspace.profileOf(loop).keepRounds(last);
     return {
       executed: this.#done,
       ended: this.#ended,
@@ -102,7 +107,7 @@ class DefaultExecution {
     const slow = result.stopped === "slow";
     const to = this.#ended ? this.#done : slow ? count : Math.min(count, this.#done + this.#chunk);
     if (!slow) this.#chunk *= 2;
-    const milliseconds = slow ? this.#progress.pace!.nextTurn() : Infinity;
+    const milliseconds = slow ? this.#progress.handover!.nextTurn() : Infinity;
     const start = this.#done;
     const after = await onCpu(start, to, { waiting, milliseconds });
     for (const { from, to } of waiting) this.#onCpu += to - from;

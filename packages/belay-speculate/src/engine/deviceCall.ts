@@ -1,18 +1,18 @@
-import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
+import {
+  onCpuAlone,
+  type SpeculateCall,
+  type Speculated,
+  type SpeculateOptions,
+  speculatedFrom,
+} from "./call.ts";
 import { CallArrays } from "./callArrays.ts";
-import { Choice } from "./choice.ts";
-import { CountedPace } from "./countedPace.ts";
+import { CallPlacement } from "./callPlacement.ts";
+import { runDefault } from "./defaultEngine.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import { engineOf } from "./engineOf.ts";
-import type { EngineOutcome, Execution } from "./execution.ts";
-import { becomeHabit } from "./habit.ts";
-import { isSmall } from "./isSmall.ts";
-import { recallOverwritten, rememberOverwritten } from "./overwritten.ts";
-import type { Pace } from "./pace.ts";
-import { numbersOf } from "./provenWindows.ts";
+import { type EngineOutcome, type Execution, numbersOf } from "./execution.ts";
+import type { Handover } from "./policy/handover.ts";
+import { repeatFrom } from "./repeatedCalls.ts";
 import { runInSlices } from "./slices.ts";
-import type { SpeculateCall, Speculated, SpeculateOptions } from "./speculate.ts";
-import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A state of the loop that the host has all of. */
@@ -34,8 +34,9 @@ export class DeviceCall {
   readonly #carried: Record<string, number>;
   readonly #reductions: Record<string, number>;
   readonly #start = performance.now();
-  #choice: Choice | null = null;
-  #pace: Pace | null = null;
+  /** Null where the program has decided where the call is executed. */
+  #placement: CallPlacement | null = null;
+  #handover: Handover | null = null;
   #checkpoint: Checkpoint | null = null;
 
   /** The call must be one that the device can execute. */
@@ -46,7 +47,8 @@ export class DeviceCall {
     const lengths = Object.entries(call.arrays).map(([name, { length }]) => [name, length] as const);
     const isDefault = (options.engine ?? "default") === "default";
     this.#numbers = isDefault ? numbersOf({ ...call, lengths: Object.fromEntries(lengths) }) : null;
-    this.#arrays = new CallArrays(call, recallOverwritten(call.loop, this.#numbers) ?? []);
+    const { overwritten } = workspace.profileOf(call.loop);
+    this.#arrays = new CallArrays(call, overwritten.get(this.#numbers) ?? []);
     this.#carried = { ...call.carried };
     this.#reductions = { ...call.reductions };
   }
@@ -56,13 +58,18 @@ export class DeviceCall {
     await arrays.leaveOthers(this.#workspace);
     if (arrays.areOnHost) this.#keep(0);
     try {
-      const { cpu, gpu, ...begun } = await this.#begin();
-      if (begun.next === this.#call.count || begun.ended) {
-        if (this.#choice?.isSure)
-          becomeHabit(this.#workspace, this.#call, cpu, performance.now() - this.#start);
-        return this.#result(onCpuAlone(begun), cpu);
-      }
-      return this.#result(await this.#onDevice(begun.next), gpu);
+      const { engine = "default", fallback } = this.#options;
+      if (engine !== "default" || fallback === "never")
+        return this.#result(await this.#onDevice(0), "the program asked for it");
+      const placement = new CallPlacement(this.#workspace, this.#call, arrays);
+      this.#placement = placement;
+      const begun = await placement.begin((from, to) => this.#onHostToKeep(from, to));
+      const { reason } = placement;
+      if (begun.next < this.#call.count && !begun.ended)
+        return this.#result(await this.#onDevice(begun.next), reason);
+      const time = placement.repeatTime(performance.now() - this.#start);
+      if (time !== null) repeatFrom(this.#workspace, this.#call, reason, time);
+      return this.#result(onCpuAlone(begun), reason);
     } catch (error) {
       if (!(error instanceof DeviceFailure)) throw error;
       return this.#recover(error);
@@ -71,32 +78,11 @@ export class DeviceCall {
     }
   }
 
-  /** Executes on the CPU what should be, before the device is given the rest; and says why one is, or the other. */
-  async #begin(): Promise<{ next: number; ended: boolean; cpu: string; gpu: string }> {
-    const { loop, count } = this.#call;
-    const arrays = this.#arrays;
-    const { engine = "default", fallback } = this.#options;
-    const why = { cpu: "the CPU is faster", gpu: "the program asked for it" };
-    if (engine !== "default" || fallback === "never") return { next: 0, ended: false, ...why };
-    if (!hasOpenRounding(loop)) {
-      const choice = new Choice(this.#workspace, loop, count, arrays);
-      const begun = await choice.tryCpu((from, to) => this.#onHostToKeep(from, to));
-      this.#choice = choice;
-      if (begun.next < count && !begun.ended) this.#pace = choice.pace();
-      return { ...begun, ...why, gpu: "the GPU promised to be faster" };
-    }
-    this.#pace = new CountedPace();
-    const size = { cpu: "the loop is small", gpu: "the loop is large" };
-    if (!isSmall(loop, count, arrays.lengths, arrays.keptBytes)) return { next: 0, ended: false, ...size };
-    await arrays.toHost();
-    becomeHabit(this.#workspace, this.#call, size.cpu, Infinity);
-    return { ...this.#onHostToKeep(0, count), ...size };
-  }
-
   async #onDevice(done: number): Promise<EngineOutcome> {
     const { loop, inputs, first, step, count } = this.#call;
     const arrays = this.#arrays;
     const start = performance.now();
+    this.#handover = this.#placement?.handover() ?? null;
     const buffers = await arrays.toDevice(this.#workspace);
     await this.#workspace.allocated();
     const execution: Execution = {
@@ -118,18 +104,25 @@ export class DeviceCall {
           milliseconds,
         );
         if (reached.next < count && !reached.ended) {
-          if (milliseconds < Infinity) this.#choice?.observeTurn(reached.next);
+          if (milliseconds < Infinity) this.#placement?.observeTurn(reached.next);
           await arrays.toDevice(this.#workspace);
         }
         return { next: reached.next - done, ended: reached.ended };
       },
     };
-    const outcome = await engineOf(this.#options, this.#pace)(this.#workspace, execution, this.#options);
+    const outcome = await this.#engine(execution);
     if (done === 0 && this.#numbers !== null && outcome.overwritten)
-      rememberOverwritten(loop, this.#numbers, outcome.overwritten);
+      this.#workspace.profileOf(loop).overwritten.set(this.#numbers, outcome.overwritten);
     await arrays.finish();
-    this.#choice?.observeGpu(done + outcome.executed, performance.now() - start);
+    this.#placement?.observeGpu(done + outcome.executed, performance.now() - start);
     return { ...outcome, executed: done + outcome.executed, onCpu: done + outcome.onCpu };
+  }
+
+  /** Executes with the engine that the program asks for; the default one leaves the loop to the CPU when the handover is due. */
+  #engine(execution: Execution): Promise<EngineOutcome> {
+    const { engine, timings = false } = this.#options;
+    if (typeof engine === "function") return engine(this.#workspace, execution, this.#options);
+    return runDefault(this.#workspace, execution, { timings, handover: this.#handover });
   }
 
   /** Executes iterations for an engine, on arrays that are up to date. */
@@ -153,8 +146,8 @@ export class DeviceCall {
         return spent < milliseconds;
       },
     );
-    this.#pace?.observeCpu(executed, spent);
-    this.#choice?.observeCpu(executed, spent);
+    this.#handover?.observeCpu(executed, spent);
+    this.#placement?.observeCpu(executed, spent);
     this.#keep(reached.next);
     return reached;
   }

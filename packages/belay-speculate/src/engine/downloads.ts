@@ -1,5 +1,6 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
+import { moving } from "./policy/tuning.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -18,11 +19,6 @@ export interface PendingDownload {
   take(bytes: Uint8Array, start: number): number;
 }
 
-/** Bytes that are mapped at once: JavaScript engines collect their garbage, which takes long, when they are given more memory. */
-const chunk = 2 ** 23;
-/** Staging buffers that are kept from one loop to the next; those of very long arrays are longer instead. */
-const mostChunks = 16;
-
 /** Something that a device may have changed. */
 export interface Downloadable {
   readonly pending: PendingDownload | null;
@@ -37,7 +33,7 @@ export async function download(
   for (const workspace of new Set(pending.map(({ workspace }) => workspace))) {
     const downloads = pending.filter((each) => each.workspace === workspace);
     const total = downloads.reduce((sum, { bytes }) => sum + bytes, 0);
-    const longest = Math.max(chunk, 4 * Math.ceil(total / mostChunks / 4));
+    const longest = Math.max(moving.chunk, 4 * Math.ceil(total / moving.downloadChunks / 4));
     const read = await readBuffers(workspace, downloads, undefined, longest);
     read((bytes, place, start) => {
       moved.downloaded += downloads[place]!.take(bytes, start);

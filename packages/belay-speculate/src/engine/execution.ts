@@ -1,6 +1,6 @@
 import type { Loop } from "../loops/ir.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
 import type { PhaseTimes } from "./phaseTimer.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** One execution of a loop, whose arrays lie in buffers. */
 export interface Execution {
@@ -43,6 +43,29 @@ export function partOf(execution: Part, from: number, count: number): Part {
   return { ...execution, first: execution.first + from * execution.step, count };
 }
 
+/**
+ * Writes down the numbers that all addresses of the iterations follow from, before they are executed: executions with the same ones access
+ * the same elements. Null where addresses follow from more than numbers.
+ */
+export function numbersOf({
+  loop,
+  inputs,
+  carried,
+  lengths,
+  first,
+  step,
+  count,
+}: Omit<Part, "buffers" | "reductions">): string | null {
+  if (!addressLoop(loop)?.followsFromNumbers) return null;
+  const values = [
+    ...[first, step, count],
+    ...loop.inputs.map(({ name }) => inputs[name]!),
+    ...loop.carried.map(({ name }) => carried[name]!),
+    ...loop.arrays.map(({ name }) => lengths[name]!),
+  ];
+  return values.map((value) => (Object.is(value, -0) ? "-0" : String(value))).join();
+}
+
 /** What came of an execution. */
 export interface EngineOutcome {
   /** Iterations that were executed, up to the one that ended the loop. */
@@ -59,10 +82,3 @@ export interface EngineOutcome {
   /** Names of arrays that were overwritten completely and never loaded from; null where that is not known. */
   readonly overwritten?: readonly string[] | null;
 }
-
-/** Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the sequential loop does. */
-export type Engine<Options> = (
-  workspace: Workspace,
-  execution: Execution,
-  options: Options,
-) => Promise<EngineOutcome>;

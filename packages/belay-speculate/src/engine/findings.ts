@@ -1,14 +1,17 @@
+/** What an execution shows for later ones with the same numbers: windows without dependences, and arrays that are overwritten. */
+import { storedOnly } from "../loops/analysis/storedOnly.ts";
+import type { Loop } from "../loops/ir.ts";
+import { addressLoop } from "../loops/kernels/addressLoop.ts";
+import { offsetsOf } from "../loops/kernels/marks.ts";
 import { mostWindows } from "../loops/kernels/scheduling.ts";
 import type { Part } from "./execution.ts";
-import { readOverwritten, rememberOverwritten } from "./overwritten.ts";
 import type { Plan } from "./plans.ts";
-import { rememberWindows } from "./provenWindows.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";
 
 /**
- * Keeps what rounds of a plan, which have executed all iterations, have shown for other executions with the same `numbers`: the lengths of
- * the `windows` in which nothing depends, if these are all and were found one behind the other, and which arrays are overwritten.
+ * Keeps what rounds of a plan, which have executed all iterations, have shown: the lengths of the `windows` in which nothing depends, if
+ * these are all and were found one after the other, and which arrays are overwritten.
  */
 export async function keepFindings(
   workspace: Workspace,
@@ -18,11 +21,52 @@ export async function keepFindings(
   buffers: Readonly<Record<string, GPUBuffer>>,
   windows: number | null,
 ): Promise<void> {
+  const profile = workspace.profileOf(loop);
   if (plan.covers) {
     const names = await readOverwritten(workspace, loop, lengths, buffers.covered!);
-    rememberOverwritten(loop, numbers, names);
+    profile.overwritten.set(numbers, names);
   }
   if (windows === null || windows > mostWindows) return;
   const read = await readBuffers(workspace, [{ buffer: buffers.windows!, bytes: 4 * windows }]);
-  read((bytes) => rememberWindows(loop, numbers, [...new Uint32Array(bytes.slice().buffer)]));
+  read((bytes) => profile.windows.set(numbers, [...new Uint32Array(bytes.slice().buffer)]));
+}
+
+/** Tells whether executions can show which arrays are overwritten: with the same numbers, each must store to the same elements. */
+export function mayOverwrite(loop: Loop): boolean {
+  const addresses = addressLoop(loop);
+  return storedOnly(loop).length > 0 && addresses?.isExact === true && addresses.followsFromNumbers;
+}
+
+/** Counts the bytes of a bit for each place of a loop's written arrays. */
+export function coveredBytes(loop: Loop, lengths: Readonly<Record<string, number>>): number {
+  const ends = [...offsetsOf(loop, lengths)].map(([name, offset]) => offset + lengths[name]!);
+  return 4 * Math.ceil(Math.max(0, ...ends) / 32);
+}
+
+/** Reads the names of the arrays that are only stored to, and whose elements all have their bit set. */
+async function readOverwritten(
+  workspace: Workspace,
+  loop: Loop,
+  lengths: Readonly<Record<string, number>>,
+  covered: GPUBuffer,
+): Promise<string[]> {
+  const read = await readBuffers(workspace, [{ buffer: covered, bytes: coveredBytes(loop, lengths) }]);
+  let names: string[] = [];
+  read((bytes) => {
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    const offsets = offsetsOf(loop, lengths);
+    names = storedOnly(loop).filter((name) => areSet(words, offsets.get(name)!, lengths[name]!));
+  });
+  return names;
+}
+
+/** Tells whether so many bits from one on are set. */
+function areSet(words: Uint32Array, from: number, count: number): boolean {
+  const isSet = (bit: number) => ((words[bit >>> 5]! >>> (bit & 31)) & 1) === 1;
+  let bit = from;
+  const end = from + count;
+  for (; bit < end && (bit & 31) !== 0; bit++) if (!isSet(bit)) return false;
+  for (; bit + 32 <= end; bit += 32) if (words[bit >>> 5] !== 0xffffffff) return false;
+  for (; bit < end; bit++) if (!isSet(bit)) return false;
+  return true;
 }

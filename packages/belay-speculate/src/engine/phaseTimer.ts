@@ -1,5 +1,7 @@
-import type { PhaseName } from "./plans.ts";
 import type { Workspace } from "./workspace.ts";
+
+/** The phases of a round, by which times are told. The default engine has no recovery: iterations that do not commit run again. */
+export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
 
 /** Passes that are timed between two readings; later ones are not. */
 const mostPasses = 2048;

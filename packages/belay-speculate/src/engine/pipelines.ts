@@ -3,12 +3,38 @@ import type { Loop } from "../loops/ir.ts";
 import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
 import { takesLong } from "../loops/kernels/walk.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
+import { rounds } from "./policy/tuning.ts";
 
 /** A compiled kernel. */
-export interface LoopPipeline {
+export class LoopPipeline {
   readonly kernel: Kernel;
   readonly pipeline: GPUComputePipeline;
-  readonly layout: GPUBindGroupLayout;
+  readonly #device: GPUDevice;
+  readonly #layout: GPUBindGroupLayout;
+  /** The buffers that it was last run with: most loops are run again on the same memory. */
+  #last: { readonly buffers: readonly GPUBuffer[]; readonly group: GPUBindGroup } | null = null;
+
+  constructor(device: GPUDevice, kernel: Kernel, pipeline: GPUComputePipeline, layout: GPUBindGroupLayout) {
+    this.#device = device;
+    this.kernel = kernel;
+    this.pipeline = pipeline;
+    this.#layout = layout;
+  }
+
+  /** Returns a bind group of all buffers that the kernel uses, which are given by the names that it has for them. */
+  bind(named: Readonly<Record<string, GPUBuffer>>): GPUBindGroup {
+    const buffers = this.kernel.bindings.map(({ name }) => {
+      const buffer = named[name];
+      if (!buffer) throw new Error(`the kernel ${this.kernel.name} wants a buffer ${name}`);
+      return buffer;
+    });
+    const last = this.#last;
+    if (last && buffers.every((buffer, binding) => buffer === last.buffers[binding])) return last.group;
+    const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const group = this.#device.createBindGroup({ layout: this.#layout, entries });
+    this.#last = { buffers, group };
+    return group;
+  }
 }
 
 /** The compiled kernels of a device's loops. */
@@ -21,15 +47,22 @@ export class Pipelines {
     this.#device = device;
   }
 
-  /**
-   * Invocations of a workgroup of a loop's kernels. Iterations that take long may be few: small workgroups spread them over all of
-   * the device.
-   */
+  /** Returns the invocations of a workgroup of a loop's kernels. */
   workgroupSizeFor(loop: Loop): number {
     const { maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX } = this.#device.limits;
     const most = Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
     // A hardened device doubles them.
-    return Math.min(takesLong(loop) ? 64 : 256, "belay" in this.#device ? most / 2 : most);
+    return Math.min(
+      takesLong(loop) ? rounds.longWorkgroup : rounds.workgroup,
+      "belay" in this.#device ? most / 2 : most,
+    );
+  }
+
+  /** Computes the workgroups of a loop's kernels that have at least so many invocations, in two dimensions where one is too short. */
+  gridFor(loop: Loop, invocations: number): [x: number, y: number] {
+    const workgroups = Math.ceil(invocations / this.workgroupSizeFor(loop));
+    const rows = Math.max(1, Math.ceil(workgroups / this.#device.limits.maxComputeWorkgroupsPerDimension));
+    return [Math.ceil(workgroups / rows), rows];
   }
 
   /** Milliseconds of the compilation that took longest, together with those at the same time. */
@@ -79,7 +112,7 @@ export class Pipelines {
         },
       });
       this.#slowest = Math.max(this.#slowest, performance.now() - start);
-      return { kernel, pipeline, layout };
+      return new LoopPipeline(device, kernel, pipeline, layout);
     } catch (error) {
       // The pipeline's own error may only name a part that is invalid.
       throw new DeviceFailure(`it refused a kernel: ${messageOf((await failed) ?? error)}`, { cause: error });

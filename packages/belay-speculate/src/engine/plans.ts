@@ -1,6 +1,5 @@
 import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addressLoop.ts";
-import { claimKernels, mostClaims } from "../loops/kernels/claims.ts";
+import { claimKernels } from "../loops/kernels/claims.ts";
 import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
 import type { Kernel } from "../loops/kernels/kernel.ts";
 import { loggedKernels } from "../loops/kernels/logged.ts";
@@ -9,9 +8,9 @@ import { hasMarks } from "../loops/kernels/marks.ts";
 import { schedulingKernels } from "../loops/kernels/scheduling.ts";
 import { versionedKernels } from "../loops/kernels/versioned.ts";
 import { mayReport } from "../loops/kernels/walk.ts";
-
-/** The phases of a round, by which times are told. The default engine has no recovery: what is not committed is in the next round again. */
-export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
+import { oncePerLoop } from "../loops/oncePerLoop.ts";
+import type { PhaseName } from "./phaseTimer.ts";
+import type { PlanName } from "./policy/planChoice.ts";
 
 /** One dispatch of a round. */
 export interface Phase {
@@ -36,17 +35,6 @@ export interface Plan {
   /** Whether it finds out which elements are stored to. */
   readonly covers?: true;
 }
-
-/**
- * - `claimed`: as `in place`, and finds out that nothing depends in less time, but nothing else.
- * - `in place`: executes windows up to the first iteration that depends on another one; where that makes too many of them, they conflict.
- * - `proven`: executes windows that `in place` has found in an earlier execution with the same addresses, and checks nothing.
- * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
- * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
- *   seen something else.
- * - `versioned`: executes iterations on what earlier ones of the window stored the last time, until they store nothing else.
- */
-export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged" | "versioned";
 
 /** The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out what is overwritten. */
 export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false): Plan {
@@ -135,35 +123,19 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false
   }
 }
 
-/** Elements from which bits are worth while: fewer words are as near. */
-const fewestClaimed = 2 ** 16;
-
-/** The plan to begin a loop with that may depend on so many elements, when nothing else is known of it. */
-export function firstPlan(loop: Loop, marked: number): PlanName {
-  const addresses = addressLoop(loop);
-  if (!addresses?.isExact) return "logged";
-  if (addresses.isPredicted) return "in place";
-  const stores = (loop.mostStores ?? Infinity) + loop.carried.length;
-  return hasMarks(loop) && stores <= mostClaims && marked >= fewestClaimed ? "claimed" : "in place";
-}
-
 type Kernels = ReturnType<typeof claimKernels> &
   ReturnType<typeof inPlaceKernels> &
   ReturnType<typeof loggedKernels> &
   ReturnType<typeof versionedKernels> &
   ReturnType<typeof schedulingKernels>;
 
-const emitted = new WeakMap<Loop, Kernels>();
-
-/** All kernels of a loop, by their names; emitted once. */
-function kernelsOf(loop: Loop): Kernels {
-  const known = emitted.get(loop) ?? {
+/** Emits all kernels of a loop, by their names. */
+const kernelsOf = oncePerLoop(
+  (loop): Kernels => ({
     ...claimKernels(loop),
     ...inPlaceKernels(loop),
     ...loggedKernels(loop),
     ...versionedKernels(loop),
     ...schedulingKernels(loop),
-  };
-  emitted.set(loop, known);
-  return known;
-}
+  }),
+);

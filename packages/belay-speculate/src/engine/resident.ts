@@ -1,9 +1,9 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
-import { isTypedArray } from "./eligibility.ts";
-import { addCopy, hasOtherCopies, removeCopy, settle } from "./sharedMemory.ts";
+import { deviceCopies } from "./sharedMemory.ts";
 import { inTurn, memoryOf, Turn } from "./turns.ts";
+import { isTypedArray } from "./typedArrays.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A part of an array: bytes from `start` to `end - 1`. */
@@ -51,7 +51,7 @@ export class Resident<Data extends LoopData = LoopData> {
   /** Resolves to the array as the loops called before leave it: the program's array that was taken over, brought up to date. */
   read(): Promise<Data> {
     return inTurn(this.#alone, async () => {
-      await settle(this.#host, this, false);
+      await deviceCopies.settle(this.#host, this, false);
       await rescue([this]);
       return this.#host;
     });
@@ -61,11 +61,11 @@ export class Resident<Data extends LoopData = LoopData> {
   async write(values: ArrayLike<number>, start = 0): Promise<void> {
     const turn = new Turn(this.#alone);
     try {
-      const isReady = turn.comes === null && !this.#changed && !hasOtherCopies(this.#host, this);
+      const isReady = turn.comes === null && !this.#changed && !deviceCopies.hasOthers(this.#host, this);
       const taken = isReady ? values : Array.from(values);
       if (turn.comes) await turn.comes;
       if (!isReady) {
-        await settle(this.#host, this, true);
+        await deviceCopies.settle(this.#host, this, true);
         await rescue([this]);
       }
       this.#host.set(taken, start);
@@ -139,7 +139,7 @@ export class Resident<Data extends LoopData = LoopData> {
       this.#buffer = workspace.borrow(padded(byteLength));
       this.#size = byteLength;
       this.#unsent = { start: 0, end: byteLength };
-      addCopy(this);
+      deviceCopies.add(this);
     }
     const { start, end } = this.#unsent;
     if (start < end && isNeeded) {
@@ -178,7 +178,7 @@ export class Resident<Data extends LoopData = LoopData> {
   }
 
   #forget(): void {
-    removeCopy(this);
+    deviceCopies.remove(this);
     this.#buffer = null;
     this.#workspace = null;
     this.#changed = false;

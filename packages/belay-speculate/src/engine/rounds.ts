@@ -3,8 +3,6 @@ import { type ControlWord, controlWords, mostEpochs, none, states } from "../loo
 import { engineParameters } from "../loops/kernels/marks.ts";
 import { packParameters } from "../loops/kernels/parameters.ts";
 import { mostWindows } from "../loops/kernels/scheduling.ts";
-import { bind } from "./bind.ts";
-import { gridFor } from "./gridFor.ts";
 import type { PhaseTimer } from "./phaseTimer.ts";
 import type { LoopPipeline } from "./pipelines.ts";
 import type { Plan } from "./plans.ts";
@@ -59,7 +57,7 @@ export class Rounds {
     this.#timer = timer;
     this.#pipelines = pipelines;
     this.#buffers = buffers;
-    this.#groups = pipelines.map((pipeline) => bind(workspace.device, pipeline, buffers));
+    this.#groups = pipelines.map((pipeline) => pipeline.bind(buffers));
   }
 
   /** Writes the parameters and the control words that the next rounds begin with. */
@@ -110,7 +108,9 @@ export class Rounds {
     // What waits of a window that is longer than those to come becomes fewer with each round.
     const later = Math.max(this.#slots, longest);
     const most = [this.#plan.continues ? later : this.#slots, later];
-    const [first, others] = most.map((invocations) => gridFor(this.#workspace, this.#loop, invocations));
+    const [first, others] = most.map((invocations) =>
+      this.#workspace.pipelines.gridFor(this.#loop, invocations),
+    );
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
       if (this.#plan.name === "claimed") {

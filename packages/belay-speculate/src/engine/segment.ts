@@ -1,26 +1,29 @@
 import { escapes } from "../loops/kernels/body.ts";
-import { states } from "../loops/kernels/control.ts";
-import { combineContributions } from "./contributions.ts";
+import { longestWindow, none, states } from "../loops/kernels/control.ts";
+import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import type { Part } from "./execution.ts";
-import { keepFindings } from "./findings.ts";
-import { type Interrupted, interrupt } from "./interrupt.ts";
-import { nextPlan } from "./nextPlan.ts";
-import { mayOverwrite, recallOverwritten } from "./overwritten.ts";
+import { numbersOf, type Part, type Range } from "./execution.ts";
+import { keepFindings, mayOverwrite } from "./findings.ts";
 import type { LoopPipeline } from "./pipelines.ts";
-import { type Plan, type PlanName, planOf } from "./plans.ts";
-import type { Progress } from "./progress.ts";
-import { numbersOf, recallWindows } from "./provenWindows.ts";
+import { type Plan, planOf } from "./plans.ts";
+import type { LoopProfile } from "./policy/loopProfile.ts";
+import { nextPlan, type PlanName } from "./policy/planChoice.ts";
+import { rounds as tuning } from "./policy/tuning.ts";
+import { type Progress, Tally } from "./progress.ts";
+import { type Reading, readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
-import { Tally } from "./tally.ts";
 import { bitsOf, numberOf } from "./variables.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Most rounds that are encoded at once: looking at the result takes about as long as two of them. */
-const mostRounds = 32;
-/** How many times longer than the window now those of the rounds that are encoded may be. */
-const mostGrowth = 4;
+/** How far an execution came whose window was given up. */
+interface Interrupted {
+  /** Iterations that are done, but for those that wait. */
+  readonly done: number;
+  readonly waiting: readonly Range[];
+  /** Whether the loop ended itself. */
+  readonly ended: boolean;
+}
 
 export interface SegmentResult extends Interrupted {
   /** Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is faster. */
@@ -34,6 +37,7 @@ export class Segment {
   readonly #progress: Progress;
   readonly #stamp: number;
   readonly #memory: SegmentMemory;
+  readonly #profile: LoopProfile;
   /** What windows that are found are good for. */
   readonly #numbers: string | null;
   #plan!: Plan;
@@ -53,22 +57,23 @@ export class Segment {
     this.#progress = progress;
     this.#stamp = workspace.nextStamp();
     this.#memory = new SegmentMemory(workspace, execution, progress);
+    this.#profile = workspace.profileOf(execution.loop);
     this.#numbers = numbersOf(execution);
   }
 
   /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
   async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
-    const { timer, pace } = this.#progress;
+    const { timer, handover } = this.#progress;
     const plan = this.#possible(wanted);
     const isWhole = plan === "claimed" || plan === "in place";
-    this.#proven = this.#progress.reuses ? recallWindows(this.#execution.loop, this.#numbers) : null;
+    this.#proven = this.#progress.reuses ? this.#profile.windows.get(this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
     for (
-      let encoded = Math.min(this.#proven?.length ?? this.#progress.expected, mostRounds);
+      let encoded = Math.min(this.#proven?.length ?? this.#progress.expected, tuning.mostEncoded);
       ;
-      encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, mostRounds)
+      encoded = this.#isGrowing ? 1 : Math.min(2 * encoded, tuning.mostEncoded)
     ) {
       const state = await this.#run(encoded);
       const { base } = state;
@@ -80,7 +85,7 @@ export class Segment {
         if (next.name !== "in place") encoded = 2;
         continue;
       }
-      const slow = state.state === states.running && pace?.isSlow(count - this.#tally.executed) === true;
+      const slow = state.state === states.running && handover?.isDue(count - this.#tally.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keep(state);
       if (state.state === states.escaped && state.escape === escapes.overflow && this.#memory.growLog()) {
@@ -140,7 +145,7 @@ export class Segment {
   /** The plan of a name, which looks for what is overwritten while nobody knows that. */
   #planOf(name: PlanName): Plan {
     const { loop } = this.#execution;
-    const covers = mayOverwrite(loop) && recallOverwritten(loop, this.#numbers) === null;
+    const covers = mayOverwrite(loop) && this.#profile.overwritten.get(this.#numbers) === null;
     return planOf(name, loop, this.#memory.logSize, covers);
   }
 
@@ -160,15 +165,14 @@ export class Segment {
 
   /** Keeps what is good for another execution, now that all iterations are done. */
   async #keep({ rounds }: ControlState): Promise<void> {
-    const { loop } = this.#execution;
     const numbers = this.#numbers;
     if (numbers === null) return;
     const buffers = this.#memory.buffers(this.#plan);
     const windows = this.#isProving ? rounds : null;
     await keepFindings(this.#workspace, this.#execution, numbers, this.#plan, buffers, windows);
-    this.#progress.overwritten = recallOverwritten(loop, numbers);
+    this.#progress.overwritten = this.#profile.overwritten.get(numbers);
     // It is needed from the next execution on, which is told when it cannot be compiled.
-    if (recallWindows(loop, numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
+    if (this.#profile.windows.get(numbers)) this.#compile(this.#planOf("proven")).catch(() => {});
   }
 
   /** Runs some rounds, and counts what they did. */
@@ -176,7 +180,7 @@ export class Segment {
     const start = performance.now();
     const longest = this.#longestNext;
     const state = await this.#rounds.run(rounds, longest);
-    this.#isGrowing = state.window === longest && longest === mostGrowth * this.#tally.window;
+    this.#isGrowing = state.window === longest && longest === tuning.mostGrowth * this.#tally.window;
     if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
     this.#tally.count(state, this.#execution.count, performance.now() - start);
     return state;
@@ -192,7 +196,51 @@ export class Segment {
     if (this.#proven) return Math.max(...this.#proven);
     return Math.max(
       1,
-      Math.min(this.#memory.capacity(this.#plan), this.#progress.longest, mostGrowth * this.#tally.window),
+      Math.min(
+        this.#memory.capacity(this.#plan),
+        this.#progress.longest,
+        tuning.mostGrowth * this.#tally.window,
+      ),
     );
   }
+}
+
+/** Bounds the iterations of a segment by what the kernels can count, and by the room for their contributions to reductions. */
+export function longestSegment({ loop }: Part, { device }: Workspace): number {
+  const { maxStorageBufferBindingSize } = device.limits;
+  let longest = loop.reductions.length > 0 ? longestWindow : 2 ** 31;
+  while (contributionBytes(loop, longest) > maxStorageBufferBindingSize) longest /= 2;
+  return longest;
+}
+
+/** Gives the rest of a window of at most `capacity` iterations up, of which some are done and others wait. */
+async function interrupt(
+  workspace: Workspace,
+  execution: Part,
+  state: ControlState,
+  { lists, contributions }: Readonly<Record<string, GPUBuffer>>,
+  capacity: number,
+): Promise<Interrupted> {
+  const done = state.base + state.fresh;
+  const ended = state.end !== none && state.fresh === state.end + 1;
+  if (state.listed === 0) return { done, waiting: [], ended };
+  const list = { buffer: lists!, offset: 4 * state.list * capacity, bytes: 4 * state.listed };
+  const waiting = await readWaiting(workspace, list, state.base);
+  for (const { from, to } of waiting) clearContributions(workspace, execution, contributions!, from, to);
+  return { done, waiting, ended };
+}
+
+/** Reads the iterations that a list on the device names, in order; it has them as distances from `base`. */
+async function readWaiting(workspace: Workspace, list: Reading, base: number): Promise<Range[]> {
+  const read = await readBuffers(workspace, [list]);
+  const waiting: Range[] = [];
+  read((bytes) => {
+    for (const distance of new Uint32Array(bytes.slice().buffer).sort()) {
+      const iteration = base + distance;
+      const last = waiting.at(-1);
+      if (last?.to === iteration) waiting[waiting.length - 1] = { from: last.from, to: iteration + 1 };
+      else waiting.push({ from: iteration, to: iteration + 1 });
+    }
+  });
+  return waiting;
 }

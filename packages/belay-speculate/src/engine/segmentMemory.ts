@@ -7,16 +7,12 @@ import { wgslName } from "../loops/kernels/names.ts";
 import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
 import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
-import type { Possible } from "./nextPlan.ts";
-import { coveredBytes } from "./overwritten.ts";
-import type { Plan, PlanName } from "./plans.ts";
+import { coveredBytes } from "./findings.ts";
+import type { Plan } from "./plans.ts";
+import type { PlanName, Possible } from "./policy/planChoice.ts";
+import { rounds } from "./policy/tuning.ts";
 import type { Progress } from "./progress.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** Turns that the loops of one iteration may take on the GPU. An iteration that needs more is one for the CPU. */
-const fuel = 1 << 14;
-/** Most bytes that the iterations of one window may take up together. */
-const mostWindowBytes = 2 ** 27;
 
 /** What the kernels of a segment work on besides the arrays, and for how much of it there is room. */
 export class SegmentMemory {
@@ -74,7 +70,7 @@ export class SegmentMemory {
 
   #roomFor(bytesPerSlot: number): number {
     const { maxStorageBufferBindingSize } = this.#workspace.device.limits;
-    const bytes = Math.min(maxStorageBufferBindingSize, mostWindowBytes);
+    const bytes = Math.min(maxStorageBufferBindingSize, rounds.mostWindowBytes);
     const room = Math.floor(bytes / Math.max(1, bytesPerSlot));
     return Math.min(longestWindow, this.#execution.count, room);
   }
@@ -107,7 +103,7 @@ export class SegmentMemory {
   /** The parameters of the kernels of a plan, by name. */
   parameters(plan: Plan, longest: number): Record<string, number> {
     const { loop, lengths, inputs, first, step, count } = this.#execution;
-    const values: Record<string, number> = { first, step, count, fuel, longest };
+    const values: Record<string, number> = { first, step, count, fuel: rounds.fuel, longest };
     for (const { name } of loop.inputs) values[`input_${wgslName(name)}`] = inputs[name]!;
     for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
     for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;

@@ -8,67 +8,76 @@ export interface Copied extends Downloadable {
   hostChanged(): void;
 }
 
-/** By the memory that the arrays are views of. */
-const copied = new WeakMap<ArrayBufferLike, Set<Copied>>();
-/** Every array that has a copy, for as long as something else keeps it. */
-const everyCopied = new Set<WeakRef<Copied>>();
-const references = new WeakMap<Copied, WeakRef<Copied>>();
-const forgotten = new FinalizationRegistry<WeakRef<Copied>>((reference) => everyCopied.delete(reference));
+/** The arrays that have copies on devices. Programs share arrays between devices, so there is one for all of them. */
+class DeviceCopies {
+  /** By the memory that the arrays are views of. */
+  readonly #byMemory = new WeakMap<ArrayBufferLike, Set<Copied>>();
+  /** Every array that has a copy, for as long as something else keeps it. */
+  readonly #all = new Set<WeakRef<Copied>>();
+  readonly #references = new WeakMap<Copied, WeakRef<Copied>>();
+  readonly #forgotten = new FinalizationRegistry<WeakRef<Copied>>((reference) => this.#all.delete(reference));
 
-/** Says that an array has a copy from now on. */
-export function addCopy(array: Copied): void {
-  let reference = references.get(array);
-  if (!reference) {
-    reference = new WeakRef(array);
-    references.set(array, reference);
-    forgotten.register(array, reference);
+  /** Says that an array has a copy from now on. */
+  add(array: Copied): void {
+    let reference = this.#references.get(array);
+    if (!reference) {
+      reference = new WeakRef(array);
+      this.#references.set(array, reference);
+      this.#forgotten.register(array, reference);
+    }
+    this.#all.add(reference);
+    const others = this.#byMemory.get(array.host.buffer);
+    if (others) others.add(array);
+    else this.#byMemory.set(array.host.buffer, new Set([array]));
   }
-  everyCopied.add(reference);
-  const others = copied.get(array.host.buffer);
-  if (others) others.add(array);
-  else copied.set(array.host.buffer, new Set([array]));
+
+  /** Says that an array has no copy any more. */
+  remove(array: Copied): void {
+    this.#byMemory.get(array.host.buffer)?.delete(array);
+    const reference = this.#references.get(array);
+    if (reference) this.#all.delete(reference);
+  }
+
+  /** Lists every array that has a copy. */
+  all(): readonly Copied[] {
+    return [...this.#all].flatMap((reference) => reference.deref() ?? []);
+  }
+
+  /** Lists the arrays with copies, the array itself among them, that have elements in common with it. */
+  of(host: LoopData): readonly Copied[] {
+    return [...(this.#byMemory.get(host.buffer) ?? [])].filter((copy) => overlap(copy.host, host));
+  }
+
+  /** Tells whether only a device has some element of the array as it is. */
+  areAhead(host: LoopData): boolean {
+    return this.of(host).some(({ pending }) => pending !== null);
+  }
+
+  /** Tells whether views of the array's memory have copies besides its own. */
+  hasOthers({ buffer }: LoopData, own: Copied | null): boolean {
+    const copies = this.#byMemory.get(buffer);
+    return copies !== undefined && copies.size > (own && copies.has(own) ? 1 : 0);
+  }
+
+  /**
+   * Keeps all copies of one memory coherent, before a view of it is used, and changed where `isWritten` says so: what a device has
+   * changed through another view comes home, and the copies of other views are sent anew before they are used again.
+   */
+  async settle(host: LoopData, own: Copied | null, isWritten: boolean): Promise<void> {
+    if (!this.hasOthers(host, own)) return;
+    const others = this.of(host).filter((other) => other !== own);
+    await rescue(others);
+    if (isWritten) for (const other of others) other.hostChanged();
+  }
 }
 
-/** Says that an array has no copy any more. */
-export function removeCopy(array: Copied): void {
-  copied.get(array.host.buffer)?.delete(array);
-  const reference = references.get(array);
-  if (reference) everyCopied.delete(reference);
-}
+export const deviceCopies = new DeviceCopies();
 
-/** Every array that has a copy. */
-export const allCopied = (): readonly Copied[] =>
-  [...everyCopied].flatMap((reference) => reference.deref() ?? []);
-
-/** Arrays with copies, the array itself among them, that have elements in common with it. */
-export const copiesOf = (host: LoopData): readonly Copied[] =>
-  [...(copied.get(host.buffer) ?? [])].filter((copy) => overlap(copy.host, host));
-
-/** Whether only a device has some element of the array as it is. */
-export const isStale = (host: LoopData): boolean => copiesOf(host).some(({ pending }) => pending !== null);
-
-/** Whether views of the array's memory have copies besides its own. */
-export function hasOtherCopies({ buffer }: LoopData, own: Copied | null): boolean {
-  const copies = copied.get(buffer);
-  return copies !== undefined && copies.size > (own && copies.has(own) ? 1 : 0);
-}
-
-/** Whether some byte belongs to both arrays. */
+/** Tells whether some byte belongs to both arrays. */
 export function overlap(one: LoopData, other: LoopData): boolean {
   return (
     one.buffer === other.buffer &&
     one.byteOffset < other.byteOffset + other.byteLength &&
     other.byteOffset < one.byteOffset + one.byteLength
   );
-}
-
-/**
- * Keeps all copies of one memory coherent, before a view of it is used, and changed where `isWritten` says so: what a device has
- * changed through another view comes home, and the copies of other views are sent anew before they are used again.
- */
-export async function settle(host: LoopData, own: Copied | null, isWritten: boolean): Promise<void> {
-  if (!hasOtherCopies(host, own)) return;
-  const others = copiesOf(host).filter((other) => other !== own);
-  await rescue(others);
-  if (isWritten) for (const other of others) other.hostChanged();
 }

@@ -1,3 +1,5 @@
+import { firstSlice } from "./policy/tuning.ts";
+
 /** Iterations of a loop that the CPU executed at a stretch. */
 export interface Slice {
   readonly iterations: number;
@@ -6,9 +8,6 @@ export interface Slice {
   /** The next iteration. */
   readonly next: number;
 }
-
-/** Iterations of the first slice: too few to take long, even where each has loops of its own. */
-const firstSlice = 4;
 
 /**
  * Executes iterations from `from` to `to - 1` on the CPU, in slices of which each is at most twice as long as the one before, for as

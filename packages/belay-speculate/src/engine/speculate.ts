@@ -1,88 +1,22 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { Loop } from "../loops/ir.ts";
-import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
+import type { LoopData } from "../loops/sequential.ts";
+import {
+  onCpuAlone,
+  type SpeculateCall,
+  type Speculated,
+  type SpeculateOptions,
+  type Statistics,
+  speculatedFrom,
+} from "./call.ts";
 import { DeviceCall } from "./deviceCall.ts";
 import { rescue } from "./downloads.ts";
 import { whyNot } from "./eligibility.ts";
-import type { Engine } from "./execution.ts";
-import { byHabit, joined, restOf } from "./habit.ts";
-import type { PhaseTimes } from "./phaseTimer.ts";
+import { executeAsBefore, joined, restOf } from "./repeatedCalls.ts";
 import { Resident, residentOf } from "./resident.ts";
-import { settle } from "./sharedMemory.ts";
-import { onCpuAlone, speculatedFrom } from "./speculatedFrom.ts";
+import { deviceCopies } from "./sharedMemory.ts";
 import { memoryOf, Turn, usesFrom } from "./turns.ts";
 import { Workspace } from "./workspace.ts";
-
-/** One execution of a loop: what the plugin writes in its place. */
-export interface SpeculateCall {
-  readonly loop: Loop;
-  readonly sequential: SequentialLoop;
-  /** The loop's arrays, by name; changed in place. */
-  readonly arrays: Readonly<Record<string, LoopData | Resident>>;
-  readonly inputs: Readonly<Record<string, number>>;
-  /** Values before the loop. */
-  readonly carried: Readonly<Record<string, number>>;
-  readonly reductions: Readonly<Record<string, number>>;
-  /** The index in the first iteration, and what it changes by from one to the next. */
-  readonly first: number;
-  readonly step: number;
-  /** How many iterations there are, unless the loop ends itself. */
-  readonly count: number;
-  /** The turn of the call, if it has one already and has come; whoever took it ends it. */
-  readonly turn?: Turn;
-}
-
-/** How a loop is executed; everything has a default. */
-export interface SpeculateOptions {
-  /** Default: that of `useDevice`; without any, the CPU executes the loop. */
-  readonly device?: GPUDevice;
-  /**
-   * The engine that executes the loop; `default` unless given. `sequential` is the CPU. A function
-   * is an engine of the program's own.
-   */
-  readonly engine?: "default" | "sequential" | Engine<SpeculateOptions>;
-  /**
-   * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes on the CPU only what the GPU cannot.
-   * Default: `measured`. Where the CPU rounds in another way than a GPU may, with f32 arithmetic, no clock decides but the size of the loop and
-   * the number of iterations executed in vain, so that the same program on the same device has the same result each time; unless the
-   * device fails, or takes more than 0.2 s for a round, which has to become shorter.
-   */
-  readonly fallback?: "measured" | "never";
-  /** Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time. */
-  readonly timings?: boolean;
-}
-
-/** What came of an execution. */
-export interface Speculated {
-  /** Values after the loop. */
-  readonly carried: Record<string, number>;
-  readonly reductions: Record<string, number>;
-  /** Whether the loop ended itself with a `break`. */
-  readonly ended: boolean;
-  /** The first iteration that was not executed. */
-  readonly next: number;
-  readonly statistics: Statistics;
-}
-
-/** How a loop was executed. */
-export interface Statistics {
-  readonly engine: string;
-  /** Why this engine. */
-  readonly reason: string;
-  /** How iterations were executed on the GPU. */
-  readonly plans: readonly string[];
-  /** Windows of iterations that the GPU was given. */
-  readonly rounds: number;
-  readonly committed: number;
-  /** Iterations that a round looked at and left to a later one. */
-  readonly misspeculated: number;
-  /** Iterations that the CPU executed. */
-  readonly onCpu: number;
-  /** Milliseconds: all, and on the GPU by phase where that was asked for. */
-  readonly time: number;
-  readonly phases: PhaseTimes | null;
-  readonly bytes: { readonly uploaded: number; readonly downloaded: number };
-}
 
 /** What a program that is translated wants to know of its loops. */
 export interface DeviceUse {
@@ -154,7 +88,7 @@ async function execute(
 ): Promise<Speculated> {
   const { engine = "default", fallback = "measured" } = options;
   if (device && engine === "default" && fallback === "measured") {
-    const begun = byHabit(Workspace.of(device), call);
+    const begun = executeAsBefore(Workspace.of(device), call);
     if (begun?.next === call.count || begun?.ended) return begun;
     if (begun) return joined(begun, await execute(restOf(call, begun), device, options));
   }
@@ -185,7 +119,7 @@ async function runSequential(
   for (const { name, role } of call.loop.arrays) {
     const array = call.arrays[name];
     const own = array instanceof Resident ? array : null;
-    if (hosts[name]) await settle(hosts[name], own, role !== "read");
+    if (hosts[name]) await deviceCopies.settle(hosts[name], own, role !== "read");
     await rescue(own ? [own] : [], moved);
     if (role !== "read") own?.hostChanged();
   }

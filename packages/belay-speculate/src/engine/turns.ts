@@ -14,8 +14,7 @@ export class Turn {
   readonly #uses: Uses | "everything";
   readonly #ended: Promise<void>;
   #resolve!: () => void;
-  /** Resolves when all earlier operations on the same things have ended; null when they have. */
-  readonly comes: Promise<unknown> | null;
+  readonly #comes: Promise<unknown> | null;
 
   /** Takes the next place. */
   constructor(uses: Uses | "everything") {
@@ -24,8 +23,13 @@ export class Turn {
       this.#resolve = resolve;
     });
     const earlier = [...underWay].filter((other) => meet(other.#uses, uses));
-    this.comes = earlier.length === 0 ? null : Promise.all(earlier.map((other) => other.#ended));
+    this.#comes = earlier.length === 0 ? null : Promise.all(earlier.map((other) => other.#ended));
     underWay.add(this);
+  }
+
+  /** Resolves when all earlier operations on the same things have ended; null when they have. */
+  get comes(): Promise<unknown> | null {
+    return this.#comes;
   }
 
   end(): void {

@@ -1,11 +1,7 @@
 import { DeviceFailure } from "./deviceFailure.ts";
+import { moving } from "./policy/tuning.ts";
 
-/** Bytes of a staging buffer. */
-const chunk = 2 ** 23;
-/** Staging buffers: while one is filled, the device takes what is in others. Making one takes as long as filling it six times. */
-const mostChunks = 4;
-/** Below this, the queue's own way is as good. */
-const small = 2 ** 16;
+const { chunk, uploadChunks, smallUpload } = moving;
 
 /** Moves data to a device through staging memory that stays mapped: getting fresh memory takes longer than filling it. */
 export class Uploads {
@@ -27,7 +23,7 @@ export class Uploads {
   async write(buffer: GPUBuffer, offset: number, bytes: Uint8Array): Promise<void> {
     for (let start = 0; start < bytes.length; start += chunk) {
       const size = Math.min(chunk, bytes.length - start);
-      const staging = size < small ? null : await this.#take();
+      const staging = size < smallUpload ? null : await this.#take();
       if (bytes.length < start + size) return this.#giveBack(staging);
       const piece = bytes.subarray(start, start + size);
       if (staging) this.#writeThrough(staging, buffer, offset + start, piece);
@@ -57,7 +53,7 @@ export class Uploads {
   #take(): GPUBuffer | Promise<GPUBuffer | null> {
     const ready = this.#ready.pop();
     if (ready) return ready;
-    if (this.#chunks === mostChunks) return new Promise((resolve) => this.#waiting.push(resolve));
+    if (this.#chunks === uploadChunks) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#chunks++;
     const usage = GPUBufferUsage.MAP_WRITE | GPUBufferUsage.COPY_SRC;
     return this.#device.createBuffer({ size: chunk, usage, mappedAtCreation: true });

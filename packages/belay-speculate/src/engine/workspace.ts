@@ -1,15 +1,16 @@
+import type { Loop } from "../loops/ir.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import { Pipelines } from "./pipelines.ts";
+import { LoopProfile } from "./policy/loopProfile.ts";
+import type { Costs } from "./policy/placement.ts";
+import { moving } from "./policy/tuning.ts";
 import { Uploads } from "./uploads.ts";
-
-/** Buffers of a kind that are kept when nobody needs them. */
-const mostFree = 24;
 
 const workspaces = new WeakMap<GPUDevice, Workspace>();
 
 /**
- * What speculation keeps on a device from one loop to the next: compiled kernels, and working memory, which grows to what the largest
- * loop needs and is used by one loop at a time.
+ * Everything that speculation keeps of a device from one loop to the next: compiled kernels, what is known of each loop, and working
+ * memory, which grows to what the largest loop needs and is used by one loop at a time.
  */
 export class Workspace {
   readonly device: GPUDevice;
@@ -17,6 +18,9 @@ export class Workspace {
   readonly pipelines: Pipelines;
   /** The last round that marked elements in the buffer `marks`; 0 when it has no marks. */
   epoch = 0;
+  /** The costs of the device, once something has asked for them; see `costs.ts`. */
+  costs: Promise<Costs> | null = null;
+  readonly #profiles = new WeakMap<Loop, LoopProfile>();
   readonly #buffers = new Map<string, GPUBuffer>();
   readonly #free: GPUBuffer[] = [];
   readonly #written = new WeakMap<GPUBuffer, Uint32Array<ArrayBuffer>>();
@@ -43,6 +47,13 @@ export class Workspace {
     void device.lost.then(() => {
       this.#isLost = true;
     });
+  }
+
+  /** Returns what executions of a loop on this device have shown. */
+  profileOf(loop: Loop): LoopProfile {
+    const profile = this.#profiles.get(loop) ?? new LoopProfile(loop);
+    this.#profiles.set(loop, profile);
+    return profile;
   }
 
   get isLost(): boolean {
@@ -127,7 +138,7 @@ export class Workspace {
   giveBack(buffer: GPUBuffer): void {
     this.#free.push(buffer);
     const alike = this.#free.filter(({ usage }) => usage === buffer.usage);
-    if (alike.length <= mostFree) return;
+    if (alike.length <= moving.mostFree) return;
     this.#free.splice(this.#free.indexOf(alike[0]!), 1);
     alike[0]!.destroy();
   }

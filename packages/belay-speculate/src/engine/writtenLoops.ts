@@ -5,10 +5,10 @@
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
 import { rescue } from "./downloads.ts";
-import { isTypedArray } from "./eligibility.ts";
 import { Resident, residentOf } from "./resident.ts";
-import { allCopied, copiesOf, isStale, settle } from "./sharedMemory.ts";
+import { deviceCopies } from "./sharedMemory.ts";
 import { memoryOf, Turn, usesFrom } from "./turns.ts";
+import { isTypedArray } from "./typedArrays.ts";
 
 /** What a loop of the program uses. */
 export interface LoopUses {
@@ -40,7 +40,7 @@ export class LoopTurn extends Turn {
       for (const array of arraysIn(this.#uses.changed)) await bringHome(array, true);
       return;
     }
-    const copies = allCopied();
+    const copies = deviceCopies.all();
     await rescue(copies);
     for (const copy of copies) copy.hostChanged();
   }
@@ -57,9 +57,11 @@ export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
   const arrays = Object.entries(values).filter((entry): entry is [string, LoopData] =>
     isTypedArray(entry[1]),
   );
-  const missing = arrays.filter(([, array]) => isStale(array) || Turn.isAwaited(memoryOf(array)));
+  const missing = arrays.filter(
+    ([, array]) => deviceCopies.areAhead(array) || Turn.isAwaited(memoryOf(array)),
+  );
   if (missing.length > 0) throw speculationError.notOnHost(missing.map(([name]) => name));
-  for (const [, array] of arrays) for (const copy of copiesOf(array)) copy.hostChanged();
+  for (const [, array] of arrays) for (const copy of deviceCopies.of(array)) copy.hostChanged();
 }
 
 function mapped({ changed, read, variables }: LoopUses): ReadonlyMap<object, boolean> {
@@ -75,7 +77,7 @@ const arraysIn = (values: readonly unknown[]): readonly LoopData[] => values.fil
 async function bringHome(array: LoopData, isChanged: boolean): Promise<void> {
   const kept = residentOf(array);
   const own = kept instanceof Resident ? kept : null;
-  await settle(array, own, isChanged);
+  await deviceCopies.settle(array, own, isChanged);
   if (!own) return;
   await rescue([own]);
   if (isChanged) own.hostChanged();

@@ -1,6 +1,7 @@
 import type { Expression, Loop } from "../ir.ts";
 import { everyStatement, mayReport } from "../kernels/walk.ts";
-import { type Nest, nestOf, numberFrom } from "./nest.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
+import { nestOf, numberFrom } from "./nest.ts";
 import type { LoopNumbers } from "./prove.ts";
 import { specialize } from "./specialize.ts";
 import { turnsAreApart } from "./turnsAreApart.ts";
@@ -31,17 +32,17 @@ export function collapse(loop: Loop, numbers: LoopNumbers): Collapsed | null {
   if (!(turns > 1) || count >= 2 ** 31 || !turnsAreApart(loop, nest, numbers, turns)) return null;
   const inputs = { ...numbers.inputs, $first: numbers.first, $step: numbers.step, $turns: turns };
   const result = { inputs, lengths: numbers.lengths, first: 0, step: 1, count };
-  const made = collapsed.get(loop) ?? collapsedLoop(loop, nest);
-  collapsed.set(loop, made);
+  const made = collapsedLoop(loop)!;
   const proven = specialize(made, result);
   const isInside = [...everyStatement(proven.body)].every((each) => each.kind !== "store" || each.inside);
   return isInside && !mayReport(proven) ? { ...result, loop: made } : null;
 }
 
-const collapsed = new WeakMap<Loop, Loop>();
-
-/** The loop over all turns, with the numbers of the one before as inputs. */
-function collapsedLoop(loop: Loop, { before, counter, from, step, body }: Nest): Loop {
+/** Makes the loop over all turns, with the numbers of the one before as inputs; null where {@link nestOf} finds none. */
+const collapsedLoop = oncePerLoop((loop): Loop | null => {
+  const nest = nestOf(loop);
+  if (!nest) return null;
+  const { before, counter, from, step, body } = nest;
   const type = "i32";
   const input = (name: string): Expression => ({ kind: "input", type, name });
   const binary = (operator: "+" | "*" | "/" | "%", left: Expression, right: Expression): Expression => ({
@@ -77,4 +78,4 @@ function collapsedLoop(loop: Loop, { before, counter, from, step, body }: Nest):
       ...withOuter(body),
     ],
   };
-}
+});

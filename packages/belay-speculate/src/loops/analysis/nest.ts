@@ -1,5 +1,6 @@
-import type { Expression, Loop, Statement } from "../ir.ts";
+import type { Expression, Statement } from "../ir.ts";
 import { everyStatement, withOperands } from "../kernels/walk.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 import type { LoopNumbers } from "./prove.ts";
 
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
@@ -14,18 +15,8 @@ export interface Nest {
   readonly body: readonly Statement[];
 }
 
-const nests = new WeakMap<Loop, Nest | null>();
-
-/** The loop that is all that iterations of this one do, where its turns are counted before the first one; null where there is none. */
-export function nestOf(loop: Loop): Nest | null {
-  const known = nests.get(loop);
-  if (known !== undefined) return known;
-  const found = findNest(loop);
-  nests.set(loop, found);
-  return found;
-}
-
-function findNest({ body, arrays, carried, reductions, index }: Loop): Nest | null {
+/** Finds the loop that is all that iterations of this one do, where its turns are counted before the first one; null where there is none. */
+export const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
   const isSimple = carried.length + reductions.length === 0 && index.type === "i32";
   if (!isSimple || arrays.some(({ role }) => role === "tracked")) return null;
   const [before, inner] = [body.slice(0, -1), body.at(-1)];
@@ -54,7 +45,7 @@ function findNest({ body, arrays, carried, reductions, index }: Loop): Nest | nu
   );
   if (!isPlain || !isAlike) return null;
   return { ...counted, before: declared.filter((each) => each !== start), from: start.value };
-}
+});
 
 function countedBy({ body: [leave, ...body], update }: InnerLoop): Omit<Nest, "before" | "from"> | null {
   const [next] = update;

@@ -1,10 +1,21 @@
 import type { Loop } from "../ir.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 import type { LoopNumbers } from "./prove.ts";
 import { Specializer } from "./specializer.ts";
 
 /** Variants of a loop: each is compiled. */
 const mostVariants = 8;
-const known = new WeakMap<Loop, Map<string, Loop>>();
+
+interface Variants {
+  /** By the text of their bodies. */
+  readonly all: Map<string, Loop>;
+  /** What came of the numbers last, which are likely to be the same again. */
+  latest: { readonly numbers: string; readonly variant: Loop } | null;
+}
+
+const variantsOf = oncePerLoop(
+  (loop): Variants => ({ all: new Map([[JSON.stringify(loop.body), loop]]), latest: null }),
+);
 
 /**
  * The loop with what these numbers prove about it: accesses that stay `inside` their arrays, products that are `small`, and how often
@@ -12,16 +23,13 @@ const known = new WeakMap<Loop, Map<string, Loop>>();
  * loop is found again.
  */
 export function specialize(loop: Loop, numbers: LoopNumbers): Loop {
-  const last = latest.get(loop);
+  const variants = variantsOf(loop);
   const given = textOf(loop, numbers);
-  if (last?.numbers === given) return last.variant;
-  const variant = variantOf(loop, numbers);
-  latest.set(loop, { numbers: given, variant });
+  if (variants.latest?.numbers === given) return variants.latest.variant;
+  const variant = variantOf(loop, numbers, variants.all);
+  variants.latest = { numbers: given, variant };
   return variant;
 }
-
-/** What came of the numbers last, which are likely to be the same again. */
-const latest = new WeakMap<Loop, { readonly numbers: string; readonly variant: Loop }>();
 
 function textOf(loop: Loop, { inputs, lengths, first, step, count }: LoopNumbers): string {
   const values = [
@@ -31,10 +39,8 @@ function textOf(loop: Loop, { inputs, lengths, first, step, count }: LoopNumbers
   return [first, step, count, ...values].join();
 }
 
-function variantOf(loop: Loop, numbers: LoopNumbers): Loop {
+function variantOf(loop: Loop, numbers: LoopNumbers, variants: Map<string, Loop>): Loop {
   const body = new Specializer(loop, numbers).iteration();
-  const variants = known.get(loop) ?? new Map([[JSON.stringify(loop.body), loop]]);
-  known.set(loop, variants);
   const key = JSON.stringify(body);
   const variant = variants.get(key);
   if (variant || variants.size > mostVariants) return variant ?? loop;

@@ -1,4 +1,5 @@
 import type { Loop, Statement } from "../ir.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 import { openedBranches } from "./openedBranches.ts";
 import { choosesLoads, varyingIn } from "./varyingIn.ts";
 import { everyStatement, expressionsOf, withOperands } from "./walk.ts";
@@ -18,22 +19,14 @@ export interface AddressLoop {
 }
 
 /**
- * The loop by which kernels find an iteration's addresses before its values, each time the same ones; null when there is none. That
+ * Makes the loop by which kernels find an iteration's addresses before its values, each time the same ones; null when there is none. That
  * needs elements that nothing decides about which the loop writes, and no arithmetic whose rounding WGSL leaves to the compiler
  * of one kernel. Where only branches depend on such values, both sides are evaluated, one after the other.
  */
-export function addressLoop(loop: Loop): AddressLoop | null {
-  const known = found.get(loop);
-  const result = known === undefined ? findAddressLoop(loop) : known;
-  found.set(loop, result);
-  return result;
-}
-
-const found = new WeakMap<Loop, AddressLoop | null>();
-
-function findAddressLoop(loop: Loop): AddressLoop | null {
-  return findWith(loop, false) ?? (loop.carried.length > 0 ? findWith(loop, true) : null);
-}
+export const addressLoop = oncePerLoop(
+  (loop): AddressLoop | null =>
+    findWith(loop, false) ?? (loop.carried.length > 0 ? findWith(loop, true) : null),
+);
 
 function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
   const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));

@@ -1,5 +1,6 @@
 import { accessBounds } from "../analysis/accessBounds.ts";
 import type { Loop, LoopArray } from "../ir.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 
 /** Most accesses that are logged of one iteration. */
 export interface LogSize {
@@ -19,22 +20,16 @@ export function logSize(loop: Loop, otherwise: number): LogSize {
   };
 }
 
-const counted = new WeakMap<Loop, number | null>();
-
-/** Most stores of an iteration to any array; null where nothing bounds them. */
-function storesOf(loop: Loop): number | null {
-  const known = counted.get(loop);
-  if (known !== undefined) return known;
+/** Bounds the stores of an iteration to any array; null where nothing bounds them. */
+const storesOf = oncePerLoop((loop): number | null => {
   const written = loop.arrays.map(
     (array): LoopArray => ({
       ...array,
       role: array.role === "read" ? "read" : "tracked",
     }),
   );
-  const { stores } = accessBounds(loop.body, written);
-  counted.set(loop, stores);
-  return stores;
-}
+  return accessBounds(loop.body, written).stores;
+});
 
 /** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */
 const mostLogged = 2 ** 15;

@@ -1,4 +1,5 @@
 import type { Loop, LoopArray, NumberType } from "../ir.ts";
+import { oncePerLoop } from "../oncePerLoop.ts";
 import { type AtomicWord, conflictKinds, none, slotBits } from "./control.ts";
 import { wgslName } from "./names.ts";
 import { parametersOf } from "./parameters.ts";
@@ -101,15 +102,7 @@ export function offsetOf({ name }: LoopArray): string {
  * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
  * (`window`, 0 for none), and where the bits of claims are (`claim_shift`), and how many versions elements have (`versions`).
  */
-export function engineParameters(loop: Loop): Map<string, NumberType> {
-  const known = parametersOfLoops.get(loop) ?? makeEngineParameters(loop);
-  parametersOfLoops.set(loop, known);
-  return known;
-}
-
-const parametersOfLoops = new WeakMap<Loop, Map<string, NumberType>>();
-
-function makeEngineParameters(loop: Loop): Map<string, NumberType> {
+export const engineParameters = oncePerLoop((loop): Map<string, NumberType> => {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [
@@ -126,7 +119,7 @@ function makeEngineParameters(loop: Loop): Map<string, NumberType> {
       "versions",
     ],
   ]);
-}
+});
 
 /** The value of the index in iteration `iteration`, counted from 0. */
 export function indexAt({ index }: Loop, iteration: string): string {

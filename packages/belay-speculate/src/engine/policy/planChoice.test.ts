@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { conflictKinds, states } from "../loops/kernels/control.ts";
-import { nextPlan } from "./nextPlan.ts";
+import { conflictKinds, states } from "../../loops/kernels/control.ts";
+import { nextPlan } from "./planChoice.ts";
 
 const { flow, order, unclear } = conflictKinds;
 const both = { reserve: true, isExact: true, version: true };

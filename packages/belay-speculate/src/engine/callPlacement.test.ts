@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Loop } from "../loops/ir.ts";
+import type { SpeculateCall } from "./call.ts";
 import { CallArrays } from "./callArrays.ts";
-import { Choice } from "./choice.ts";
-import type { Costs } from "./costs.ts";
+import { CallPlacement } from "./callPlacement.ts";
+import { LoopProfile } from "./policy/loopProfile.ts";
+import type { Costs } from "./policy/placement.ts";
 import { Resident } from "./resident.ts";
-import type { SpeculateCall } from "./speculate.ts";
 import type { Workspace } from "./workspace.ts";
 
 let costs: Costs;
@@ -26,9 +27,17 @@ const bytes = 4 * count;
  * is executed after another loop, which has left the array on the GPU.
  */
 function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly object[] = []) {
-  const loop = { arrays: [{ name: "a", role: "tracked" }], body } as unknown as Loop;
+  const loop = {
+    arrays: [{ name: "a", role: "tracked" }],
+    carried: [],
+    reductions: [],
+    body,
+  } as unknown as Loop;
   const a = new Int32Array(count);
+  const profile = new LoopProfile(loop);
   const workspace = {
+    profileOf: () => profile,
+    costs: Promise.resolve(costs),
     borrow: () => ({ destroy() {} }),
     giveBack() {},
     uploads: { write: async () => {} },
@@ -41,28 +50,29 @@ function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly o
       await given.upload(workspace, { uploaded: 0, downloaded: 0 });
       given.deviceChanged();
     }
-    const arrays = new CallArrays({ loop, arrays: { a: given } } as unknown as SpeculateCall);
+    const call = { loop, count, arrays: { a: given } } as unknown as SpeculateCall;
+    const arrays = new CallArrays(call);
     const start = clock;
-    const choice = new Choice(workspace, loop, count, arrays, async () => costs);
+    const placement = new CallPlacement(workspace, call, arrays);
     if (!arrays.areOnHost)
       vi.spyOn(arrays, "toHost").mockImplementation(async () => {
         clock += costs.launch + bytes * costs.downloadedByte;
         Object.defineProperty(arrays, "areOnHost", { value: true });
         if (given instanceof Resident) given.pending?.take(new Uint8Array(bytes), 0);
       });
-    const { next } = await choice.tryCpu((from, to) => {
+    const { next } = await placement.begin((from, to) => {
       arrays.hostChanged();
       clock += (onCpu * (to - from)) / count;
       return { next: to, ended: false };
     });
-    choice.pace();
+    placement.handover();
     if (next < count) {
       const before = clock;
       clock += 4 * costs.launch + (onGpu * (count - next)) / count;
       clock += arrays.bytesToMove(workspace).toDevice * costs.uploadedByte;
       if (!isKept) clock += bytes * (costs.uploadedByte + costs.downloadedByte);
       await arrays.toDevice(workspace);
-      choice.observeGpu(count, clock - before);
+      placement.observeGpu(count, clock - before);
     }
     if (!isKept) arrays.giveBack();
     return { cpu: next, time: clock - start };
@@ -117,8 +127,8 @@ it("returns to the CPU when the GPU has turned out to be slower, and tries again
 it("stays with a GPU that something else held up once", async () => {
   const costly = program(500, 20, false);
   await executions(costly, 5);
-  const gpu = vi.spyOn(Choice.prototype, "observeGpu").mockImplementationOnce(function (
-    this: Choice,
+  const gpu = vi.spyOn(CallPlacement.prototype, "observeGpu").mockImplementationOnce(function (
+    this: CallPlacement,
     iterations,
     time,
   ) {
@@ -132,9 +142,11 @@ it("stays with a GPU that something else held up once", async () => {
 it("begins on the CPU where the GPU was slow at first, and finds out when it is not any more", async () => {
   const run = program(500, 20, false);
   await executions(run, 3);
-  const observe = vi.spyOn(Choice.prototype, "pace").mockImplementationOnce(function (this: Choice) {
+  const observe = vi.spyOn(CallPlacement.prototype, "handover").mockImplementationOnce(function (
+    this: CallPlacement,
+  ) {
     this.observeTurn(400);
-    return this.pace();
+    return this.handover();
   });
   expect(await run()).toMatchObject({ cpu: 0 });
   observe.mockRestore();
