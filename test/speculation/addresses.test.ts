@@ -1,7 +1,7 @@
 /** Addresses that are found before values: which loops have them, and what reservations make of them. */
 
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";

@@ -1,7 +1,7 @@
 /** Random loops on hostile indices: what speculation leaves is what the loop in order leaves. */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
 /** Random loops from their source, on the GPU: every array and variable has the bits that JavaScript leaves. */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { SpeculateCall, SpeculateOptions } from "belay-speculate/internal/engine/call";
+import type { SpeculateCall, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";

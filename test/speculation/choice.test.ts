@@ -1,8 +1,8 @@
 /** Where loops are executed when that is to be measured. */
 
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { type Costs, isSmall } from "belay-speculate/internal/engine/policy/placement";
-import { Resident } from "belay-speculate/internal/engine/resident";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import { afterEach, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";

@@ -1,8 +1,8 @@
 /** Dependences found with a bit for each element: never one too few, and none where iterations only meet themselves. */
 
 import { randomBelow } from "belay-research/internal/workloads/random";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { changeKernels } from "./changedKernels.ts";

@@ -2,8 +2,8 @@
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";
-import { resident } from "belay-speculate/internal/engine/resident";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";

@@ -1,8 +1,8 @@
 /** Copies of one memory on the host and on devices, through any views: a program sees what it would without any device. */
 
-import { resident } from "belay-speculate/internal/engine/resident";
-import { deviceCopies } from "belay-speculate/internal/engine/sharedMemory";
 import { speculate } from "belay-speculate/internal/engine/speculate";
+import { deviceCopies } from "belay-speculate/internal/engine/transfer/deviceCopies";
+import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -1,10 +1,10 @@
 /** What the default engine does about each kind of loop, always with what the loop in order leaves. */
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { CountedHandover, TimedHandover } from "belay-speculate/internal/engine/policy/handover";
-import { resident } from "belay-speculate/internal/engine/resident";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
+import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { mostEpochs } from "belay-speculate/internal/loops/kernels/control";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { describe, expect, it, vi } from "vitest";
@@ -352,7 +352,8 @@ describe("resident arrays", () => {
     const arrays = { a: resident(values()), p: resident(order.slice()), q: resident(order.slice()) };
     const sequential = sequentialLoop(update);
     const variables = { inputs: {}, carried: {}, reductions: {}, first: 0, step: 1, count: n };
-    const run = () => speculate({ loop: update, sequential, arrays, ...variables }, { device, fallback: "never" });
+    const run = () =>
+      speculate({ loop: update, sequential, arrays, ...variables }, { device, fallback: "never" });
     await run();
     await run();
     const made = [vi.spyOn(device, "createBuffer"), vi.spyOn(device, "createBindGroup")];

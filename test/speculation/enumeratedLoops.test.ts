@@ -1,8 +1,8 @@
 /** Enumerated loops on the GPU: every engine against sequential execution. */
 
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

@@ -1,9 +1,9 @@
 /** Calls that the CPU executes at once, as it executed the ones before. */
 
-import type { SpeculateCall } from "belay-speculate/internal/engine/call";
-import { Resident } from "belay-speculate/internal/engine/resident";
+import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

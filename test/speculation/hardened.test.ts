@@ -2,7 +2,7 @@
 
 import { harden } from "belay-gpu";
 import { publishedEngine } from "belay-research/internal/published/published";
-import type { SpeculateOptions } from "belay-speculate/internal/engine/call";
+import type { SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

@@ -1,8 +1,8 @@
 /** Loops, reads and writes take effect in the order of their calls, wherever a loop is executed: translated, or as it is written. */
 
-import { resident } from "belay-speculate/internal/engine/resident";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
-import { Turn } from "belay-speculate/internal/engine/turns";
+import { resident } from "belay-speculate/internal/engine/transfer/resident";
+import { Turn } from "belay-speculate/internal/engine/transfer/turns";
 import { LoopTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { afterEach, describe, expect, it, vi } from "vitest";

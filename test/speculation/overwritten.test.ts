@@ -1,11 +1,11 @@
 /** Arrays that a loop overwrites completely and never loads from, which need not be sent to the device. */
 
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import { numbersOf } from "belay-speculate/internal/engine/execution";
-import { Resident } from "belay-speculate/internal/engine/resident";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
+import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

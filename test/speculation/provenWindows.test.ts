@@ -1,7 +1,7 @@
 /** Windows that one execution finds, and the next one with the same addresses takes over without a check. */
 
-import { numbersOf } from "belay-speculate/internal/engine/execution";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
 import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

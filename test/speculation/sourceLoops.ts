@@ -1,8 +1,8 @@
 /** Loops from their source, run as speculation runs them and as JavaScript does. */
 
-import type { Speculated, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { Resident } from "belay-speculate/internal/engine/resident";
+import type { Speculated, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
+import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import type { Loop } from "belay-speculate/internal/loops/ir";
 import {
   type LoopData,

@@ -1,8 +1,8 @@
 /** Data and devices that speculation cannot use, or that change while it runs: the right result, or a clear error. */
 
 import { publishedEngine } from "belay-research/internal/published/published";
-import { resident } from "belay-speculate/internal/engine/resident";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
+import { resident } from "belay-speculate/internal/engine/transfer/resident";
 import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { loadSpeculated } from "belay-research/internal/bench/speculatedFunction";
 import { publishedEngine } from "belay-research/internal/published/published";
 import { loops } from "belay-research/internal/workloads/loops/index";
-import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call";
+import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

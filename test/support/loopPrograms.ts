@@ -1,6 +1,6 @@
 /** Runs programs with loops: as they stand, and translated, with an engine that stands in for the GPU's. */
 
-import type { SpeculateCall } from "belay-speculate/internal/engine/call";
+import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import ts from "typescript";

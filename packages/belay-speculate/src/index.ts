@@ -1,15 +1,15 @@
 /** `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops. */
 
-import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call.ts";
+import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call/call.ts";
 import { speculate as run } from "./engine/speculate.ts";
 import type { Reduction } from "./loops/ir.ts";
 import type { LoopData } from "./loops/sequential.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
-export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call.ts";
-export type { EngineOutcome, Execution } from "./engine/execution.ts";
-export { type Resident, resident } from "./engine/resident.ts";
+export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call/call.ts";
+export type { EngineOutcome, Execution } from "./engine/rounds/execution.ts";
 export { type DeviceUse, useDevice } from "./engine/speculate.ts";
+export { type Resident, resident } from "./engine/transfer/resident.ts";
 export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
 export type { Loop } from "./loops/ir.ts";
 export type { LoopData, SequentialLoop } from "./loops/sequential.ts";

@@ -1,4 +1,4 @@
-import type { Statistics } from "belay-speculate/internal/engine/call";
+import type { Statistics } from "belay-speculate/internal/engine/call/call";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import type { ProgramRuns } from "./programRuns.ts";
 import type { Argument, Executor, SpeculatedFunction } from "./speculatedFunction.ts";

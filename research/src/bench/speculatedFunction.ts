@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call";
+import type { SpeculateCall, Speculated } from "belay-speculate/internal/engine/call/call";
 import { replaceLoops } from "belay-speculate/internal/plugin/replaceLoops";
 import { createJiti } from "jiti";
 

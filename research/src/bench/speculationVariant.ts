@@ -1,9 +1,9 @@
-import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call";
-import type { Moved } from "belay-speculate/internal/engine/downloads";
-import type { PhaseTimes } from "belay-speculate/internal/engine/phaseTimer";
-import { type Resident, resident } from "belay-speculate/internal/engine/resident";
+import type { SpeculateOptions, Statistics } from "belay-speculate/internal/engine/call/call";
+import type { PhaseTimes } from "belay-speculate/internal/engine/device/phaseTimer";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import type { Moved } from "belay-speculate/internal/engine/transfer/downloads";
+import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
 import type { Attempt, TimedRuns } from "./attempt.ts";
 import { countMemory } from "./countMemory.ts";
 import { GpuLoad } from "./gpuLoad.ts";

@@ -1,7 +1,7 @@
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import { runDefault } from "belay-speculate/internal/engine/defaultEngine";
-import type { EngineOutcome } from "belay-speculate/internal/engine/execution";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
+import type { EngineOutcome } from "belay-speculate/internal/engine/rounds/execution";
 import { publishedEngine } from "../published/published.ts";
 import { canRunUnchecked, runUnchecked } from "./unchecked.ts";
 

@@ -1,5 +1,5 @@
-import type { Execution } from "belay-speculate/internal/engine/execution";
-import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
 import { collapse } from "belay-speculate/internal/loops/analysis/collapse";
 import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
 import type { Loop } from "belay-speculate/internal/loops/ir";

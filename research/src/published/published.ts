@@ -1,7 +1,7 @@
-import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call";
-import type { EngineOutcome, Execution } from "belay-speculate/internal/engine/execution";
-import { PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
-import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
+import { PhaseTimer } from "belay-speculate/internal/engine/device/phaseTimer";
+import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import type { EngineOutcome, Execution } from "belay-speculate/internal/engine/rounds/execution";
 import { hasOpenRounding } from "belay-speculate/internal/loops/analysis/openRounding";
 import { emitPublished, type PublishedKernels } from "./kernels/kernels.ts";
 import { tablesFit } from "./publishedMemory.ts";

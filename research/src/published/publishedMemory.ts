@@ -1,6 +1,6 @@
-import { contributionBytes } from "belay-speculate/internal/engine/contributions";
-import type { Execution } from "belay-speculate/internal/engine/execution";
-import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import { contributionBytes } from "belay-speculate/internal/engine/rounds/contributions";
+import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
 import { controlSize } from "belay-speculate/internal/loops/kernels/control";
 import { wgslName } from "belay-speculate/internal/loops/kernels/names";
 import { parametersOf } from "belay-speculate/internal/loops/kernels/parameters";

@@ -1,10 +1,13 @@
-import { clearContributions, combineContributions } from "belay-speculate/internal/engine/contributions";
-import type { Execution } from "belay-speculate/internal/engine/execution";
-import type { PhaseName, PhaseTimer } from "belay-speculate/internal/engine/phaseTimer";
-import type { LoopPipeline } from "belay-speculate/internal/engine/pipelines";
-import { type Reading, readBuffers } from "belay-speculate/internal/engine/readBuffers";
-import { bitsOf, numberOf } from "belay-speculate/internal/engine/variables";
-import type { Workspace } from "belay-speculate/internal/engine/workspace";
+import type { PhaseName, PhaseTimer } from "belay-speculate/internal/engine/device/phaseTimer";
+import type { LoopPipeline } from "belay-speculate/internal/engine/device/pipelines";
+import { type Reading, readBuffers } from "belay-speculate/internal/engine/device/readBuffers";
+import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import {
+  clearContributions,
+  combineContributions,
+} from "belay-speculate/internal/engine/rounds/contributions";
+import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
+import { bitsOf, numberOf } from "belay-speculate/internal/engine/rounds/scalarBits";
 import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
 import type { PublishedKernels } from "./kernels/kernels.ts";
 import { addedParameters, markWords, type StateWord, stateSize, stateWords } from "./kernels/layout.ts";

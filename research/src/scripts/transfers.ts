@@ -10,8 +10,8 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
-import { Resident } from "belay-speculate/internal/engine/resident";
-import { Workspace } from "belay-speculate/internal/engine/workspace";
+import { Workspace } from "belay-speculate/internal/engine/device/workspace";
+import { Resident } from "belay-speculate/internal/engine/transfer/resident";
 import Table from "cli-table3";
 import { summarize } from "../bench/timing.ts";
 

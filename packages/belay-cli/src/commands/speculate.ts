@@ -1,6 +1,6 @@
 import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
-import { type Plan, planOf } from "belay-speculate/internal/engine/plans";
 import { firstPlan, type PlanName } from "belay-speculate/internal/engine/policy/planChoice";
+import { type Plan, planOf } from "belay-speculate/internal/engine/rounds/plans";
 import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
 import { logSize } from "belay-speculate/internal/loops/kernels/logSize";
 import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";

@@ -8,15 +8,15 @@ import {
   type SpeculateOptions,
   type Statistics,
   speculatedFrom,
-} from "./call.ts";
-import { DeviceCall } from "./deviceCall.ts";
-import { rescue } from "./downloads.ts";
-import { whyNot } from "./eligibility.ts";
-import { executeAsBefore, joined, restOf } from "./repeatedCalls.ts";
-import { Resident, residentOf } from "./resident.ts";
-import { deviceCopies } from "./sharedMemory.ts";
-import { memoryOf, Turn, usesFrom } from "./turns.ts";
-import { Workspace } from "./workspace.ts";
+} from "./call/call.ts";
+import { DeviceCall } from "./call/deviceCall.ts";
+import { whyNot } from "./call/eligibility.ts";
+import { executeAsBefore, joined, restOf } from "./call/repeatedCalls.ts";
+import { Workspace } from "./device/workspace.ts";
+import { deviceCopies } from "./transfer/deviceCopies.ts";
+import { rescue } from "./transfer/downloads.ts";
+import { Resident, residentOf } from "./transfer/resident.ts";
+import { memoryOf, Turn, usesFrom } from "./transfer/turns.ts";
 
 /** What a program that is translated wants to know of its loops. */
 export interface DeviceUse {

@@ -4,11 +4,11 @@
  */
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/sequential.ts";
-import { rescue } from "./downloads.ts";
-import { Resident, residentOf } from "./resident.ts";
-import { deviceCopies } from "./sharedMemory.ts";
-import { memoryOf, Turn, usesFrom } from "./turns.ts";
-import { isTypedArray } from "./typedArrays.ts";
+import { deviceCopies } from "./transfer/deviceCopies.ts";
+import { rescue } from "./transfer/downloads.ts";
+import { Resident, residentOf } from "./transfer/resident.ts";
+import { memoryOf, Turn, usesFrom } from "./transfer/turns.ts";
+import { isTypedArray } from "./transfer/typedArrays.ts";
 
 /** What a loop of the program uses. */
 export interface LoopUses {

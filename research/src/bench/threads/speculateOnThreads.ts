@@ -4,7 +4,7 @@
  * committed, the last writer of each element winning, and the rest is executed again.
  */
 import { Worker } from "node:worker_threads";
-import { reduceValues } from "belay-speculate/internal/engine/variables";
+import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
 import type { Loop } from "belay-speculate/internal/loops/ir";
 import { identityOf } from "belay-speculate/internal/loops/kernels/body";
 import type { LoopData } from "belay-speculate/internal/loops/sequential";

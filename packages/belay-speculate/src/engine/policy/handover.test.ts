@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runInSlices } from "../slices.ts";
+import { runInSlices } from "../call/slices.ts";
 import { CountedHandover, TimedHandover } from "./handover.ts";
 
 describe("the handover", () => {

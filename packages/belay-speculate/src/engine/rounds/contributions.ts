@@ -1,14 +1,14 @@
-import type { Loop } from "../loops/ir.ts";
-import { identityOf } from "../loops/kernels/body.ts";
-import { controlWords } from "../loops/kernels/control.ts";
-import type { Kernel } from "../loops/kernels/kernel.ts";
-import { levelsOf, packLevel, reductionKernel, scratchWords } from "../loops/kernels/reductions.ts";
-import { oncePerLoop } from "../loops/oncePerLoop.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { identityOf } from "../../loops/kernels/body.ts";
+import { controlWords } from "../../loops/kernels/control.ts";
+import type { Kernel } from "../../loops/kernels/kernel.ts";
+import { levelsOf, packLevel, reductionKernel, scratchWords } from "../../loops/kernels/reductions.ts";
+import { oncePerLoop } from "../../loops/oncePerLoop.ts";
+import type { PhaseTimer } from "../device/phaseTimer.ts";
+import { readBuffers } from "../device/readBuffers.ts";
+import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
-import type { PhaseTimer } from "./phaseTimer.ts";
-import { readBuffers } from "./readBuffers.ts";
-import { bitsOf, numberOf, reduceValues } from "./variables.ts";
-import type { Workspace } from "./workspace.ts";
+import { bitsOf, numberOf, reduceValues } from "./scalarBits.ts";
 
 /** Bytes that the contributions of `count` iterations to a loop's reductions need, with room to combine them. */
 export function contributionBytes({ reductions }: Loop, count: number): number {

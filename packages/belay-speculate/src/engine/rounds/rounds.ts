@@ -1,13 +1,13 @@
-import type { Loop } from "../loops/ir.ts";
-import { type ControlWord, controlWords, mostEpochs, none, states } from "../loops/kernels/control.ts";
-import { engineParameters } from "../loops/kernels/marks.ts";
-import { packParameters } from "../loops/kernels/parameters.ts";
-import { mostWindows } from "../loops/kernels/scheduling.ts";
-import type { PhaseTimer } from "./phaseTimer.ts";
-import type { LoopPipeline } from "./pipelines.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { type ControlWord, controlWords, mostEpochs, none, states } from "../../loops/kernels/control.ts";
+import { engineParameters } from "../../loops/kernels/marks.ts";
+import { packParameters } from "../../loops/kernels/parameters.ts";
+import { mostWindows } from "../../loops/kernels/scheduling.ts";
+import type { PhaseTimer } from "../device/phaseTimer.ts";
+import type { LoopPipeline } from "../device/pipelines.ts";
+import { type Reading, readBuffers } from "../device/readBuffers.ts";
+import type { Workspace } from "../device/workspace.ts";
 import type { Plan } from "./plans.ts";
-import { type Reading, readBuffers } from "./readBuffers.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** The words by which the kernels steer themselves, and the bits of the carried variables. */
 export interface ControlState extends Record<ControlWord, number> {

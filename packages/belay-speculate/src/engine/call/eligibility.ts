@@ -1,10 +1,10 @@
-import type { Loop, NumberType } from "../loops/ir.ts";
-import { hasMarks, markedElements } from "../loops/kernels/marks.ts";
-import type { LoopData } from "../loops/sequential.ts";
+import type { Loop, NumberType } from "../../loops/ir.ts";
+import { hasMarks, markedElements } from "../../loops/kernels/marks.ts";
+import type { LoopData } from "../../loops/sequential.ts";
+import { bitsOf, numberOf } from "../rounds/scalarBits.ts";
+import { overlap } from "../transfer/deviceCopies.ts";
+import { isWhatItSays, typedArrays } from "../transfer/typedArrays.ts";
 import type { SpeculateCall } from "./call.ts";
-import { overlap } from "./sharedMemory.ts";
-import { isWhatItSays, typedArrays } from "./typedArrays.ts";
-import { bitsOf, numberOf } from "./variables.ts";
 
 /** Buffers of its own that a kernel of an engine needs at most, besides the loop's arrays. */
 const ownBuffers = 4;

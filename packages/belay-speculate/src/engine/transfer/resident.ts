@@ -1,10 +1,10 @@
-import { speculationError } from "../diagnostics/speculation.ts";
-import type { LoopData } from "../loops/sequential.ts";
+import { speculationError } from "../../diagnostics/speculation.ts";
+import type { LoopData } from "../../loops/sequential.ts";
+import type { Workspace } from "../device/workspace.ts";
+import { deviceCopies } from "./deviceCopies.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";
-import { deviceCopies } from "./sharedMemory.ts";
 import { inTurn, memoryOf, Turn } from "./turns.ts";
 import { isTypedArray } from "./typedArrays.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** A part of an array: bytes from `start` to `end - 1`. */
 interface Range {

@@ -1,6 +1,6 @@
-import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addressLoop.ts";
-import type { PhaseTimes } from "./phaseTimer.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { addressLoop } from "../../loops/kernels/addressLoop.ts";
+import type { PhaseTimes } from "../device/phaseTimer.ts";
 
 /** One execution of a loop, whose arrays lie in buffers. */
 export interface Execution {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Loop } from "../loops/ir.ts";
+import type { Loop } from "../../loops/ir.ts";
+import type { Workspace } from "../device/workspace.ts";
+import { LoopProfile } from "../policy/loopProfile.ts";
+import type { Costs } from "../policy/placement.ts";
+import { CallArrays } from "../transfer/callArrays.ts";
+import { Resident } from "../transfer/resident.ts";
 import type { SpeculateCall } from "./call.ts";
-import { CallArrays } from "./callArrays.ts";
 import { CallPlacement } from "./callPlacement.ts";
-import { LoopProfile } from "./policy/loopProfile.ts";
-import type { Costs } from "./policy/placement.ts";
-import { Resident } from "./resident.ts";
-import type { Workspace } from "./workspace.ts";
 
 let costs: Costs;
 

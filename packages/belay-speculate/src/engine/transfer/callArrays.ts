@@ -1,11 +1,11 @@
-import { speculationError } from "../diagnostics/speculation.ts";
-import type { LoopData } from "../loops/sequential.ts";
-import type { SpeculateCall } from "./call.ts";
+import { speculationError } from "../../diagnostics/speculation.ts";
+import type { Loop } from "../../loops/ir.ts";
+import type { LoopData } from "../../loops/sequential.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { BytesToMove } from "../policy/placement.ts";
+import { deviceCopies } from "./deviceCopies.ts";
 import { download, type Moved, rescue } from "./downloads.ts";
-import type { BytesToMove } from "./policy/placement.ts";
 import { Resident } from "./resident.ts";
-import { deviceCopies } from "./sharedMemory.ts";
-import type { Workspace } from "./workspace.ts";
 
 interface CallArray {
   readonly name: string;
@@ -29,7 +29,10 @@ export class CallArrays {
   #isBegun = false;
 
   /** The arrays of a call that overwrites those of these names completely, and never loads from them. */
-  constructor({ loop, arrays }: SpeculateCall, overwritten: readonly string[] = []) {
+  constructor(
+    { loop, arrays }: { readonly loop: Loop; readonly arrays: Readonly<Record<string, LoopData | Resident>> },
+    overwritten: readonly string[] = [],
+  ) {
     const roles = new Map(loop.arrays.map(({ name, role }) => [name, role]));
     this.#arrays = Object.entries(arrays).map(([name, given]) => {
       const isOwn = !(given instanceof Resident);

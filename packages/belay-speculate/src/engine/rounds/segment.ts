@@ -1,20 +1,20 @@
-import { escapes } from "../loops/kernels/body.ts";
-import { longestWindow, none, states } from "../loops/kernels/control.ts";
+import { escapes } from "../../loops/kernels/body.ts";
+import { longestWindow, none, states } from "../../loops/kernels/control.ts";
+import { DeviceFailure } from "../device/deviceFailure.ts";
+import type { LoopPipeline } from "../device/pipelines.ts";
+import { type Reading, readBuffers } from "../device/readBuffers.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { LoopProfile } from "../policy/loopProfile.ts";
+import { nextPlan, type PlanName } from "../policy/planChoice.ts";
+import { rounds as tuning } from "../policy/tuning.ts";
 import { clearContributions, combineContributions, contributionBytes } from "./contributions.ts";
-import { DeviceFailure } from "./deviceFailure.ts";
 import { numbersOf, type Part, type Range } from "./execution.ts";
 import { keepFindings, mayOverwrite } from "./findings.ts";
-import type { LoopPipeline } from "./pipelines.ts";
 import { type Plan, planOf } from "./plans.ts";
-import type { LoopProfile } from "./policy/loopProfile.ts";
-import { nextPlan, type PlanName } from "./policy/planChoice.ts";
-import { rounds as tuning } from "./policy/tuning.ts";
 import { type Progress, Tally } from "./progress.ts";
-import { type Reading, readBuffers } from "./readBuffers.ts";
 import { type ControlState, Rounds, startOf } from "./rounds.ts";
+import { bitsOf, numberOf } from "./scalarBits.ts";
 import { SegmentMemory } from "./segmentMemory.ts";
-import { bitsOf, numberOf } from "./variables.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** How far an execution came whose window was given up. */
 interface Interrupted {

@@ -1,4 +1,4 @@
-import { firstSlice } from "./policy/tuning.ts";
+import { firstSlice } from "../policy/tuning.ts";
 
 /** Iterations of a loop that the CPU executed at a stretch. */
 export interface Slice {

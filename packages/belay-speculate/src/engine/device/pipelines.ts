@@ -1,9 +1,9 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import type { Loop } from "../loops/ir.ts";
-import { type Kernel, usesWorkgroupSize, workgroupSize } from "../loops/kernels/kernel.ts";
-import { takesLong } from "../loops/kernels/walk.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { type Kernel, usesWorkgroupSize, workgroupSize } from "../../loops/kernels/kernel.ts";
+import { takesLong } from "../../loops/kernels/walk.ts";
+import { rounds } from "../policy/tuning.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import { rounds } from "./policy/tuning.ts";
 
 /** A compiled kernel. */
 export class LoopPipeline {

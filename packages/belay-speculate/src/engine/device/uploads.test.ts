@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { testDevices } from "../../../../test/support/testDevices.ts";
-import { resident } from "./resident.ts";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { resident } from "../transfer/resident.ts";
 import { Workspace } from "./workspace.ts";
 
 const devices = testDevices();

@@ -1,5 +1,5 @@
-import type { Costs } from "./policy/placement.ts";
-import { moving } from "./policy/tuning.ts";
+import type { Costs } from "../policy/placement.ts";
+import { moving } from "../policy/tuning.ts";
 import { readBuffers } from "./readBuffers.ts";
 import type { Workspace } from "./workspace.ts";
 

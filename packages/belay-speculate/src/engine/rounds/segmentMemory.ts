@@ -1,18 +1,18 @@
-import { addressLoop } from "../loops/kernels/addressLoop.ts";
-import { claimShift } from "../loops/kernels/claims.ts";
-import { controlSize, longestWindow } from "../loops/kernels/control.ts";
-import { type LogSize, logBytes, logSize } from "../loops/kernels/logSize.ts";
-import { engineParameters, markedElements, offsetsOf } from "../loops/kernels/marks.ts";
-import { wgslName } from "../loops/kernels/names.ts";
-import { mostWindows, shortestWindow } from "../loops/kernels/scheduling.ts";
+import { addressLoop } from "../../loops/kernels/addressLoop.ts";
+import { claimShift } from "../../loops/kernels/claims.ts";
+import { controlSize, longestWindow } from "../../loops/kernels/control.ts";
+import { type LogSize, logBytes, logSize } from "../../loops/kernels/logSize.ts";
+import { engineParameters, markedElements, offsetsOf } from "../../loops/kernels/marks.ts";
+import { wgslName } from "../../loops/kernels/names.ts";
+import { mostWindows, shortestWindow } from "../../loops/kernels/scheduling.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { PlanName, Possible } from "../policy/planChoice.ts";
+import { rounds } from "../policy/tuning.ts";
 import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
 import { coveredBytes } from "./findings.ts";
 import type { Plan } from "./plans.ts";
-import type { PlanName, Possible } from "./policy/planChoice.ts";
-import { rounds } from "./policy/tuning.ts";
 import type { Progress } from "./progress.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** What the kernels of a segment work on besides the arrays, and for how much of it there is room. */
 export class SegmentMemory {

@@ -1,9 +1,9 @@
-import type { Loop } from "../loops/ir.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { LoopProfile } from "../policy/loopProfile.ts";
+import type { Costs } from "../policy/placement.ts";
+import { moving } from "../policy/tuning.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 import { Pipelines } from "./pipelines.ts";
-import { LoopProfile } from "./policy/loopProfile.ts";
-import type { Costs } from "./policy/placement.ts";
-import { moving } from "./policy/tuning.ts";
 import { Uploads } from "./uploads.ts";
 
 const workspaces = new WeakMap<GPUDevice, Workspace>();

@@ -1,13 +1,13 @@
 /** What an execution shows for later ones with the same numbers: windows without dependences, and arrays that are overwritten. */
-import { storedOnly } from "../loops/analysis/storedOnly.ts";
-import type { Loop } from "../loops/ir.ts";
-import { addressLoop } from "../loops/kernels/addressLoop.ts";
-import { offsetsOf } from "../loops/kernels/marks.ts";
-import { mostWindows } from "../loops/kernels/scheduling.ts";
+import { storedOnly } from "../../loops/analysis/storedOnly.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { addressLoop } from "../../loops/kernels/addressLoop.ts";
+import { offsetsOf } from "../../loops/kernels/marks.ts";
+import { mostWindows } from "../../loops/kernels/scheduling.ts";
+import { readBuffers } from "../device/readBuffers.ts";
+import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
 import type { Plan } from "./plans.ts";
-import { readBuffers } from "./readBuffers.ts";
-import type { Workspace } from "./workspace.ts";
 
 /**
  * Keeps what rounds of a plan, which have executed all iterations, have shown: the lengths of the `windows` in which nothing depends, if

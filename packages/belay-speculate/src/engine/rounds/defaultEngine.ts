@@ -1,14 +1,14 @@
-import { collapse } from "../loops/analysis/collapse.ts";
-import { specialize } from "../loops/analysis/specialize.ts";
-import { markedElements } from "../loops/kernels/marks.ts";
+import { collapse } from "../../loops/analysis/collapse.ts";
+import { specialize } from "../../loops/analysis/specialize.ts";
+import { markedElements } from "../../loops/kernels/marks.ts";
+import { PhaseTimer } from "../device/phaseTimer.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { Handover } from "../policy/handover.ts";
+import type { LastRounds } from "../policy/loopProfile.ts";
+import { firstPlan, type PlanName } from "../policy/planChoice.ts";
 import { type EngineOutcome, type Execution, type Part, partOf } from "./execution.ts";
-import { PhaseTimer } from "./phaseTimer.ts";
-import type { Handover } from "./policy/handover.ts";
-import type { LastRounds } from "./policy/loopProfile.ts";
-import { firstPlan, type PlanName } from "./policy/planChoice.ts";
 import { Progress } from "./progress.ts";
 import { longestSegment, Segment } from "./segment.ts";
-import type { Workspace } from "./workspace.ts";
 
 export interface DefaultOptions {
   /** Measures how long each phase takes; needs the feature `timestamp-query`. */

@@ -1,12 +1,12 @@
-import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
-import { longestWindow, states } from "../loops/kernels/control.ts";
-import { takesLong } from "../loops/kernels/walk.ts";
+import { hasOpenRounding } from "../../loops/analysis/openRounding.ts";
+import { longestWindow, states } from "../../loops/kernels/control.ts";
+import { takesLong } from "../../loops/kernels/walk.ts";
+import type { PhaseTimer } from "../device/phaseTimer.ts";
+import type { Handover } from "../policy/handover.ts";
+import type { LastRounds } from "../policy/loopProfile.ts";
+import type { PlanName, Work } from "../policy/planChoice.ts";
+import { rounds as tuning } from "../policy/tuning.ts";
 import type { Part } from "./execution.ts";
-import type { PhaseTimer } from "./phaseTimer.ts";
-import type { Handover } from "./policy/handover.ts";
-import type { LastRounds } from "./policy/loopProfile.ts";
-import type { PlanName, Work } from "./policy/planChoice.ts";
-import { rounds as tuning } from "./policy/tuning.ts";
 import type { ControlState } from "./rounds.ts";
 
 /** What the segments of one execution share: what was learned, and what happened. */

@@ -1,9 +1,8 @@
-import { hasOpenRounding } from "../loops/analysis/openRounding.ts";
-import type { SpeculateCall } from "./call.ts";
-import type { CallArrays } from "./callArrays.ts";
-import { costsOf } from "./costs.ts";
-import { CountedHandover, type Handover, TimedHandover } from "./policy/handover.ts";
-import type { LoopProfile } from "./policy/loopProfile.ts";
+import { hasOpenRounding } from "../../loops/analysis/openRounding.ts";
+import { costsOf } from "../device/costs.ts";
+import type { Workspace } from "../device/workspace.ts";
+import { CountedHandover, type Handover, TimedHandover } from "../policy/handover.ts";
+import type { LoopProfile } from "../policy/loopProfile.ts";
 import {
   afterCpu,
   afterCpuAlone,
@@ -19,9 +18,10 @@ import {
   type PlacedCall,
   place,
   staysOnCpu,
-} from "./policy/placement.ts";
+} from "../policy/placement.ts";
+import type { CallArrays } from "../transfer/callArrays.ts";
+import type { SpeculateCall } from "./call.ts";
 import { runInSlices } from "./slices.ts";
-import type { Workspace } from "./workspace.ts";
 
 interface Reached {
   /** The first iteration that was not executed. */

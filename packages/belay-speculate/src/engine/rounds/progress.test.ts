@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { loopFrom } from "../../../../test/speculation/sourceLoops.ts";
+import { loopFrom } from "../../../../../test/speculation/sourceLoops.ts";
 import type { Part } from "./execution.ts";
 import { Progress } from "./progress.ts";
 

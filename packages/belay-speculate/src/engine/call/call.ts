@@ -1,12 +1,12 @@
 /** A call of a loop: what the plugin writes in its place, how it is executed, and what came of it. */
-import type { Loop } from "../loops/ir.ts";
-import type { LoopData, SequentialLoop } from "../loops/sequential.ts";
-import type { Moved } from "./downloads.ts";
-import type { EngineOutcome, Execution } from "./execution.ts";
-import type { PhaseTimes } from "./phaseTimer.ts";
-import type { Resident } from "./resident.ts";
-import type { Turn } from "./turns.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Loop } from "../../loops/ir.ts";
+import type { LoopData, SequentialLoop } from "../../loops/sequential.ts";
+import type { PhaseTimes } from "../device/phaseTimer.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { EngineOutcome, Execution } from "../rounds/execution.ts";
+import type { Moved } from "../transfer/downloads.ts";
+import type { Resident } from "../transfer/resident.ts";
+import type { Turn } from "../transfer/turns.ts";
 
 /** One execution of a loop: what the plugin writes in its place. */
 export interface SpeculateCall {

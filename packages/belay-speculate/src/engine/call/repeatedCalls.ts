@@ -1,10 +1,10 @@
-import type { LoopData } from "../loops/sequential.ts";
+import type { LoopData } from "../../loops/sequential.ts";
+import type { Workspace } from "../device/workspace.ts";
+import { afterCpu, afterRepeat, type GivenArray, repeatedCall, repeats } from "../policy/placement.ts";
+import { deviceCopies } from "../transfer/deviceCopies.ts";
+import { Resident } from "../transfer/resident.ts";
 import { onCpuAlone, type SpeculateCall, type Speculated, speculatedFrom } from "./call.ts";
-import { afterCpu, afterRepeat, type GivenArray, repeatedCall, repeats } from "./policy/placement.ts";
-import { Resident } from "./resident.ts";
-import { deviceCopies } from "./sharedMemory.ts";
 import { runInSlices } from "./slices.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** Lets calls like this one be executed at once, after the CPU executed all of it in `time` milliseconds; infinite where no clock may decide. */
 export function repeatFrom(workspace: Workspace, call: SpeculateCall, reason: string, time: number): void {

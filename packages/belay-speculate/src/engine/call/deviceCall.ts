@@ -1,3 +1,9 @@
+import { DeviceFailure } from "../device/deviceFailure.ts";
+import type { Workspace } from "../device/workspace.ts";
+import type { Handover } from "../policy/handover.ts";
+import { runDefault } from "../rounds/defaultEngine.ts";
+import { type EngineOutcome, type Execution, numbersOf } from "../rounds/execution.ts";
+import { CallArrays } from "../transfer/callArrays.ts";
 import {
   onCpuAlone,
   type SpeculateCall,
@@ -5,15 +11,9 @@ import {
   type SpeculateOptions,
   speculatedFrom,
 } from "./call.ts";
-import { CallArrays } from "./callArrays.ts";
 import { CallPlacement } from "./callPlacement.ts";
-import { runDefault } from "./defaultEngine.ts";
-import { DeviceFailure } from "./deviceFailure.ts";
-import { type EngineOutcome, type Execution, numbersOf } from "./execution.ts";
-import type { Handover } from "./policy/handover.ts";
 import { repeatFrom } from "./repeatedCalls.ts";
 import { runInSlices } from "./slices.ts";
-import type { Workspace } from "./workspace.ts";
 
 /** A state of the loop that the host has all of. */
 interface Checkpoint {

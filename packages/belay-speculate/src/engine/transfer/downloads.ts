@@ -1,8 +1,8 @@
-import { speculationError } from "../diagnostics/speculation.ts";
-import { DeviceFailure } from "./deviceFailure.ts";
-import { moving } from "./policy/tuning.ts";
-import { readBuffers } from "./readBuffers.ts";
-import type { Workspace } from "./workspace.ts";
+import { speculationError } from "../../diagnostics/speculation.ts";
+import { DeviceFailure } from "../device/deviceFailure.ts";
+import { readBuffers } from "../device/readBuffers.ts";
+import type { Workspace } from "../device/workspace.ts";
+import { moving } from "../policy/tuning.ts";
 
 /** Bytes moved between the program and the device. */
 export interface Moved {

@@ -1,5 +1,5 @@
+import { moving } from "../policy/tuning.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
-import { moving } from "./policy/tuning.ts";
 
 const { chunk, uploadChunks, smallUpload } = moving;
 

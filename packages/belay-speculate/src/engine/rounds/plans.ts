@@ -1,16 +1,16 @@
-import type { Loop } from "../loops/ir.ts";
-import { claimKernels } from "../loops/kernels/claims.ts";
-import { inPlaceKernels } from "../loops/kernels/inPlace.ts";
-import type { Kernel } from "../loops/kernels/kernel.ts";
-import { loggedKernels } from "../loops/kernels/logged.ts";
-import { type LogSize, logBytes, versionBytes } from "../loops/kernels/logSize.ts";
-import { hasMarks } from "../loops/kernels/marks.ts";
-import { schedulingKernels } from "../loops/kernels/scheduling.ts";
-import { versionedKernels } from "../loops/kernels/versioned.ts";
-import { mayReport } from "../loops/kernels/walk.ts";
-import { oncePerLoop } from "../loops/oncePerLoop.ts";
-import type { PhaseName } from "./phaseTimer.ts";
-import type { PlanName } from "./policy/planChoice.ts";
+import type { Loop } from "../../loops/ir.ts";
+import { claimKernels } from "../../loops/kernels/claims.ts";
+import { inPlaceKernels } from "../../loops/kernels/inPlace.ts";
+import type { Kernel } from "../../loops/kernels/kernel.ts";
+import { loggedKernels } from "../../loops/kernels/logged.ts";
+import { type LogSize, logBytes, versionBytes } from "../../loops/kernels/logSize.ts";
+import { hasMarks } from "../../loops/kernels/marks.ts";
+import { schedulingKernels } from "../../loops/kernels/scheduling.ts";
+import { versionedKernels } from "../../loops/kernels/versioned.ts";
+import { mayReport } from "../../loops/kernels/walk.ts";
+import { oncePerLoop } from "../../loops/oncePerLoop.ts";
+import type { PhaseName } from "../device/phaseTimer.ts";
+import type { PlanName } from "../policy/planChoice.ts";
 
 /** One dispatch of a round. */
 export interface Phase {
