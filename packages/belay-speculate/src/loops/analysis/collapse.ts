@@ -1,10 +1,8 @@
-import type { Expression, Loop } from "../ir.ts";
-import { everyStatement, mayReport } from "../kernels/walk.ts";
+import type { Expression, Loop, Statement } from "../ir.ts";
+import { everyStatement, expressionsOf, mayReport, operandsOf, withOperands } from "../kernels/walk.ts";
 import { oncePerLoop } from "../oncePerLoop.ts";
-import { nestOf, numberFrom } from "./nest.ts";
 import type { LoopNumbers } from "./prove.ts";
 import { specialize } from "./specialize.ts";
-import { turnsAreApart } from "./turnsAreApart.ts";
 
 /** Iterations that keep a GPU busy without those of inner loops. */
 const fewest = 2 ** 18;
@@ -79,3 +77,136 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
     ],
   };
 });
+
+type InnerLoop = Extract<Statement, { kind: "loop" }>;
+
+/** An inner loop that is all that iterations do, `for (counter = from; counter < to; counter += step)`, and what comes before it. */
+export interface Nest {
+  readonly before: readonly Extract<Statement, { kind: "declare" }>[];
+  readonly counter: Extract<Expression, { kind: "local" }>;
+  readonly from: Expression;
+  readonly to: Expression;
+  readonly step: number;
+  readonly body: readonly Statement[];
+}
+
+/** Finds the loop that is all that iterations of this one do, where its turns are counted before the first one; null where there is none. */
+export const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
+  const isSimple = carried.length + reductions.length === 0 && index.type === "i32";
+  if (!isSimple || arrays.some(({ role }) => role === "tracked")) return null;
+  const [before, inner] = [body.slice(0, -1), body.at(-1)];
+  if (inner?.kind !== "loop") return null;
+  const declared = before.flatMap((statement) => (statement.kind === "declare" ? [statement] : []));
+  const counted = countedBy(inner);
+  const start = declared.find(({ name }) => name === counted?.counter.name);
+  if (declared.length < before.length || !counted || !start) return null;
+
+  const inside = [...everyStatement(counted.body)];
+  const outer = new Set(declared.map(({ name }) => name));
+  const kinds = ["declare", "assign", "store", "if", "loop", "break", "continue"];
+  const isPlain = inside.every(
+    (statement) =>
+      kinds.includes(statement.kind) &&
+      !(statement.kind === "assign" && outer.has(statement.name)) &&
+      !("label" in statement && statement.kind !== "loop" && statement.label === inner.label),
+  );
+  const written = new Set(arrays.flatMap(({ name, role }) => (role === "read" ? [] : [name])));
+  const isAlike = declared.every(({ value }) =>
+    [...withOperands(value)].every(
+      (part) =>
+        !(part.kind === "load" && written.has(part.array)) &&
+        !(part.kind === "local" && part.name === counted.counter.name),
+    ),
+  );
+  if (!isPlain || !isAlike) return null;
+  return { ...counted, before: declared.filter((each) => each !== start), from: start.value };
+});
+
+function countedBy({ body: [leave, ...body], update }: InnerLoop): Omit<Nest, "before" | "from"> | null {
+  const [next] = update;
+  if (leave?.kind !== "if" || leave.yes[0]?.kind !== "break" || leave.test.kind !== "unary") return null;
+  const { operand } = leave.test;
+  if (operand.kind !== "binary" || operand.operator !== "<" || operand.left.kind !== "local") return null;
+  const counter = operand.left;
+  if (update.length !== 1 || next?.kind !== "assign" || next.name !== counter.name) return null;
+  const { value } = next;
+  const isSum = value.kind === "binary" && value.operator === "+" && value.right.kind === "literal";
+  if (!isSum || value.left.kind !== "local" || value.left.name !== counter.name) return null;
+  return { counter, to: operand.right, step: Number(value.right.value), body };
+}
+
+/** The value of what is the same in all turns; NaN for anything else. */
+export function numberFrom(expression: Expression, { inputs, lengths }: LoopNumbers): number {
+  if (expression.kind === "literal") return Number(expression.value);
+  if (expression.kind === "input" && expression.type !== "f32") return inputs[expression.name]!;
+  return expression.kind === "length" ? lengths[expression.array]! : Number.NaN;
+}
+
+/** `index * i + counter * j + constant`. */
+interface Form {
+  readonly index: number;
+  readonly counter: number;
+  readonly constant: number;
+}
+
+/** Whether every turn has elements of its own in each array that is written. */
+export function turnsAreApart(loop: Loop, nest: Nest, numbers: LoopNumbers, turns: number): boolean {
+  const inside = [...everyStatement(nest.body)];
+  const loads = inside.flatMap((statement) => expressionsOf(statement).flatMap(loadsOf));
+  const accesses = [
+    ...loads,
+    ...inside.flatMap((statement) => (statement.kind === "store" ? [statement] : [])),
+  ];
+  return loop.arrays.every(({ name, role }) => {
+    if (role === "read") return true;
+    const forms = accesses.flatMap((access) =>
+      access.array === name ? [formOf(access.index, nest, numbers)] : [],
+    );
+    const [first] = forms;
+    if (!first) return false;
+    const isSame = forms.every(
+      (form) =>
+        form?.index === first.index && form.counter === first.counter && form.constant === first.constant,
+    );
+    const [row, column] = [Math.abs(first.index * numbers.step), Math.abs(first.counter * nest.step)];
+    return (
+      isSame &&
+      ((column > 0 && row > column * (turns - 1)) || (row > 0 && column > row * (numbers.count - 1)))
+    );
+  });
+}
+
+/** An index as a linear form, where it is one; `inside` of `specialize` says that it does not wrap. */
+function formOf(expression: Expression, nest: Nest, numbers: LoopNumbers): Form | null {
+  const constant = numberFrom(expression, numbers);
+  if (!Number.isNaN(constant)) return { index: 0, counter: 0, constant };
+  switch (expression.kind) {
+    case "index":
+      return { index: 1, counter: 0, constant: 0 };
+    case "local":
+      return expression.name === nest.counter.name ? { index: 0, counter: 1, constant: 0 } : null;
+    case "convert":
+      return expression.operand.type === "f32" ? null : formOf(expression.operand, nest, numbers);
+    case "binary": {
+      const [left, right] = operandsOf(expression).map((operand) => formOf(operand, nest, numbers));
+      if (!left || !right) return null;
+      if (expression.operator === "+") return sum(left, right, 1);
+      if (expression.operator === "-") return sum(left, right, -1);
+      if (expression.operator !== "*") return null;
+      if (isConstant(left)) return sum({ index: 0, counter: 0, constant: 0 }, right, left.constant);
+      return isConstant(right) ? sum({ index: 0, counter: 0, constant: 0 }, left, right.constant) : null;
+    }
+    default:
+      return null;
+  }
+}
+
+const isConstant = ({ index, counter }: Form) => index === 0 && counter === 0;
+const sum = (one: Form, other: Form, factor: number): Form => ({
+  index: one.index + factor * other.index,
+  counter: one.counter + factor * other.counter,
+  constant: one.constant + factor * other.constant,
+});
+
+const loadsOf = (expression: Expression) =>
+  [...withOperands(expression)].flatMap((part) => (part.kind === "load" ? [part] : []));

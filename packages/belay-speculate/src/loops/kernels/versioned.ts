@@ -8,12 +8,12 @@ import {
   identify,
   indexAt,
   markFunctions,
+  pokePlace,
   reportedWords,
   reportFunctions,
   reports,
 } from "./marks.ts";
 import { wgslName } from "./names.ts";
-import { pokePlace } from "./pokePlace.ts";
 
 /**
  * The kernel for loops whose iterations depend on each other often, at elements that nobody knows before: `advance` executes the

@@ -5,11 +5,10 @@ import type { Expression, Statement } from "../ir.ts";
 import { accuracyOf, chosen } from "./accuracy.ts";
 import { asInteger, toBoolean, toFloat } from "./conversions.ts";
 import { rangeOfInteger } from "./exactIntegers.ts";
-import { expression } from "./expressions.ts";
+import { expression, held } from "./expressions.ts";
 import { zero } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { zeroOfChoice } from "./minusZeros.ts";
-import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import {
   as,

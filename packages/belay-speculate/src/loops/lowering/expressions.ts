@@ -5,14 +5,12 @@ import { binary, unary } from "./arithmetic.ts";
 import { assign, update } from "./assignments.ts";
 import { call } from "./calls.ts";
 import { conditional, logical } from "./choices.ts";
-import { describe } from "./describe.ts";
 import { arrayOf, element, loadOf } from "./elements.ts";
 import type { Lowering } from "./lowering.ts";
 import { meaningOf, read } from "./names.ts";
-import { inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { effects } from "./statements.ts";
-import { between, hostConstant, hostNumber, type Value } from "./values.ts";
+import { as, between, hostConstant, hostNumber, type IntegerValue, type Value } from "./values.ts";
 
 /** Translates an expression. What has effects, or must be evaluated first, is emitted as statements before. */
 export function expression(lowering: Lowering, node: Source): Value {
@@ -112,4 +110,83 @@ function member(lowering: Lowering, node: MemberExpression): Value {
     }
   }
   return loadOf(lowering, element(lowering, node));
+}
+
+const names: Readonly<Record<string, string>> = {
+  ArrowFunctionExpression: "a function",
+  FunctionExpression: "a function",
+  ClassExpression: "a class",
+  ObjectExpression: "an object",
+  ArrayExpression: "an array that the loop makes",
+  AwaitExpression: "`await`",
+  YieldExpression: "`yield`",
+  NewExpression: "an object that the loop makes",
+  TemplateLiteral: "a string",
+  TaggedTemplateExpression: "a string",
+  ThisExpression: "`this`",
+  Super: "`super`",
+  ChainExpression: "an optional access",
+  ImportExpression: "an import",
+  MetaProperty: "`import.meta`",
+};
+
+/** What an expression is, for people. */
+export function describe(node: Source): string {
+  if (node.type === "Literal") {
+    if (node.value === null) return "`null`";
+    return { string: "a string", bigint: "a bigint", object: "a regular expression" }[
+      typeof node.value as "string"
+    ];
+  }
+  return names[node.type] ?? "this expression";
+}
+
+/** Translates operands from left to right; what a later one might change is held before. */
+export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
+  const values: Value[] = [];
+  for (const node of nodes) {
+    const value = afterwards(
+      lowering,
+      () => expression(lowering, node),
+      () => {
+        for (const [at, earlier] of values.entries()) values[at] = held(lowering, earlier);
+      },
+    );
+    values.push(value);
+  }
+  return values;
+}
+
+/** Translates what is evaluated later; when it has effects, `holdEarlier` comes before them. */
+export function afterwards<Result>(
+  lowering: Lowering,
+  translateLater: () => Result,
+  holdEarlier: () => void,
+): Result {
+  let result!: Result;
+  const statements = lowering.collect(() => {
+    result = translateLater();
+  });
+  if (statements.some(({ kind }) => kind !== "declare")) holdEarlier();
+  lowering.block.push(...statements);
+  return result;
+}
+
+function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
+  if (!value.minusZero) return { ...value, ir: lowering.hold(value.ir) };
+  const { ir, isMinusZero } = value.minusZero();
+  const kept = { ir: lowering.hold(ir), isMinusZero: lowering.hold(isMinusZero) };
+  return { ...value, ir: kept.ir, minusZero: () => kept };
+}
+
+/** The value, kept in a local. */
+export function held(lowering: Lowering, value: Value): Value {
+  if (value.kind === "host") return value;
+  if (value.kind === "integer") return heldInteger(lowering, value);
+  if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
+  const { ir } = value;
+  if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
+  const [a, b] = value.operands.map((operand) => heldInteger(lowering, operand));
+  const [left, right] = [as(ir.left.type, a!.ir), as(ir.right.type, b!.ir)];
+  return { ...value, ir: { ...ir, left, right }, operands: [a!, b!] };
 }

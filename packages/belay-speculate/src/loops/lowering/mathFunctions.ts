@@ -6,11 +6,11 @@ import { binary } from "./arithmetic.ts";
 import { asInteger, toBits, toFloat } from "./conversions.ts";
 import { isNeverZero } from "./divisionRanges.ts";
 import { commonType, exact, rangeOfInteger, refuseWide } from "./exactIntegers.ts";
+import { held, inOrder } from "./expressions.ts";
 import { hostCall } from "./hostValues.ts";
 import { zero as linearZero, maximum, minimum, scale } from "./linear.ts";
 import type { Lowering } from "./lowering.ts";
 import { zeroOfExtreme, zeroOfQuotient, zeroOfSign } from "./minusZeros.ts";
-import { held, inOrder } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { noteUse } from "./scalarUses.ts";
 import {

@@ -3,9 +3,8 @@ import { loopError } from "../../diagnostics/loops.ts";
 import type { Expression, Statement } from "../ir.ts";
 import { binary } from "./arithmetic.ts";
 import { toBoolean } from "./conversions.ts";
-import { expression } from "./expressions.ts";
+import { expression, held } from "./expressions.ts";
 import type { Lowering } from "./lowering.ts";
-import { held } from "./operands.ts";
 import { refuse } from "./refusal.ts";
 import { branches, list } from "./statements.ts";
 
