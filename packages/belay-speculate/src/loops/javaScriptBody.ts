@@ -161,7 +161,7 @@ export interface Loads {
 }
 
 /** Writes expressions of a loop: the index is `index`, variables, inputs and arrays have the prefixes `v_`, `i_` and `a_`. */
-export class JavaScriptExpressions {
+class JavaScriptExpressions {
   readonly #loads: Loads;
 
   constructor(loads: Loads) {

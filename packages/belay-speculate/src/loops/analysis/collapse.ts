@@ -91,7 +91,7 @@ export interface Nest {
 }
 
 /** Finds the loop that is all that iterations of this one do, where its turns are counted before the first one; null where there is none. */
-export const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
+const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
   const isSimple = carried.length + reductions.length === 0 && index.type === "i32";
   if (!isSimple || arrays.some(({ role }) => role === "tracked")) return null;
   const [before, inner] = [body.slice(0, -1), body.at(-1)];
@@ -136,7 +136,7 @@ function countedBy({ body: [leave, ...body], update }: InnerLoop): Omit<Nest, "b
 }
 
 /** The value of what is the same in all turns; NaN for anything else. */
-export function numberFrom(expression: Expression, { inputs, lengths }: LoopNumbers): number {
+function numberFrom(expression: Expression, { inputs, lengths }: LoopNumbers): number {
   if (expression.kind === "literal") return Number(expression.value);
   if (expression.kind === "input" && expression.type !== "f32") return inputs[expression.name]!;
   return expression.kind === "length" ? lengths[expression.array]! : Number.NaN;
@@ -150,7 +150,7 @@ interface Form {
 }
 
 /** Whether every turn has elements of its own in each array that is written. */
-export function turnsAreApart(loop: Loop, nest: Nest, numbers: LoopNumbers, turns: number): boolean {
+function turnsAreApart(loop: Loop, nest: Nest, numbers: LoopNumbers, turns: number): boolean {
   const inside = [...everyStatement(nest.body)];
   const loads = inside.flatMap((statement) => expressionsOf(statement).flatMap(loadsOf));
   const accesses = [

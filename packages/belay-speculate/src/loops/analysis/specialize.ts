@@ -58,7 +58,7 @@ type InnerLoop = Extract<Statement, { kind: "loop" }>;
 type Locals = Map<string, Range | null>;
 
 /** Goes through a body once, in order, with what is known of its locals. */
-export class Specializer {
+class Specializer {
   readonly #loop: Loop;
   readonly #numbers: LoopNumbers;
   readonly #elements: ReadonlyMap<string, Range | null>;

@@ -80,7 +80,7 @@ function leaves(statements: readonly Statement[]): boolean {
 }
 
 /** Statements that evaluate all loads that these may evaluate. Values that vary come out wrong, which no address depends on. */
-export function openedBranches(
+function openedBranches(
   statements: readonly Statement[],
   varies: (expression: Expression) => boolean,
 ): Statement[] {
@@ -166,7 +166,7 @@ const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "
  * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding; and on carried variables,
  * unless what is stored to these does not.
  */
-export function varyingIn(
+function varyingIn(
   loop: Loop,
   read: ReadonlySet<string>,
   predictsCarried: boolean,
@@ -226,7 +226,7 @@ export function varyingIn(
 }
 
 /** Whether a value that varies decides whether the expression loads something. */
-export function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
+function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
   const loads = (side: Expression) => someExpression(side, isLoad);
   switch (expression.kind) {
     case "conditional":

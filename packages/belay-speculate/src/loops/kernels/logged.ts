@@ -169,7 +169,7 @@ const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
  * Functions of the words of the log, in rows of one word for each iteration of the window: how many loads and stores it made; the places
  * that it loaded, those that it stored to, and the bits that it stored. Places are those of `offsetsOf`.
  */
-export const logFunctions = `
+const logFunctions = `
 fn loads_of(counts: u32) -> u32 { return counts & 0xffffu; }
 fn stores_of(counts: u32) -> u32 { return counts >> 16u; }
 fn log_load(slot: u32, n: u32) -> u32 { return (1u + n) * params.capacity + slot; }
@@ -180,10 +180,10 @@ fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most
 fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
 
 /** The log, for kernels that write it. */
-export const logWords: Resource = { name: "log_words", access: "write", type: "array<u32>" };
+const logWords: Resource = { name: "log_words", access: "write", type: "array<u32>" };
 
 /** Functions that note what an iteration loads and stores. */
-export const notingFunctions = `
+const notingFunctions = `
 var<private> slot: u32;
 var<private> own_mark: u32;
 var<private> loads: u32;

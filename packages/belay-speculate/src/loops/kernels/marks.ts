@@ -92,7 +92,7 @@ export function identify(array: LoopArray): string {
 }
 
 /** The place of an array's first element. */
-export function offsetOf({ name }: LoopArray): string {
+function offsetOf({ name }: LoopArray): string {
   return `params.offset_${wgslName(name)}`;
 }
 

@@ -46,7 +46,7 @@ const helperHelp = "a loop may call functions of Math and functions that the sam
 type Helper = FunctionNode | ArrowFunctionExpression;
 
 /** A call of a function of the file: its parameters become values or variables, and its body stands where the call stood. */
-export function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
+function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
   const helper = findHelper(lowering, name, node);
   if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
   lowering.countInlined(node);

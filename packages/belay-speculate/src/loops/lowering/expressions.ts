@@ -131,7 +131,7 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /** What an expression is, for people. */
-export function describe(node: Source): string {
+function describe(node: Source): string {
   if (node.type === "Literal") {
     if (node.value === null) return "`null`";
     return { string: "a string", bigint: "a bigint", object: "a regular expression" }[

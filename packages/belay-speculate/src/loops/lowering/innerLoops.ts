@@ -132,7 +132,7 @@ export interface Counting {
 }
 
 /** Declares the variable of an inner loop that counts; undefined for other loops, for which nothing is done. */
-export function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
+function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
   const counted = countedLoop(node);
   const size = counted && stepSize(lowering, counted.step);
   const binding = counted && lookUp(lowering.scope, counted.name);
@@ -196,7 +196,7 @@ function declareOthers(
 }
 
 /** Ends the innermost loop unless the condition holds. */
-export function leaveUnless(lowering: Lowering, condition: Expression): void {
+function leaveUnless(lowering: Lowering, condition: Expression): void {
   lowering.emit({
     kind: "if",
     test: { kind: "unary", type: "bool", operator: "!", operand: condition },
