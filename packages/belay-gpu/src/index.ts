@@ -1,4 +1,5 @@
 /** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
+
 export type { RankedConfiguration } from "./compiler/choice.ts";
 export { type Configuration, type Structure, structures } from "./compiler/configurations.ts";
 export type {
@@ -37,28 +38,39 @@ export type { Rates } from "./compiler/memoryCost.ts";
 export { protect } from "./compiler/protect.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export type { Belay, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
-export { harden } from "./runtime/harden.ts";
-export type { HardenedDevice } from "./runtime/hardenedDevice.ts";
-export type { ArmedFault, Execution, Observed } from "./runtime/injection/injector.ts";
-export type { KernelProfile, SiteProfile } from "./runtime/injection/profiler.ts";
+export {
+  type KernelCoverage,
+  type LocatedDiagnostic,
+  ProtectionError,
+} from "./runtime/context/coverage.ts";
+export {
+  BelayFaultError,
+  type Detection,
+  type Fault,
+  type FaultOutcome,
+  type StoredDifference,
+  type WorkgroupClass,
+} from "./runtime/context/detectedFault.ts";
+export type { BelayEvents } from "./runtime/context/events.ts";
 export {
   BelayMemoryError,
   type Correction,
   type MemoryError,
   type MemoryFault,
   type MemoryOutcome,
-} from "./runtime/memory/memoryFault.ts";
+} from "./runtime/context/memoryFault.ts";
+export type { KernelPolicy, OnFault, Policy } from "./runtime/context/policy.ts";
+export type { GiveUp, Recovery, Refusal } from "./runtime/context/recovery.ts";
+export type { SourcePosition } from "./runtime/context/sourcePosition.ts";
+export { type Unverified, UnverifiedError } from "./runtime/context/unverified.ts";
+export { harden } from "./runtime/harden.ts";
+export type { HardenedDevice } from "./runtime/hardenedDevice.ts";
+export type { ArmedFault, Execution, Observed } from "./runtime/injection/injector.ts";
+export type { KernelProfile, SiteProfile } from "./runtime/injection/profiler.ts";
 export type { MemoryReport, ProtectedBufferReport } from "./runtime/memory/memoryLog.ts";
 export { type UnprotectedBuffer, UnprotectedBufferError } from "./runtime/memory/unprotectedBuffer.ts";
-export {
-  type KernelCoverage,
-  type LocatedDiagnostic,
-  ProtectionError,
-} from "./runtime/pipelines/coverage.ts";
+export { GridSizeError } from "./runtime/pipelines/doubledGrid.ts";
 export type { ShadowReport } from "./runtime/pipelines/shadowBuffers.ts";
-export type { SourcePosition } from "./runtime/pipelines/sourcePosition.ts";
-export type { KernelPolicy, OnFault, Policy } from "./runtime/policy.ts";
-export { GridSizeError } from "./runtime/recording/doubledGrid.ts";
 export { requestFullDevice } from "./runtime/requestFullDevice.ts";
 export { type Tried, type TunedKernel, type TuneOptions, type Tuning, tune } from "./runtime/tuning/tune.ts";
 export {
@@ -68,16 +80,5 @@ export {
   tuneMemory,
 } from "./runtime/tuning/tuneMemory.ts";
 export type { Workload } from "./runtime/tuning/workload.ts";
-export {
-  BelayFaultError,
-  type Detection,
-  type Fault,
-  type FaultOutcome,
-  type WorkgroupClass,
-} from "./runtime/verification/fault.ts";
-export type { Refusal } from "./runtime/verification/found.ts";
 export type { SnapshotReport } from "./runtime/verification/snapshots.ts";
-export type { StoredDifference } from "./runtime/verification/storedDifference.ts";
-export { type Unverified, UnverifiedError } from "./runtime/verification/unverified.ts";
-export type { GiveUp, Recovery, VerifierReport } from "./runtime/verification/verifier.ts";
-export type { BelayEvents } from "./runtime/webgpu/events.ts";
+export type { VerifierReport } from "./runtime/verification/verifier.ts";

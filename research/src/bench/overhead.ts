@@ -1,7 +1,8 @@
 /** What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time, side by side. */
+
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import type { Policy } from "belay-gpu/internal/runtime/policy";
 import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Configuration } from "./configurations.ts";
 import { alternate, sameBits, TimedProgram, type Times } from "./timing.ts";

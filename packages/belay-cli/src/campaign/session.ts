@@ -1,12 +1,12 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import type { Report } from "belay-gpu/internal/runtime/belay";
+import { BelayFaultError, describeFault } from "belay-gpu/internal/runtime/context/detectedFault";
+import { BelayMemoryError, describeMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
-import { BelayMemoryError, describeMemoryError } from "belay-gpu/internal/runtime/memory/memoryFault";
 import { findDifference, type OutputDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
-import { BelayFaultError, describeFault } from "belay-gpu/internal/runtime/verification/fault";
-import { UnverifiedError } from "belay-gpu/internal/runtime/verification/unverified";
 import type { OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import type { CampaignConfiguration } from "./configurations.ts";

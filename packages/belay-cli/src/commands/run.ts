@@ -1,9 +1,9 @@
 import { nameOf } from "belay-gpu/internal/compiler/configurations";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { Report } from "belay-gpu/internal/runtime/belay";
-import { describeMemoryError } from "belay-gpu/internal/runtime/memory/memoryFault";
-import type { Policy } from "belay-gpu/internal/runtime/policy";
-import { describeFault } from "belay-gpu/internal/runtime/verification/fault";
+import { describeFault } from "belay-gpu/internal/runtime/context/detectedFault";
+import { describeMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { Command, Option } from "commander";
 import { askWorkload } from "../shared/askWorkload.ts";
 import { exitStatus } from "../shared/failure.ts";

@@ -1,6 +1,6 @@
 import { memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Check } from "belay-gpu/internal/compiler/contract";
-import type { Policy } from "belay-gpu/internal/runtime/policy";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { type Command, Option } from "commander";
 import { count, namesFrom } from "./flagValues.ts";
 

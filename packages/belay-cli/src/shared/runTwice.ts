@@ -1,9 +1,9 @@
 import type { KernelReport, Report } from "belay-gpu/internal/runtime/belay";
+import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
-import type { Policy } from "belay-gpu/internal/runtime/policy";
 import { describeDifference, findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { Workload } from "belay-gpu/internal/runtime/tuning/workload";
-import type { Fault } from "belay-gpu/internal/runtime/verification/fault";
 import { type AdapterChoice, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { runUnlessRefused, runWorkload } from "./runWorkload.ts";

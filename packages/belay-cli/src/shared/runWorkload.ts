@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { isA } from "belay-gpu/internal/diagnostics/isA";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import { BelayMemoryError } from "belay-gpu/internal/runtime/memory/memoryFault";
+import { BelayFaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { BelayMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { Outputs, Workload } from "belay-gpu/internal/runtime/tuning/workload";
-import { BelayFaultError } from "belay-gpu/internal/runtime/verification/fault";
 import { CommandFailure } from "./failure.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Structure } from "belay-gpu/internal/compiler/configurations";
-import type { Policy } from "belay-gpu/internal/runtime/policy";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import type { Tuning } from "belay-gpu/internal/runtime/tuning/tune";
 import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import type { RunResult } from "./runTwice.ts";

@@ -1,20 +1,20 @@
 import type { FaultSite } from "../compiler/contract.ts";
+import type { KernelCoverage } from "./context/coverage.ts";
+import type { Fault } from "./context/detectedFault.ts";
+import type { BelayEvents, Events } from "./context/events.ts";
+import type { MemoryFault } from "./context/memoryFault.ts";
+import type { ResolvedPolicy } from "./context/policy.ts";
+import type { ReportArena } from "./context/reportArena.ts";
 import type { BitFlips } from "./injection/bitFlips.ts";
 import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
 import { type KernelProfile, Profiler } from "./injection/profiler.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { MemoryFault } from "./memory/memoryFault.ts";
 import type { MemoryReport } from "./memory/memoryLog.ts";
-import type { KernelCoverage } from "./pipelines/coverage.ts";
 import type { Kernels } from "./pipelines/kernels.ts";
 import type { ShadowBuffers, ShadowReport } from "./pipelines/shadowBuffers.ts";
-import type { ResolvedPolicy } from "./policy.ts";
-import type { Fault } from "./verification/fault.ts";
 import type { Journal } from "./verification/journal.ts";
-import type { ReportArena } from "./verification/reportArena.ts";
 import type { SnapshotReport } from "./verification/snapshots.ts";
 import type { Outcome, Verifier, VerifierReport } from "./verification/verifier.ts";
-import type { BelayEvents, Events } from "./webgpu/events.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
 
 /** What a kernel went through so far. */

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { prepareStruckKernel, struckAtomics, struckCode } from "../../../../test/support/struckKernel.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import type { FaultSite } from "../compiler/contract.ts";
+import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 import type { HardenedDevice } from "./hardenedDevice.ts";
 import type { ArmedFault } from "./injection/injector.ts";
-import type { Policy } from "./policy.ts";
 
 const { newDevice } = testDevices({ full: true });
 let plain: GPUDevice;

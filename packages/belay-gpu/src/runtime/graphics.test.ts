@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { standInProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
-import type { Policy } from "./policy.ts";
 
 const { newDevice } = testDevices();
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
-import type { Policy } from "./policy.ts";
 
 const { newDevice } = testDevices();
 

@@ -1,6 +1,6 @@
 import { protect } from "../compiler/protect.ts";
+import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
-import type { Policy } from "./policy.ts";
 
 /**
  * Hardens a WebGPU device: programs that use the returned device, unmodified, run protected kernels, and see results only

@@ -2,10 +2,10 @@ import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
+import { ProtectionError } from "./context/coverage.ts";
+import type { Fault } from "./context/detectedFault.ts";
+import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
-import { ProtectionError } from "./pipelines/coverage.ts";
-import type { Policy } from "./policy.ts";
-import type { Fault } from "./verification/fault.ts";
 
 const { newDevice } = testDevices();
 

@@ -3,9 +3,9 @@
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { Fault } from "./context/detectedFault.ts";
+import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
-import type { Policy } from "./policy.ts";
-import type { Fault } from "./verification/fault.ts";
 
 const { newDevice } = testDevices({ full: true });
 

@@ -4,10 +4,10 @@ import { download, upload } from "../../../../test/support/storageBuffers.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { type Protect, recordCause } from "../compiler/contract.ts";
 import { protect } from "../compiler/protect.ts";
+import { describeFault } from "./context/detectedFault.ts";
+import type { Policy } from "./context/policy.ts";
+import { describeUnverified, UnverifiedError } from "./context/unverified.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
-import type { Policy } from "./policy.ts";
-import { describeFault } from "./verification/fault.ts";
-import { describeUnverified, UnverifiedError } from "./verification/unverified.ts";
 import { front } from "./webgpu/nativeObjects.ts";
 
 const { newDevice } = testDevices();

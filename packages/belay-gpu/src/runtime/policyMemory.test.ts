@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { resolvePolicy } from "./policy.ts";
+import { resolvePolicy } from "./context/policy.ts";
 
 const copy = (type: string) => /* wgsl */ `
 @group(0) @binding(0) var<storage, read> input: array<${type}>;

@@ -1,8 +1,8 @@
 /** Nothing stays unprotected in silence: by default a kernel gets the flavor that fits it, and what has none is told. */
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
+import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
-import type { Policy } from "./policy.ts";
 
 const small = testDevices();
 const full = testDevices({ full: true });

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { describeFault } from "belay-gpu/internal/runtime/verification/fault";
+import { describeFault } from "belay-gpu/internal/runtime/context/detectedFault";
 import { openGpu } from "belay-node/internal/adapter";
 import { Command, Option } from "commander";
 import { renderPage } from "../../report/page.ts";

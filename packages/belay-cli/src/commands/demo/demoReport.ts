@@ -1,6 +1,6 @@
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { lineAndColumn } from "belay-gpu/internal/diagnostics/render";
-import type { Fault } from "belay-gpu/internal/runtime/verification/fault";
+import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
 import type {
   BarsSection,
   Cell,

@@ -1,10 +1,10 @@
 import type { KernelReport } from "belay-gpu/internal/runtime/belay";
+import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
 import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
 import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
-import type { Fault } from "belay-gpu/internal/runtime/verification/fault";
 import type { AdapterChoice, OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { rememberPipelines } from "../../campaign/rememberPipelines.ts";

@@ -1,7 +1,8 @@
 import { faultExtent, reportWords } from "../../compiler/contract.ts";
+import type { ReportArena } from "../context/reportArena.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
+import { noStrike, type ObservedWords } from "../pipelines/kernel.ts";
 import type { Kernels } from "../pipelines/kernels.ts";
-import type { ReportArena } from "../verification/reportArena.ts";
 
 /** One execution of a fault site, as a profile names it. */
 export interface Execution {
@@ -137,15 +138,6 @@ function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
 
 const quoted = (value: unknown) => JSON.stringify(value) ?? String(value);
 const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
-
-/** What a report says about the armed fault. */
-export interface ObservedWords {
-  readonly strikes: number;
-  readonly struck: number;
-  readonly hung: boolean;
-}
-
-export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
 
 export function observedIn(report: Uint32Array): ObservedWords {
   const [strikes, struck] = [report[reportWords.strikes]!, report[reportWords.struck]!];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { prepareStruckKernel, struckCode } from "../../../../../test/support/struckKernel.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { Policy } from "../policy.ts";
 import type { Execution } from "./injector.ts";
 
 const { newDevice } = testDevices({ full: true });

@@ -1,7 +1,7 @@
 import { countWords, type FaultSite, reportWords, sampleCapacity } from "../../compiler/contract.ts";
+import type { ReportArena } from "../context/reportArena.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { Kernels } from "../pipelines/kernels.ts";
-import type { ReportArena } from "../verification/reportArena.ts";
 import type { Execution } from "./injector.ts";
 
 /** How often a fault site was executed, and by whom. */

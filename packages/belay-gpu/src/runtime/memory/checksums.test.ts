@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import type { MemoryFault } from "../context/memoryFault.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { Policy } from "../policy.ts";
-import type { MemoryFault } from "./memoryFault.ts";
 
 const { newDevice } = testDevices({ full: true });
 

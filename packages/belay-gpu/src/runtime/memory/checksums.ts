@@ -1,5 +1,5 @@
 import { mostSlots } from "../../codes/checksum.ts";
-import { type ReportSlot, rangeOf } from "../verification/reportArena.ts";
+import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
@@ -12,32 +12,12 @@ import {
   type SumPart,
   settleRecord,
   sumList,
-  type Trial,
 } from "./checksumKernels.ts";
 import type { CodePasses, Site } from "./codeWords.ts";
 import type { Constants } from "./constants.ts";
-import type { Granules } from "./granules.ts";
-import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
-
-/** What was added up of a buffer, in the slot of its number in the list. */
-export interface PendingSum {
-  readonly owner: ProtectedBuffer;
-  /**
-   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's
-   * checksum from then on. `"begun"`: what the checksum exceeds it by stands in the checksum's
-   * place, until a sum that `"ended"` is added to that.
-   */
-  readonly kind: "loaded" | "stored" | "begun" | "ended";
-  /** Set where a sum that has begun need not be compared. */
-  readonly isVerified?: boolean;
-  readonly weight: number;
-  /**
-   * Set where a kernel may not have accessed each word as often: the count of places if it has, and where to tell. Nobody relies on such a sum but the one that stands in for it.
-   */
-  readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
-  /** The number of the sum in doubt that this one is made for, where that one is not of each word as often. */
-  readonly standsInFor?: number;
-}
+import type { Granules, ProtectedBuffer } from "./granules.ts";
+import type { PendingSum } from "./memoryState.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 export interface ChecksumParts {
   readonly buffers: ProtectedBuffers;

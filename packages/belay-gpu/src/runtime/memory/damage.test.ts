@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
+import { BelayMemoryError } from "../context/memoryFault.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
-import type { Policy } from "../policy.ts";
 import { CheckArena } from "./checkArena.ts";
-import { BelayMemoryError } from "./memoryFault.ts";
 import { UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 const { newDevice } = testDevices();

@@ -5,7 +5,7 @@ import type { Site } from "./codeWords.ts";
 import type { MemoryState } from "./memoryState.ts";
 
 /** What encoding needs to know of a command buffer. */
-interface Recorded {
+export interface RecordedCommands {
   readonly memory: MemoryState;
   readonly steps: Step<GPUCommandEncoder>[];
 }
@@ -18,7 +18,7 @@ export class EncoderSite implements Site {
   readonly #steps: Step<GPUCommandEncoder>[];
 
   /** `native`: where the encoder's original methods are. */
-  constructor(encoder: GPUCommandEncoder, native: GPUCommandEncoder, { memory, steps }: Recorded) {
+  constructor(encoder: GPUCommandEncoder, native: GPUCommandEncoder, { memory, steps }: RecordedCommands) {
     this.#encoder = encoder;
     this.#native = native;
     this.#steps = steps;

@@ -1,5 +1,5 @@
 import type { MemoryScheme } from "../../codes/scheme.ts";
-import { type ReportSlot, rangeOf } from "../verification/reportArena.ts";
+import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import { encodeKernel, toggleKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";

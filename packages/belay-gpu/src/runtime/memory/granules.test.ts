@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
-import { allOf, bytesOf, type Granules, granulesFor, granulesIn, splitWrite } from "./granules.ts";
-import type { ProtectedBuffer } from "./protectedBuffers.ts";
+import {
+  allOf,
+  bytesOf,
+  type Granules,
+  granulesFor,
+  granulesIn,
+  type ProtectedBuffer,
+  splitWrite,
+} from "./granules.ts";
 
 function bufferOf(size: number, granuleBytes: number): ProtectedBuffer {
   return { buffer: { size }, ...granulesFor(size, granuleBytes) } as ProtectedBuffer;

@@ -2,10 +2,10 @@ import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CodeWords } from "./codeWords.ts";
 import type { EncoderSite } from "./encoderSite.ts";
-import { paddingBehind, splitWrite } from "./granules.ts";
+import { type ProtectedBuffer, paddingBehind, splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
-import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 interface HostWriteParts {
   readonly queue: GPUQueue;

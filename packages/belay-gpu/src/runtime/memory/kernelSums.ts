@@ -1,11 +1,16 @@
 import { placesOf } from "../../codes/checksum.ts";
-import type { BindingPoint, BindingScheme, ProtectedBinding } from "../../compiler/contract.ts";
+import type {
+  BindingPoint,
+  BindingScheme,
+  MemorySummary,
+  ProtectedBinding,
+} from "../../compiler/contract.ts";
 import { weightOf } from "../../transforms/memory/summedAccesses.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { type Trial, trialCells } from "./checksumKernels.ts";
-import type { PendingSum } from "./checksums.ts";
-import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffer } from "./granules.ts";
+import type { PendingSum } from "./memoryState.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
  * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is going to look at has no sum. A
@@ -13,9 +18,14 @@ import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
  */
 export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 
+/** A kernel, by what it does about the memory that it uses. */
+interface SummingKernel {
+  readonly memory: MemorySummary | undefined;
+}
+
 /** A kernel with the buffers that are bound for it. */
-interface Bound {
-  readonly kernel: Kernel | undefined;
+export interface SummingDispatch {
+  readonly kernel: SummingKernel | undefined;
   rangeAt(of: BindingPoint): BufferRange | undefined;
 }
 
@@ -51,7 +61,7 @@ interface Coverage {
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
-  readonly #known = new WeakMap<Kernel, Map<string, Coverage>>();
+  readonly #known = new WeakMap<SummingKernel, Map<string, Coverage>>();
   /** What is tried, by cells of the report. Cells are used again while earlier trials may still be told of in them. */
   readonly #trials: { readonly coverage: Coverage; readonly row: number; readonly trial: Trial }[] = [];
   #tags = 0;
@@ -64,14 +74,14 @@ export class KernelSums {
   }
 
   /** What a kernel is to do on a grid: less than it does, or what it adds up. */
-  on(bound: Bound, grid: readonly number[]): SumsOnGrid {
+  on(bound: SummingDispatch, grid: readonly number[]): SumsOnGrid {
     const { summed, coverage } = this.#dispatchOf(bound, grid);
     coverage.less ??= { schemes: this.#lessOf(bound.kernel, summed, coverage) };
     const less = coverage.less.schemes;
     return { less, sums: less ? undefined : this.#sumsOf(summed, coverage, grid) };
   }
 
-  #lessOf(kernel: Kernel | undefined, summed: readonly Summed[], { outcomes }: Coverage) {
+  #lessOf(kernel: SummingKernel | undefined, summed: readonly Summed[], { outcomes }: Coverage) {
     const tried = summed.flatMap(({ binding, owner }) => (owner && !binding.isKnown ? [binding] : []));
     const misses = tried.filter(({ index }) => outcomes.get(index) === false);
     const isSettled = misses.length === 0 && tried.every(({ index }) => outcomes.has(index));
@@ -120,7 +130,10 @@ export class KernelSums {
   }
 
   /** What is summed, in the order of rows, with the buffers that are bound as a whole. */
-  #dispatchOf(bound: Bound, grid: readonly number[]): { summed: readonly Summed[]; coverage: Coverage } {
+  #dispatchOf(
+    bound: SummingDispatch,
+    grid: readonly number[],
+  ): { summed: readonly Summed[]; coverage: Coverage } {
     const { kernel } = bound;
     const all = (kernel?.memory?.bindings ?? []).map((binding) => ({
       binding,
@@ -140,7 +153,7 @@ export class KernelSums {
     return { summed, coverage };
   }
 
-  #coverageOf(kernel: Kernel, key: string): Coverage {
+  #coverageOf(kernel: SummingKernel, key: string): Coverage {
     const ofKernel = this.#known.get(kernel) ?? new Map<string, Coverage>();
     this.#known.set(kernel, ofKernel);
     const coverage = ofKernel.get(key) ?? { outcomes: new Map<number, boolean>() };

@@ -6,9 +6,9 @@
 import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { BelayMemoryError, type MemoryFault } from "../context/memoryFault.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { Policy } from "../policy.ts";
-import { BelayMemoryError, type MemoryFault } from "./memoryFault.ts";
 
 const { newDevice } = testDevices();
 

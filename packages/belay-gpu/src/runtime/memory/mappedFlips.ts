@@ -1,5 +1,3 @@
-import type { ProtectedBuffer } from "./protectedBuffers.ts";
-
 /** A bit flip that a buffer finds when it is mapped. */
 interface PendingFlip {
   readonly byteOffset: number;
@@ -7,6 +5,7 @@ interface PendingFlip {
 }
 
 /** Bit flips in the memory of buffers on the host: each strikes when its word is mapped next. */
+import type { ProtectedBuffer } from "./granules.ts";
 export class MappedFlips {
   readonly #pending = new WeakMap<ProtectedBuffer, PendingFlip[]>();
 

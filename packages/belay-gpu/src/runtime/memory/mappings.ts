@@ -1,13 +1,14 @@
 import type { HostCode } from "../../codes/scheme.ts";
+import type { BelayMemoryError, MemoryOutcome } from "../context/memoryFault.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { BEYOND, isMappable } from "../webgpu/resources.ts";
+import type { ProtectedBuffer } from "./granules.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
 import { MappedFlips } from "./mappedFlips.ts";
 import { detach, give, type Mapping } from "./mapping.ts";
-import type { BelayMemoryError, MemoryOutcome } from "./memoryFault.ts";
-import type { ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** What the host's side of mapped buffers needs. */
 export interface MappingParts {

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { schemes } from "../../codes/scheme.ts";
 import type { SchemeName } from "../../compiler/contract.ts";
+import type { MemoryFault } from "../context/memoryFault.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { Policy } from "../policy.ts";
-import type { MemoryFault } from "./memoryFault.ts";
 
 const { newDevice } = testDevices();
 

@@ -1,16 +1,15 @@
 import { hostCodeOf, schemeOf } from "../../codes/scheme.ts";
 import { type MemoryCode, reportWords, tableRow } from "../../compiler/contract.ts";
-import type { CommandRecord } from "../recording/commandRecord.ts";
-import type { ReportArena, ReportSlot } from "../verification/reportArena.ts";
+import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
 import { type BufferRange, isTexture, type Resource } from "../webgpu/resources.ts";
 import { Bracketing } from "./bracketing.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
 import { CodeWords, type Site } from "./codeWords.ts";
 import { Constants } from "./constants.ts";
-import { EncoderSite } from "./encoderSite.ts";
+import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
 import { GranulePasses } from "./granulePasses.ts";
-import { allOf, bytesOf } from "./granules.ts";
+import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { type DispatchSums, KernelSums } from "./kernelSums.ts";
@@ -18,7 +17,7 @@ import { Mappings } from "./mappings.ts";
 import { MemoryCommands } from "./memoryCommands.ts";
 import { type Damaged, type MemoryListeners, MemoryLog } from "./memoryLog.ts";
 import type { MemoryState } from "./memoryState.ts";
-import { type ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import { ProtectedBuffers } from "./protectedBuffers.ts";
 import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
 
 /** How the memory of a device is protected, and who is told of it. */
@@ -120,7 +119,7 @@ export class Memory {
   }
 
   /** Where commands of an encoder can be added; `native` has its original methods. */
-  siteIn(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: CommandRecord): EncoderSite {
+  siteIn(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: RecordedCommands): EncoderSite {
     return new EncoderSite(encoder, native, record);
   }
 

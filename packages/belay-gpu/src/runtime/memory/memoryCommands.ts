@@ -1,7 +1,6 @@
-import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CodeWords } from "./codeWords.ts";
-import { EncoderSite } from "./encoderSite.ts";
+import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
 import { allOf } from "./granules.ts";
 import { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -23,7 +22,7 @@ export class MemoryCommands {
   }
 
   /** What to submit for commands: what has to happen before them, they themselves, and what has to happen after. */
-  around(commands: GPUCommandBuffer, record: CommandRecord | undefined): readonly GPUCommandBuffer[] {
+  around(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
     const { firstArena, arena, drawn } = record.memory;
     const { buffer } = this.#buffers.arena;

@@ -1,15 +1,16 @@
 import { hostCodeOf } from "../../codes/scheme.ts";
 import type { MemoryCode } from "../../compiler/contract.ts";
-import type { Constants } from "./constants.ts";
 import {
   BelayMemoryError,
   type Correction,
   type MemoryError,
   type MemoryFault,
   type MemoryOutcome,
-} from "./memoryFault.ts";
+} from "../context/memoryFault.ts";
+import type { Constants } from "./constants.ts";
+import type { MemoryCounts, ProtectedBuffer } from "./granules.ts";
 import { type MemoryFindings, memoryFindings } from "./memoryFindings.ts";
-import type { MemoryCounts, ProtectedBuffer, ProtectedBuffers } from "./protectedBuffers.ts";
+import type { ProtectedBuffers } from "./protectedBuffers.ts";
 import type { UnprotectedBuffer } from "./unprotectedBuffer.ts";
 
 /** A granule with an error, and the buffer that it is in, while that exists. */

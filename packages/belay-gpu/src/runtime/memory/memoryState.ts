@@ -1,7 +1,27 @@
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { PendingSum } from "./checksums.ts";
-import type { Granules } from "./granules.ts";
+import type { Trial } from "./checksumKernels.ts";
+import type { Granules, ProtectedBuffer } from "./granules.ts";
+
+/** What was added up of a buffer, in the slot of its number in the list. */
+export interface PendingSum {
+  readonly owner: ProtectedBuffer;
+  /**
+   * `"loaded"`: it has to be what was stored, `weight` times. `"stored"`: it is the buffer's
+   * checksum from then on. `"begun"`: what the checksum exceeds it by stands in the checksum's
+   * place, until a sum that `"ended"` is added to that.
+   */
+  readonly kind: "loaded" | "stored" | "begun" | "ended";
+  /** Set where a sum that has begun need not be compared. */
+  readonly isVerified?: boolean;
+  readonly weight: number;
+  /**
+   * Set where a kernel may not have accessed each word as often: the count of places if it has, and where to tell. Nobody relies on such a sum but the one that stands in for it.
+   */
+  readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
+  /** The number of the sum in doubt that this one is made for, where that one is not of each word as often. */
+  readonly standsInFor?: number;
+}
 
 /** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
 export class MemoryState {

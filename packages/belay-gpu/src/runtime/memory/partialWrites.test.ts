@@ -4,9 +4,9 @@ import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { MemoryCode } from "../../codes/scheme.ts";
+import { BelayMemoryError } from "../context/memoryFault.ts";
+import type { OnFault } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { OnFault } from "../policy.ts";
-import { BelayMemoryError } from "./memoryFault.ts";
 
 const { newDevice } = testDevices();
 

@@ -3,37 +3,13 @@ import { Layer } from "../webgpu/layer.ts";
 import { flags, isBufferUsage, makeSilently } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { CheckArena } from "./checkArena.ts";
-import { type Granules, granulesFor, granulesIn } from "./granules.ts";
-
-/** A buffer of the program's whose contents have check words. */
-export interface ProtectedBuffer {
-  readonly buffer: GPUBuffer;
-  /** Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped. */
-  readonly contents: GPUBuffer;
-  /** How the host can map it, if at all. Its check words then stand behind its whole granules, too. */
-  readonly mapped: "read" | "write" | undefined;
-  /** Bytes of a granule; all of the buffer's where one checksum is for all of it. */
-  readonly granuleBytes: number;
-  /** Whole granules that it takes, and where in the arena the check word of the first one is. */
-  readonly granules: number;
-  readonly first: number;
-  readonly counts: MemoryCounts;
-}
-
-/**
- * What was found in a buffer. A check that finds more than eight errors names the first eight; the others count for the buffer of the
- * last of these, so that the sum over all buffers is always right.
- */
-export interface MemoryCounts {
-  /** Granules with an error that was corrected. */
-  corrected: number;
-  /** Loads that kernels corrected, in registers. */
-  correctedLoads: number;
-  /** Granules with more errors than the code corrects, each time that one was found. */
-  uncorrectable: number;
-  /** Bytes that Belay has verified, other than in the program's own kernels. */
-  verifiedBytes: number;
-}
+import {
+  type Granules,
+  granulesFor,
+  granulesIn,
+  type MemoryCounts,
+  type ProtectedBuffer,
+} from "./granules.ts";
 
 /** Why a buffer has no check words: its usage, its size, or that of all buffers together. */
 export type Unprotected = "mappedAndBound" | "tooLarge" | "arenaIsFull";

@@ -1,12 +1,13 @@
 import type { BindingPoint, InterGroup } from "../../compiler/contract.ts";
+import { rangeOf } from "../context/reportArena.ts";
 import type { Memory } from "../memory/memory.ts";
-import { rangeOf } from "../verification/reportArena.ts";
+import { BindGroupCache } from "../webgpu/bindGroupCache.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
+import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import { noOffsets } from "../webgpu/steps.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
-import { BindGroupCache } from "./bindGroupCache.ts";
-import type { BindGroups, SetGroup, SetGroups } from "./bindGroups.ts";
+import type { BindGroups } from "./bindGroups.ts";
 import { type Kernel, prove } from "./kernel.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 

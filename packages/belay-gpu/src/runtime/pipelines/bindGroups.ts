@@ -1,7 +1,8 @@
 import type { BindingAccess } from "../../compiler/contract.ts";
 import { wholeGranules } from "../memory/granules.ts";
-import type { DeclaredUsages } from "../recording/declaredUsages.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import type { SetGroup } from "../webgpu/passCommands.ts";
 import {
   type BufferRange,
   endOf,
@@ -19,15 +20,6 @@ export interface Access {
 
 /** What a pipeline does with each binding of a bind group; undefined when that is not known. */
 export type GroupAccess = ReadonlyMap<number, BindingAccess["access"]> | undefined;
-
-/** How a bind group is set: with dynamic offsets in one of the forms that WebGPU takes. */
-export interface SetGroup {
-  readonly group: GPUBindGroup | null;
-  readonly offsets: readonly unknown[];
-}
-
-/** Bind groups that are set, by index. */
-export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 /** A part of a buffer that a shader may use. */
 export interface UsedRange {

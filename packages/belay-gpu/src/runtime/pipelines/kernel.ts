@@ -1,13 +1,29 @@
-import type { BindingScheme, InterGroup, MemorySummary, ProtectResult } from "../../compiler/contract.ts";
-import type { ObservedWords } from "../injection/injector.ts";
-import type { ReportSlot } from "../verification/reportArena.ts";
-import type { LayoutRoom } from "./pipelineLayouts.ts";
+import type {
+  BindingPoint,
+  BindingScheme,
+  InterGroup,
+  MemoryBindings,
+  MemorySummary,
+  ProtectResult,
+} from "../../compiler/contract.ts";
+import type { ReportSlot } from "../context/reportArena.ts";
 
 /**
  * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of some buffers, where that of
  * all their accesses is of no use.
  */
 export type LessMemory = "none" | readonly BindingScheme[];
+
+/** What can be added to an explicit pipeline layout. */
+export interface LayoutRoom {
+  /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
+  readonly reportBinding: BindingPoint;
+  /** Where check words are added: behind the report. */
+  readonly memoryBindings: MemoryBindings;
+  /** How many storage and uniform buffers more the device allows. */
+  readonly storageBuffers: number;
+  readonly uniformBuffers: number;
+}
 
 /** What identifies a kernel. */
 export interface KernelRequest {
@@ -20,6 +36,15 @@ export interface KernelRequest {
   /** Set where the kernel is to do less about memory than it could. */
   readonly lessMemory?: LessMemory;
 }
+
+/** What a report says about the armed fault. */
+export interface ObservedWords {
+  readonly strikes: number;
+  readonly struck: number;
+  readonly hung: boolean;
+}
+
+export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
 
 /** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
 export interface Kernel {

@@ -8,12 +8,18 @@ import type {
   ProtectResult,
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
-import { noStrike } from "../injection/injector.ts";
-import { policyFor, type ResolvedPolicy } from "../policy.ts";
-import type { ReportArena } from "../verification/reportArena.ts";
+import {
+  type KernelCoverage,
+  type LocatedDiagnostic,
+  leftAlone,
+  locate,
+  shortfalls,
+} from "../context/coverage.ts";
+import { policyFor, type ResolvedPolicy } from "../context/policy.ts";
+import type { ReportArena } from "../context/reportArena.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
-import { type KernelCoverage, type LocatedDiagnostic, leftAlone, locate, shortfalls } from "./coverage.ts";
 import type { Kernel, KernelRequest } from "./kernel.ts";
+import { noStrike } from "./kernel.ts";
 import { addedBuffers, type Protection, Protections, summaryOf } from "./protections.ts";
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */

@@ -1,24 +1,13 @@
-import type { BindingPoint, MemoryBindings } from "../../compiler/contract.ts";
 import { wholeGranules } from "../memory/granules.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
+import type { LayoutRoom } from "./kernel.ts";
 
 /** The program's explicit pipeline layout. */
 export interface LayoutRecord {
   readonly descriptor: GPUPipelineLayoutDescriptor;
   readonly groups: readonly (GPUBindGroupLayout | null | undefined)[];
-}
-
-/** What can be added to an explicit pipeline layout. */
-export interface LayoutRoom {
-  /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
-  readonly reportBinding: BindingPoint;
-  /** Where check words are added: behind the report. */
-  readonly memoryBindings: MemoryBindings;
-  /** How many storage and uniform buffers more the device allows. */
-  readonly storageBuffers: number;
-  readonly uniformBuffers: number;
 }
 
 /** The program's explicit pipeline layouts, and how they take in what Belay adds. */

@@ -1,8 +1,8 @@
 import { type BindingAccess, nameInCode } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { leftAlone, ProtectionError } from "../context/coverage.ts";
 import { membersOf } from "../webgpu/nativeObjects.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
-import { leftAlone, ProtectionError } from "./coverage.ts";
 import type { Kernel, KernelRequest, LessMemory } from "./kernel.ts";
 import type { KernelChoice, Kernels } from "./kernels.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";

@@ -1,8 +1,8 @@
 import type { BindingAccess, Fill } from "../../compiler/contract.ts";
-import type { Doubling } from "../recording/doubledGrid.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
+import type { Doubling } from "./doubledGrid.ts";
 import type { Kernel, LessMemory } from "./kernel.ts";
 import type { KernelChoice, RunCounts } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";

@@ -1,11 +1,11 @@
 import { messageOf } from "../../diagnostics/messageOf.ts";
+import { leftAlone } from "../context/coverage.ts";
 import type { Memory } from "../memory/memory.ts";
-import { type Doubling, namedByReport } from "../recording/doubledGrid.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { AddedBindings } from "./addedBindings.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { leftAlone } from "./coverage.ts";
+import { type Doubling, namedByReport } from "./doubledGrid.ts";
 import { type LessMemory, prove } from "./kernel.ts";
 import type { Kernels } from "./kernels.ts";
 import { PipelineLayouts } from "./pipelineLayouts.ts";

@@ -7,9 +7,9 @@ import type {
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
-import type { KernelPolicy, ResolvedPolicy } from "../policy.ts";
+import { leftAlone } from "../context/coverage.ts";
+import type { KernelPolicy, ResolvedPolicy } from "../context/policy.ts";
 import type { makeSilently } from "../webgpu/nativeObjects.ts";
-import { leftAlone } from "./coverage.ts";
 import type { KernelRequest } from "./kernel.ts";
 
 /** A source as the compiler protects it, and the module that is made of that once it is needed. */

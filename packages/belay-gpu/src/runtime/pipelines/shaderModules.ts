@@ -1,5 +1,5 @@
+import type { LocatedDiagnostic } from "../context/coverage.ts";
 import { Layer } from "../webgpu/layer.ts";
-import type { LocatedDiagnostic } from "./coverage.ts";
 import type { Kernels } from "./kernels.ts";
 
 /** Puts warnings of what stays unprotected in a module behind the messages that the device has for it. */

@@ -1,11 +1,24 @@
+import type { BindingPoint } from "../../compiler/contract.ts";
 import { MemoryState } from "../memory/memoryState.ts";
 import type { Access } from "../pipelines/bindGroups.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { RunCounts } from "../pipelines/kernels.ts";
 import type { Variant } from "../pipelines/pipelineRecord.ts";
-import type { StoredPlace } from "../verification/storedDifference.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
-import { isTexture, isWhole, type Place, type Resource, resourceOf } from "../webgpu/resources.ts";
+import {
+  type BufferRange,
+  isTexture,
+  isWhole,
+  type Place,
+  type Resource,
+  resourceOf,
+} from "../webgpu/resources.ts";
+
+/** What a kernel may store to: where it is bound, and what is bound there. */
+export interface StoredPlace {
+  readonly of: BindingPoint;
+  readonly place: BufferRange | GPUTexture;
+}
 
 /** The effect of one command, or of all commands of a render pass, on contents. */
 export interface Effect {

@@ -3,18 +3,18 @@ import type { Site } from "../memory/codeWords.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Bound } from "../pipelines/addedBindings.ts";
-import type { BindGroups, SetGroup } from "../pipelines/bindGroups.ts";
-import { BoundPipeline } from "../pipelines/boundPipeline.ts";
+import type { BindGroups } from "../pipelines/bindGroups.ts";
+import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
 import type { PipelineRecord, Variant } from "../pipelines/pipelineRecord.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
-import { workgroupsOf } from "../verification/filled.ts";
-import type { PassCommands } from "../webgpu/passCommands.ts";
+import type { PassCommands, SetGroup } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
+import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord, Effect } from "./commandRecord.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
-import { type Doubling, doubleGrid, namedByReport } from "./doubledGrid.ts";
+import { workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, type IndirectDispatch } from "./indirectDispatch.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "./sequentialReplicas.ts";
 
 /** What passes need to prepare dispatches. */
 export interface PassParts {

@@ -2,16 +2,16 @@ import type { Memory } from "../memory/memory.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { Pipelines } from "../pipelines/pipelines.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { PassCommands } from "../webgpu/passCommands.ts";
 import { copyOffsets, type Step } from "../webgpu/steps.ts";
 import type { CommandRecord } from "./commandRecord.ts";
 import { ComputePass, type PassParts } from "./computePass.ts";
-import type { DeclaredUsages } from "./declaredUsages.ts";
 import type { DispatchCounter } from "./dispatchCounter.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./sequentialReplicas.ts";
 
 /** Follows the compute passes of a device. */
 export class ComputePasses {

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { download, upload } from "../../../../../test/support/storageBuffers.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
-import type { Policy } from "../policy.ts";
 import { front } from "../webgpu/nativeObjects.ts";
 
 const { newDevice } = testDevices();

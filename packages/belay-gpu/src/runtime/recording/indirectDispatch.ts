@@ -1,5 +1,5 @@
 import { recordCause, reportWords } from "../../compiler/contract.ts";
-import { type ReportSlot, rangeOf } from "../verification/reportArena.ts";
+import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";

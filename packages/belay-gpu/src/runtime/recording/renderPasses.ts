@@ -1,11 +1,11 @@
 import type { Memory } from "../memory/memory.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
 import { endOf, isTexture, type Place, type Resource, type Textures } from "../webgpu/resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "../webgpu/steps.ts";
 import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
-import type { DeclaredUsages } from "./declaredUsages.ts";
 
 type View = GPUTextureView | GPUTexture;
 type PassStep = Step<GPURenderPassEncoder>;

@@ -1,11 +1,11 @@
 import type { StandIns, Transfer } from "../memory/guardedTransfers.ts";
 import type { Memory } from "../memory/memory.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
 import { type Anything, copyDescriptor } from "../webgpu/steps.ts";
 import { extentOf, isIterable, texelRange } from "../webgpu/texelRange.ts";
 import type { CommandRecord } from "./commandRecord.ts";
-import type { DeclaredUsages } from "./declaredUsages.ts";
 
 type Extent = GPUExtent3D | GPUExtent3DStrict;
 

@@ -1,7 +1,7 @@
 import { type ChoiceOptions, rankConfigurations } from "../../compiler/choice.ts";
 import type { Configuration, Structure } from "../../compiler/configurations.ts";
+import type { KernelPolicy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
-import type { KernelPolicy } from "../policy.ts";
 import { PassTimes } from "./passTimes.ts";
 import type { Workload } from "./workload.ts";
 

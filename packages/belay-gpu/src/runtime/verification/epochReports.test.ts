@@ -1,12 +1,12 @@
 /** Corrections that are made while a kernel leaves doubt about granules: as damage, they have the work run again. */
 import { expect, it, vi } from "vitest";
 import { reportWords } from "../../compiler/contract.ts";
+import type { ReportArena } from "../context/reportArena.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { KernelDamaged } from "../memory/memoryLog.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import { type Epoch, newEpoch } from "./epoch.ts";
 import { EpochReports } from "./epochReports.ts";
-import type { ReportArena } from "./reportArena.ts";
 
 const clean = { count: 0, damage: [], corrected: { count: 0, places: [] } };
 const owner = { buffer: { label: "b" } };

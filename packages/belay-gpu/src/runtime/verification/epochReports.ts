@@ -1,15 +1,15 @@
+import type { Detection } from "../context/detectedFault.ts";
+import type { MemoryError } from "../context/memoryFault.ts";
+import type { ReportArena, ReportSnapshot } from "../context/reportArena.ts";
+import type { Unverified } from "../context/unverified.ts";
 import { observedIn } from "../injection/injector.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { MemoryError } from "../memory/memoryFault.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { Epoch } from "./epoch.ts";
-import type { Detection } from "./fault.ts";
 import { type Found, nothing } from "./found.ts";
 import { type Findings, readReport } from "./readReport.ts";
-import type { ReportArena, ReportSnapshot } from "./reportArena.ts";
 import type { Substitution } from "./storeSearch.ts";
-import type { Unverified } from "./unverified.ts";
 
 export interface ReportHooks {
   /** Called once per disagreement, as soon as it is read. */

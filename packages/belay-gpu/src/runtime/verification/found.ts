@@ -1,16 +1,14 @@
 /** What the check of submitted work finds, and why data is refused for it. */
 
-import { BelayMemoryError, type MemoryError } from "../memory/memoryFault.ts";
+import { BelayFaultError, type Detection, invocationOf } from "../context/detectedFault.ts";
+import { BelayMemoryError, type MemoryError } from "../context/memoryFault.ts";
+import type { Refusal } from "../context/recovery.ts";
+import { UnverifiedError, unverifiedError } from "../context/unverified.ts";
+import type { ProtectedBuffer } from "../memory/granules.ts";
 import { type Corrected, type Damage, distinct } from "../memory/memoryLog.ts";
-import type { ProtectedBuffer } from "../memory/protectedBuffers.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
-import { BelayFaultError, type Detection, invocationOf } from "./fault.ts";
 import type { Findings } from "./readReport.ts";
-import { UnverifiedError, unverifiedError } from "./unverified.ts";
-
-/** Why data is not released. */
-export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
 
 /** What one check has found: nothing when all is well. */
 export interface Found {

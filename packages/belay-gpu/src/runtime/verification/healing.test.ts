@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { stuckProtect } from "../../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
-import type { Policy } from "../policy.ts";
 
 const { newDevice } = testDevices();
 

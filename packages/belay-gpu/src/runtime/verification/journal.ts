@@ -1,6 +1,6 @@
 import type { Memory } from "../memory/memory.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
-import type { DeclaredUsages } from "../recording/declaredUsages.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import {

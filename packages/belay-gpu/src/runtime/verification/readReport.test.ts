@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../../compiler/contract.ts";
+import { describeFault } from "../context/detectedFault.ts";
+import { describeUnverified } from "../context/unverified.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
-import { describeFault } from "./fault.ts";
 import { readReport } from "./readReport.ts";
-import { describeUnverified } from "./unverified.ts";
 
 const source = "fn main() {\n  out[i] = 1.5;\n}";
 const check = {

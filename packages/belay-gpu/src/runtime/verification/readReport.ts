@@ -1,8 +1,8 @@
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../../compiler/contract.ts";
+import { type Detection, invocationOf } from "../context/detectedFault.ts";
+import { sourcePosition } from "../context/sourcePosition.ts";
+import type { Unverified } from "../context/unverified.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
-import { sourcePosition } from "../pipelines/sourcePosition.ts";
-import { type Detection, invocationOf } from "./fault.ts";
-import type { Unverified } from "./unverified.ts";
 
 /** What a kernel's report says. */
 export interface Findings {

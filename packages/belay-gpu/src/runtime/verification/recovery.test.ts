@@ -3,11 +3,11 @@ import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Protect } from "../../compiler/contract.ts";
+import type { Fault } from "../context/detectedFault.ts";
+import type { Policy } from "../context/policy.ts";
+import type { GiveUp } from "../context/recovery.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
 import type { ArmedFault } from "../injection/injector.ts";
-import type { Policy } from "../policy.ts";
-import type { Fault } from "./fault.ts";
-import type { GiveUp } from "./verifier.ts";
 
 const { newDevice } = testDevices();
 

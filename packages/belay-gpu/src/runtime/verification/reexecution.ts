@@ -1,3 +1,4 @@
+import type { ReportSnapshot } from "../context/reportArena.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
@@ -12,7 +13,6 @@ import {
   type Seen,
 } from "./found.ts";
 import type { Journal } from "./journal.ts";
-import type { ReportSnapshot } from "./reportArena.ts";
 import { compareStored, placesOf, readStored } from "./storedDifference.ts";
 import type { StoreSearch, Substitution } from "./storeSearch.ts";
 

@@ -4,19 +4,20 @@
  * and never before.
  */
 
+import { type ReportArena, rangeOf } from "../context/reportArena.ts";
 import { armingWords } from "../injection/injector.ts";
 import { addedPoints } from "../pipelines/addedPoints.ts";
-import type { BindGroups, SetGroup, SetGroups } from "../pipelines/bindGroups.ts";
+import type { BindGroups } from "../pipelines/bindGroups.ts";
+import { namedByReport } from "../pipelines/doubledGrid.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { Kernels } from "../pipelines/kernels.ts";
 import type { Variant } from "../pipelines/pipelineRecord.ts";
-import { namedByReport } from "../recording/doubledGrid.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
+import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
 import { type Anything, copyOffsets } from "../webgpu/steps.ts";
 import type { Epoch } from "./epoch.ts";
 import { type Found, isHashed } from "./found.ts";
-import { type ReportArena, rangeOf } from "./reportArena.ts";
 
 /** A pipeline that compares before each store, in place of one that compares hashes. */
 interface Substitute {

@@ -2,33 +2,16 @@
  * Tells what a fault has stored, where replicas are compared as hashes: by what memory holds after the faulty run, and after
  * the run that was clean.
  */
+
 import type { BindingPoint } from "../../compiler/contract.ts";
+import type { StoredDifference } from "../context/detectedFault.ts";
+import { sourcePosition } from "../context/sourcePosition.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
-import { type SourcePosition, sourcePosition } from "../pipelines/sourcePosition.ts";
+import type { StoredPlace } from "../recording/commandRecord.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
-import { type BufferRange, isTexture } from "../webgpu/resources.ts";
+import { isTexture } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
 import { formatWord } from "./readReport.ts";
-
-/** The first word that a fault has changed in what a kernel stores to. */
-export interface StoredDifference {
-  /** The variable that the program declares for the buffer or the texture. */
-  readonly variable: string;
-  /** The kernel's stores to it. */
-  readonly stores: readonly SourcePosition[];
-  /** In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels, row by row. */
-  readonly wordOffset: number;
-  /** What stood there after the faulty run, and what the clean run has left. */
-  readonly values: readonly [string, string];
-  /** How many words differ in all that the kernel stores to. */
-  readonly count: number;
-}
-
-/** What a kernel may store to: where it is bound, and what is bound there. */
-export interface StoredPlace {
-  readonly of: BindingPoint;
-  readonly place: BufferRange | GPUTexture;
-}
 
 /** Bytes that are compared at most: they are kept twice, and read back. */
 const mostBytes = 2 ** 27;

@@ -3,10 +3,10 @@
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { describeFault, type Fault } from "../context/detectedFault.ts";
+import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { ArmedFault } from "../injection/injector.ts";
-import type { Policy } from "../policy.ts";
-import { describeFault, type Fault } from "./fault.ts";
 
 const { newDevice } = testDevices({ full: true });
 

@@ -1,41 +1,24 @@
+import type { Fault, FaultOutcome } from "../context/detectedFault.ts";
+import type { MemoryFault } from "../context/memoryFault.ts";
+import type { OnFault } from "../context/policy.ts";
+import type { GiveUp, Recovery, Refusal } from "../context/recovery.ts";
+import type { ReportArena } from "../context/reportArena.ts";
+import { UnverifiedError } from "../context/unverified.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { MemoryError, MemoryFault } from "../memory/memoryFault.ts";
-import type { OnFault } from "../policy.ts";
 import type { Place } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
-import type { Detection, Fault, FaultOutcome } from "./fault.ts";
-import { blameOf, errorOf, type Found, firstOf, isClean, type Refusal, type Seen, seenIn } from "./found.ts";
+import { blameOf, errorOf, type Found, firstOf, isClean, type Seen, seenIn } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
-import type { ReportArena } from "./reportArena.ts";
 import type { StoreSearch } from "./storeSearch.ts";
 import type { Taints } from "./taints.ts";
-import { UnverifiedError } from "./unverified.ts";
 
 /** What came of checking an epoch. */
 export interface Outcome {
   /** Set when data of the epoch is refused. */
   readonly refused?: Refusal;
   readonly lost?: UnverifiedError;
-}
-
-/** Work was put back and run again until its check was clean. */
-export interface Recovery {
-  readonly faults: readonly Detection[];
-  /** Damaged memory that it was because of. */
-  readonly damage: readonly MemoryError[];
-  /** How often it was run again. */
-  readonly attempts: number;
-  /** From the detection to the clean check. */
-  readonly milliseconds: number;
-}
-
-/** Work could not be recovered; the data it may have reached is refused. */
-export interface GiveUp {
-  readonly error: Refusal;
-  readonly attempts: number;
-  readonly reason: string;
 }
 
 /** What verification has come to so far. */

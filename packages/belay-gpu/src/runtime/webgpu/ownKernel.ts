@@ -1,4 +1,4 @@
-import { BindGroupCache } from "../pipelines/bindGroupCache.ts";
+import { BindGroupCache } from "./bindGroupCache.ts";
 import { flags, makeSilently } from "./nativeObjects.ts";
 import type { PassCommands } from "./passCommands.ts";
 import type { BufferRange } from "./resources.ts";

@@ -1,6 +1,14 @@
-import type { SetGroup, SetGroups } from "../pipelines/bindGroups.ts";
 import { faceOf } from "./faces.ts";
 import { type Anything, noOffsets, type Step } from "./steps.ts";
+
+/** How a bind group is set: with dynamic offsets in one of the forms that WebGPU takes. */
+export interface SetGroup {
+  readonly group: GPUBindGroup | null;
+  readonly offsets: readonly unknown[];
+}
+
+/** Bind groups that are set, by index. */
+export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
 

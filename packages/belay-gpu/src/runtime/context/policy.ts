@@ -1,9 +1,13 @@
-import { memoryCodes } from "../codes/scheme.ts";
-import { choices as options } from "../compiler/choices.ts";
-import { structures } from "../compiler/configurations.ts";
-import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../compiler/contract.ts";
-import { type automaticMemory, type MemoryChoiceOptions, memoryCodeFor } from "../compiler/memoryChoice.ts";
-import { conflictIn, placesOf } from "../compiler/settings.ts";
+import { memoryCodes } from "../../codes/scheme.ts";
+import { choices as options } from "../../compiler/choices.ts";
+import { structures } from "../../compiler/configurations.ts";
+import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
+import {
+  type automaticMemory,
+  type MemoryChoiceOptions,
+  memoryCodeFor,
+} from "../../compiler/memoryChoice.ts";
+import { conflictIn, placesOf } from "../../compiler/settings.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";

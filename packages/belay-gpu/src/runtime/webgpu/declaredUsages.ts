@@ -1,15 +1,8 @@
-import type { ErrorScopes } from "../webgpu/errorScopes.ts";
-import { Layer } from "../webgpu/layer.ts";
-import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
-import {
-  isMapMode,
-  isMappable,
-  isTexture,
-  type Resource,
-  type Textures,
-  textureLike,
-} from "../webgpu/resources.ts";
-import { copyDescriptor } from "../webgpu/steps.ts";
+import type { ErrorScopes } from "./errorScopes.ts";
+import { Layer } from "./layer.ts";
+import { flags, isBufferUsage, isTextureUsage, makeSilently, membersOf } from "./nativeObjects.ts";
+import { isMapMode, isMappable, isTexture, type Resource, type Textures, textureLike } from "./resources.ts";
+import { copyDescriptor } from "./steps.ts";
 
 /** What Belay does with the program's resources, and the program need not have asked for. */
 export interface HiddenUses {

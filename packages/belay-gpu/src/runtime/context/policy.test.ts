@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import { standInProtect } from "../../../../test/support/standInCompiler.ts";
-import { testDevices } from "../../../../test/support/testDevices.ts";
-import { until } from "../../../../test/support/until.ts";
-import type { Protect } from "../compiler/contract.ts";
-import { protect } from "../compiler/protect.ts";
-import { hardenWith } from "./hardenedDevice.ts";
+import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
+import { testDevices } from "../../../../../test/support/testDevices.ts";
+import { until } from "../../../../../test/support/until.ts";
+import type { Protect } from "../../compiler/contract.ts";
+import { protect } from "../../compiler/protect.ts";
+import { hardenWith } from "../hardenedDevice.ts";
 import { type Policy, policyFor, refuseConflicts, resolvePolicy } from "./policy.ts";
 
 const { newDevice } = testDevices();

@@ -1,12 +1,12 @@
 import type { Memory } from "../memory/memory.ts";
-import type { Journal } from "../verification/journal.ts";
-import type { Verifier } from "../verification/verifier.ts";
+import type { Commands } from "../recording/commands.ts";
+import { coversTexture } from "../recording/transfers.ts";
+import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, front } from "../webgpu/nativeObjects.ts";
 import { type BufferRange, isTexture, type Resource, type Textures } from "../webgpu/resources.ts";
 import { copyDescriptor } from "../webgpu/steps.ts";
-import type { Commands } from "./commands.ts";
-import type { DeclaredUsages } from "./declaredUsages.ts";
-import { coversTexture } from "./transfers.ts";
+import type { Journal } from "./journal.ts";
+import type { Verifier } from "./verifier.ts";
 
 interface QueueParts {
   readonly commands: Commands;

@@ -1,3 +1,5 @@
+import { helpToFit } from "../context/unverified.ts";
+
 /** A grid of workgroups: how many in x, y and z. */
 export type Grid = readonly [number, number, number];
 
@@ -10,9 +12,6 @@ export const namedByReport = 3;
 /** What the report says then, other than a dimension: which replica runs, on the grid as it is. */
 export const firstInTurn = 4;
 export const secondInTurn = 5;
-
-/** What the program can do about a grid that cannot be doubled. */
-export const helpToFit = "help: dispatch fewer workgroups at a time (BELAY331)";
 
 /** Every dimension of a grid has more than half the workgroups that the device allows, so none can be doubled. */
 export class GridSizeError extends RangeError {

@@ -1,5 +1,4 @@
-import { helpToFit } from "../recording/doubledGrid.ts";
-import { describeWorkgroup } from "./fault.ts";
+import { describeWorkgroup } from "./detectedFault.ts";
 
 /** Results that nobody knows to be right or wrong: no fault, and no verification either. */
 export interface Unverified {
@@ -32,6 +31,9 @@ export class UnverifiedError extends Error {
     this.code = code;
   }
 }
+
+/** What the program can do about a grid that cannot be doubled. */
+export const helpToFit = "help: dispatch fewer workgroups at a time (BELAY331)";
 
 /** What the program can do about work of which nobody knows whether it is right. */
 const remedies: Readonly<Record<Unverified["cause"], string>> = {

@@ -1,7 +1,6 @@
 import type { CheckSite } from "../../compiler/contract.ts";
-import { helpToReplace } from "../memory/memoryFault.ts";
-import type { SourcePosition } from "../pipelines/sourcePosition.ts";
-import type { StoredDifference } from "./storedDifference.ts";
+import { helpToReplace } from "./memoryFault.ts";
+import type { SourcePosition } from "./sourcePosition.ts";
 
 /** What became of the data a fault may have reached. */
 export type FaultOutcome = "recovered" | "refused" | "reported";
@@ -42,6 +41,20 @@ export interface Detection {
    * word since. Else null.
    */
   readonly stored: StoredDifference | "nothing" | null;
+}
+
+/** The first word that a fault has changed in what a kernel stores to. */
+export interface StoredDifference {
+  /** The variable that the program declares for the buffer or the texture. */
+  readonly variable: string;
+  /** The kernel's stores to it. */
+  readonly stores: readonly SourcePosition[];
+  /** In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels, row by row. */
+  readonly wordOffset: number;
+  /** What stood there after the faulty run, and what the clean run has left. */
+  readonly values: readonly [string, string];
+  /** How many words differ in all that the kernel stores to. */
+  readonly count: number;
 }
 
 /** Returns a key that is the same for all that is found of one invocation, or workgroup, of a kernel. */

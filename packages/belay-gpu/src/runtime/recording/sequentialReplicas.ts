@@ -1,8 +1,8 @@
 import { reportWords } from "../../compiler/contract.ts";
-import { type ReportSlot, rangeOf } from "../verification/reportArena.ts";
+import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
+import { firstInTurn, secondInTurn } from "../pipelines/doubledGrid.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
-import { firstInTurn, secondInTurn } from "./doubledGrid.ts";
 
 /** The number of workgroups is what is said: the host passes it without a buffer. */
 const SAY = /* wgsl */ `

@@ -1,8 +1,8 @@
-import type { Correction, MemoryFault } from "../memory/memoryFault.ts";
-import type { KernelCoverage } from "../pipelines/coverage.ts";
-import type { Detection, Fault } from "../verification/fault.ts";
-import type { Unverified } from "../verification/unverified.ts";
-import type { GiveUp, Recovery } from "../verification/verifier.ts";
+import type { KernelCoverage } from "./coverage.ts";
+import type { Detection, Fault } from "./detectedFault.ts";
+import type { Correction, MemoryFault } from "./memoryFault.ts";
+import type { GiveUp, Recovery } from "./recovery.ts";
+import type { Unverified } from "./unverified.ts";
 
 /** What a hardened device tells its listeners, by the name of the event. */
 export interface BelayEvents {

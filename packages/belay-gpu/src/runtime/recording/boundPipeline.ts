@@ -2,13 +2,13 @@ import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts"
 import type { Use } from "../memory/bracketing.ts";
 import type { DispatchSums, KernelSums } from "../memory/kernelSums.ts";
 import type { Memory } from "../memory/memory.ts";
-import type { Effect } from "../recording/commandRecord.ts";
-import { filledBy } from "../verification/filled.ts";
-import type { StoredPlace } from "../verification/storedDifference.ts";
+import type { Access, BindGroups, UsedPlace } from "../pipelines/bindGroups.ts";
+import type { Kernel, LessMemory } from "../pipelines/kernel.ts";
+import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
+import type { SetGroups } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { Access, BindGroups, SetGroups, UsedPlace } from "./bindGroups.ts";
-import type { Kernel, LessMemory } from "./kernel.ts";
-import type { PipelineRecord } from "./pipelineRecord.ts";
+import type { Effect, StoredPlace } from "./commandRecord.ts";
+import { filledBy } from "./filled.ts";
 
 /** A part of a buffer, where it is bound, and whether the pipeline may store to it. */
 interface BoundRange {
