@@ -7,6 +7,7 @@ import { storePath } from "belay-cli/internal/campaign/store";
 import { summarize } from "belay-cli/internal/campaign/summary";
 import { randomBelow } from "belay-research/internal/workloads/random";
 import { afterAll, expect, it } from "vitest";
+import { isGone } from "../support/processes.ts";
 import { everything } from "../support/sample.ts";
 import { until } from "../support/until.ts";
 
@@ -68,12 +69,5 @@ it("leaves no process behind, not even one that is stuck in native code", async 
   await until(() => existsSync(pidFile));
   const stuck = Number(readFileSync(pidFile, "utf8"));
   parent.kill("SIGKILL");
-  const isGone = () => {
-    try {
-      return !process.kill(stuck, 0);
-    } catch {
-      return true;
-    }
-  };
-  await until(isGone);
+  await until(() => isGone(stuck));
 });

@@ -6,12 +6,11 @@
  * A run is a dispatch of a protected kernel. `--jobs` processes share the runs, with seeds of their own. Ends with an error when a result
  * differs or anything is reported; the kernel is printed then.
  */
-import { fork } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { forkGuarded, guardProcess } from "belay-cli/internal/campaign/guard";
 import { memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -21,6 +20,7 @@ import { openGpu } from "belay-node/internal/adapter";
 import { randomBelow, randomFloats, randomWords } from "../workloads/random.ts";
 import { type RandomKernel, randomKernel } from "./faultFree/kernels.ts";
 
+guardProcess();
 const { values: flags } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
@@ -205,7 +205,7 @@ async function share(): Promise<Result> {
         ...["--time-limit", flags["time-limit"], "--dispatches", `${dispatches}`],
       ];
       return new Promise<Result>((resolve, reject) => {
-        fork(fileURLToPath(import.meta.url), args).on("exit", (status) => {
+        forkGuarded(new URL(import.meta.url), args).on("exit", (status) => {
           if (status !== 0 && status !== 1) reject(new Error(`a process ended with status ${status}`));
           else resolve((JSON.parse(readFileSync(out, "utf8")) as { result: Result }).result);
         });

@@ -19,8 +19,6 @@ let working: Promise<void> = Promise.resolve();
 process.on("message", (question: Question) => {
   working = working.then(async () => reply(await answer(question)));
 });
-// A kernel that never ends would keep the process from ending in good order.
-process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 guardProcess();
 // A signal to all processes of a terminal or a service must not look like what a fault did. Who started this one ends it.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});

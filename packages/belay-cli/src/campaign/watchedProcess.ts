@@ -1,5 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { extname } from "node:path";
+import { longestWait } from "belay-gpu/internal/runtime/timers";
 import { CampaignError, type CampaignFailureCode } from "./failure.ts";
+import { forkGuarded } from "./guard.ts";
 import type { Exchanges, Question, Sent } from "./messages.ts";
 
 /** The process with the device died, or was killed because it did not answer in time. */
@@ -61,17 +64,8 @@ export class WatchedProcess {
   }
 
   #start(): ChildProcess {
-    const file = new URL(
-      import.meta.url.endsWith(".ts") ? "deviceProcess.ts" : "deviceProcess.js",
-      import.meta.url,
-    );
-    const child = fork(file, [this.#programs], {
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-      // From sources, types have to be stripped, which Node.js 20 does not do itself.
-      execArgv: file.pathname.endsWith(".ts")
-        ? ["--conditions=belay-source", "--import", import.meta.resolve("jiti/register")]
-        : [],
-    });
+    const file = new URL(`deviceProcess${extname(import.meta.url)}`, import.meta.url);
+    const child = forkGuarded(file, [this.#programs], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.#child = child;
     this.#written = "";
     child.stderr?.on("data", (text) => {
@@ -101,7 +95,7 @@ export class WatchedProcess {
     const { milliseconds } = head;
     this.#timer = setTimeout(
       () => this.#lose("hang", `no answer in ${(milliseconds / 1000).toFixed(1)} s`),
-      milliseconds,
+      Math.min(milliseconds, longestWait),
     );
   }
 

@@ -1,4 +1,5 @@
-import { fork } from "node:child_process";
+import { extname } from "node:path";
+import { forkGuarded } from "../campaign/guard.ts";
 import { CommandFailure, type FailureCode } from "./failure.ts";
 import { refuseNonFile } from "./input.ts";
 import type { Task, WorkloadMessage, WorkloadTasks } from "./workloadMessages.ts";
@@ -22,14 +23,11 @@ export async function askWorkload<Kind extends keyof WorkloadTasks>(
 ): Promise<WorkloadTasks[Kind]["answer"]> {
   // A process takes long to start.
   await refuseNonFile(path);
-  const isSource = import.meta.url.endsWith(".ts");
-  const file = new URL(`workloadProcess.${isSource ? "ts" : "js"}`, import.meta.url);
-  const child = fork(file, [JSON.stringify({ kind, path, ...asks } as Task)], {
+  const file = new URL(`workloadProcess${extname(import.meta.url)}`, import.meta.url);
+  const child = forkGuarded(file, [JSON.stringify({ kind, path, ...asks } as Task)], {
     stdio: ["inherit", 2, 2, "ipc"],
     // Numbers of a result may be infinite, which JSON cannot tell.
     serialization: "advanced",
-    // From sources, types have to be stripped, which Node.js 20 does not do itself.
-    execArgv: isSource ? ["--import", import.meta.resolve("jiti/register")] : [],
   });
   let timer: NodeJS.Timeout | undefined;
   try {

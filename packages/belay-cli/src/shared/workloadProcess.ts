@@ -22,7 +22,7 @@ import { runWorkload } from "./runWorkload.ts";
 import type { Task, WorkloadMessage } from "./workloadMessages.ts";
 
 const task = JSON.parse(process.argv[2]!) as Task;
-const send = process.send!.bind(process) as (message: WorkloadMessage) => void;
+const channel = process.send!.bind(process);
 // The channel is none of the workload's.
 Object.assign(process, {
   send: undefined,
@@ -30,6 +30,13 @@ Object.assign(process, {
   argv: [process.argv[0], resolve(task.path)],
 });
 guardProcess();
+
+/** Tells the process that started this one. Where that is gone, nobody is left to work for. */
+function send(message: WorkloadMessage): void {
+  channel(message, undefined, undefined, (error) => {
+    if (error) process.kill(process.pid, "SIGKILL");
+  });
+}
 
 function fail(thrown: unknown): void {
   const { code, help } = thrown as { code?: string; help?: string };

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { isGone } from "./support/processes.ts";
+import { until } from "./support/until.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "belay-killed-commands-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const path = (name: string) => join(folder, name);
+const running = path("running");
+const workload = (name: string, code: string) => {
+  writeFileSync(path(name), `import { writeFileSync } from "node:fs";\n${code}\n`);
+  return path(name);
+};
+/** Says that it runs, and keeps the thread of its process for ever. */
+const blocking = workload(
+  "blocking.ts",
+  `writeFileSync(${JSON.stringify(running)}, ""); for (;;) {}\nexport default () => {};`,
+);
+const good = workload("good.ts", "export default async () => ({ value: Uint32Array.of(1) });");
+
+let started = 0;
+
+/** Starts `belay`, and resolves once it has started a process in turn. */
+async function start(
+  then: "stays" | "dies" | "disconnects",
+  args: readonly string[],
+): Promise<{ belay: ChildProcess; child: number; ended: Promise<string> }> {
+  const file = path(`pid${started++}`);
+  const script = join(import.meta.dirname, "support/watchedCommand.ts");
+  const belay = spawn(
+    process.execPath,
+    ["--conditions=belay-source", "--import", "jiti/register", script, file, then, ...args],
+    { stdio: ["ignore", "ignore", "pipe"] },
+  );
+  let said = "";
+  belay.stderr!.on("data", (text) => {
+    said += text;
+  });
+  const ended = new Promise<string>((done) => belay.on("close", () => done(said)));
+  await until(() => existsSync(file) && readFileSync(file, "utf8") !== "");
+  return { belay, child: Number(readFileSync(file, "utf8")), ended };
+}
+
+const campaign = ["--out", path("campaign")];
+
+describe("the process with a workload", () => {
+  it.each([
+    ["run", []],
+    ["tune", []],
+    ["campaign", campaign],
+  ])("ends when belay %s is killed before it could look who started it", async (command, flags) => {
+    const { child } = await start("dies", [command, good, ...flags]);
+    await until(() => isGone(child));
+  });
+
+  it.each([
+    ["SIGTERM", "run", []],
+    ["SIGINT", "tune", []],
+    ["SIGHUP", "campaign", campaign],
+    ["SIGKILL", "run", []],
+  ] as const)(
+    "ends by %s to belay %s, also where the workload keeps its thread",
+    async (signal, command, flags) => {
+      rmSync(running, { force: true });
+      const { belay, child } = await start("stays", [command, blocking, ...flags]);
+      await until(() => existsSync(running));
+      belay.kill(signal);
+      await until(() => isGone(child));
+    },
+  );
+
+  it("ends by itself once nobody hears what it has to say", async () => {
+    const { child, ended } = await start("disconnects", ["run", good]);
+    expect(await ended).toContain("the workload ended its process by SIGKILL");
+    expect(isGone(child)).toBe(true);
+  });
+});
