@@ -48,6 +48,10 @@ describe("belay", () => {
     ],
     [["tune", "w.ts", "--runs", "1e99"], "Expected a whole number."],
     [["tune", "w.ts", "--memory", "--cover", "LDS"], "--cover has no meaning with --memory"],
+    [["run", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
+    [["tune", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
+    [["campaign", "w.ts", "--timeout", "2147484"], "Expected at most 2147483."],
+    [["bench", "speculation", "--seconds", "2147484"], "Expected at most 2147483."],
     [["bench", "ecc", "--flips", "-1"], "Expected a whole number."],
     [
       ["bench", "ecc", "--flips", "0", "--fault-free", "0", "--runs", "0"],

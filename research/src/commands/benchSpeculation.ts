@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { count, namesFrom } from "belay-cli/internal/shared/flagValues";
+import { count, namesFrom, patience } from "belay-cli/internal/shared/flagValues";
 import type { Io } from "belay-cli/internal/shared/io";
 import { type MeasuredOn, measuredOn } from "belay-cli/internal/shared/machine";
 import { withProgress } from "belay-cli/internal/shared/progress";
@@ -61,7 +61,7 @@ export function benchSpeculationCommand(io: Io, finish: (status: number) => void
     )
     .option("--runs <count>", "runs of each measurement, of which the median counts", count, 5)
     .option("--threads <count>", "threads of speculation on the CPU", count, availableParallelism())
-    .option("--seconds <count>", "seconds after which one variant of one loop is given up", count, 60)
+    .option("--seconds <count>", "seconds after which one variant of one loop is given up", patience, 60)
     .option("--time-limit <seconds>", "begin nothing further after this time; --resume goes on", count)
     .option("--resume", "keep what the result in the output directory has, and measure the rest", false)
     .option("--only <programs>", "names of programs, with commas between", programsFrom)

@@ -9,6 +9,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
 import { openGpu } from "belay-node/internal/adapter";
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -45,11 +46,14 @@ console.log(opened.choice.description);
 for (const n of flags.iterations.split(",").map(Number)) {
   for (const [name, make] of Object.entries(cases)) {
     if (flags.cases && !flags.cases.split(",").includes(name)) continue;
-    const watchdog = setTimeout(() => {
-      console.error(`${name}, ${n} iterations: given up`);
-      finish();
-      process.exit(1);
-    }, 10 * most);
+    const watchdog = setTimeout(
+      () => {
+        console.error(`${name}, ${n} iterations: given up`);
+        finish();
+        process.exit(1);
+      },
+      Math.min(10 * most, longestWait),
+    );
     await measure(name, n, make(n));
     clearTimeout(watchdog);
   }

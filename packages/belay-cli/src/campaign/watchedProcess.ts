@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { extname } from "node:path";
-import { longestWait } from "belay-gpu/internal/runtime/timers";
+import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { CampaignError, type CampaignFailureCode } from "./failure.ts";
 import { forkGuarded } from "./guard.ts";
 import type { Exchanges, Question, Sent } from "./messages.ts";

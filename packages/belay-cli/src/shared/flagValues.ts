@@ -1,3 +1,4 @@
+import { longestWait } from "belay-gpu/internal/runtime/context/timers";
 import { InvalidArgumentError } from "commander";
 
 /** Values that the flags of several commands have. */
@@ -14,6 +15,15 @@ export function whole(text: string): number {
   const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError("Expected a whole number.");
   return number;
+}
+
+const mostSeconds = Math.floor(longestWait / 1000);
+
+/** Seconds that something may take before it is ended. */
+export function patience(text: string): number {
+  const seconds = count(text);
+  if (seconds > mostSeconds) throw new InvalidArgumentError(`Expected at most ${mostSeconds}.`);
+  return seconds;
 }
 
 /** The path of a file or directory. */

@@ -2,7 +2,7 @@ import { memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { type Command, Option } from "commander";
-import { count, namesFrom } from "./flagValues.ts";
+import { namesFrom, patience } from "./flagValues.ts";
 
 /** Flags that several commands share, each defined once. Commander checks their values. */
 
@@ -35,7 +35,7 @@ export const memoryOption = () =>
 
 export const timeoutOption = () =>
   new Option("--timeout <seconds>", "how long loading the workload, or one run of it, may take")
-    .argParser(count)
+    .argParser(patience)
     .default(300);
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;

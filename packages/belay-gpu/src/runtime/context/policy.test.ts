@@ -69,6 +69,8 @@ describe("exceptions for kernels", () => {
     );
     expect(() => resolvePolicy({ kernels: { main: { onFault: "throw" } as never } })).toThrow("onFault");
     expect(() => resolvePolicy({ kernels: "main" as never })).toThrow(TypeError);
+    expect(() => resolvePolicy({ scrubInterval: 2 ** 31 })).toThrow("from 0 to 2147483647");
+    expect(resolvePolicy({ scrubInterval: 2 ** 31 - 1 })).toMatchObject({ scrubInterval: 2147483647 });
   });
 
   it("decide how each kernel is compiled", async () => {

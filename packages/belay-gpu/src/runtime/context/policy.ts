@@ -8,6 +8,7 @@ import {
   memoryCodeFor,
 } from "../../compiler/memoryChoice.ts";
 import { conflictIn, placesOf } from "../../compiler/settings.ts";
+import { longestWait } from "./timers.ts";
 
 /** What the program gets to see of a detected fault. */
 export type OnFault = "recover" | "throw" | "report";
@@ -51,7 +52,7 @@ export interface Policy extends KernelPolicy {
   readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
   /** The WGSL of the kernels that the memory is chosen for; without any, what takes least memory. */
   readonly memoryFor?: readonly string[];
-  /** How often all memory is verified and corrected, in milliseconds. Default 0: only when the program uses it. */
+  /** How often all memory is verified and corrected, in milliseconds, 2147483647 at most. Default 0: only when the program uses it. */
   readonly scrubInterval?: number;
   /** How often work is run again before it is given up. Default 3. */
   readonly retries?: number;
@@ -177,9 +178,9 @@ function problemOf(
   allowed: Readonly<Record<string, readonly unknown[]>>,
 ): string | undefined {
   if (field === "scrubInterval" && allowed === choices) {
-    return Number.isFinite(value) && Number(value) >= 0
+    return typeof value === "number" && value >= 0 && value <= longestWait
       ? undefined
-      : "it is a number of milliseconds from 0 on";
+      : `it is a number of milliseconds from 0 to ${longestWait}`;
   }
   if (field === "retries" && allowed === choices) {
     return Number.isInteger(value) && Number(value) >= 0 ? undefined : "it is a whole number from 0 on";
