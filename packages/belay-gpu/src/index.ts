@@ -1,7 +1,10 @@
 /** Checked execution for WebGPU compute: harden a device, or protect a kernel. */
-
-export type { RankedConfiguration } from "./compiler/choice.ts";
-export { type Configuration, type Structure, structures } from "./compiler/configurations.ts";
+export {
+  type Configuration,
+  type RankedConfiguration,
+  type Structure,
+  structures,
+} from "./compiler/configurations.ts";
 export type {
   BindingAccess,
   BindingPoint,

@@ -8,15 +8,13 @@ import type { FunctionDeclaration } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
-import { type Configuration, configurationsFor, type Structure, uncoveredBy } from "./configurations.ts";
-
-/** A configuration, with what it promises to cost. */
-export interface RankedConfiguration extends Configuration {
-  /** Predicted time of the protected kernel, the unprotected one's being 1. */
-  readonly predicted: number;
-  /** Why it costs that, in a sentence. */
-  readonly reason: string;
-}
+import {
+  type Configuration,
+  configurationsFor,
+  type RankedConfiguration,
+  type Structure,
+  uncoveredBy,
+} from "./configurations.ts";
 
 export interface ChoiceOptions {
   /** The structures in which faults must be detected. */

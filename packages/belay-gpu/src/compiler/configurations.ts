@@ -1,5 +1,12 @@
 /** The ways to protect a kernel, and which structures of a GPU each of them covers. */
-import type { Check, Pairing, Redundancy } from "./contract.ts";
+import type { Pairing } from "../transforms/redundancy/pairing.ts";
+
+/** How a kernel is doubled: inside its workgroups with two copies of workgroup memory or one, or workgroup by workgroup. */
+export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
+/** When replicas are compared: before every store, or by a signature once before the invocation ends. */
+export type Check = "store" | "signature";
+/** What replicas exchange words through: registers, or workgroup memory. */
+export type Channel = "subgroup" | "workgroup";
 
 /**
  * The structures in which faults strike: vector arithmetic and registers, workgroup memory, scalar unit and its registers,
@@ -18,6 +25,14 @@ export interface Configuration {
   readonly channel: "subgroup" | "workgroup" | "auto";
   /** Where the replicas of an Intra-Group kernel stand; means nothing for Inter-Group. */
   readonly pairing: Pairing;
+}
+
+/** A configuration, with what it promises to cost. */
+export interface RankedConfiguration extends Configuration {
+  /** Predicted time of the protected kernel, the unprotected one's being 1. */
+  readonly predicted: number;
+  /** Why it costs that, in a sentence. */
+  readonly reason: string;
 }
 
 const lanes: readonly Structure[] = ["ALU", "VRF"];

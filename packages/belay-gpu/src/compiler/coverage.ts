@@ -7,7 +7,7 @@ import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 import type { Settings } from "./settings.ts";
-import { invocationCount } from "./workgroupSize.ts";
+import { invocationCount } from "./workgroups.ts";
 
 /** What is known of the variables of a protected program. */
 export interface Sphere {

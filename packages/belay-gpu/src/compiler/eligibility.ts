@@ -8,8 +8,7 @@ import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
 import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
-import { workgroupBytes } from "./workgroupMemory.ts";
-import { invocationCount, mostInvocations } from "./workgroupSize.ts";
+import { invocationCount, mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;

@@ -5,7 +5,7 @@ import { doublingOf } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
 import type { Names } from "../transforms/shared/names.ts";
 import type { BindingPoint, EntryPointSummary } from "./contract.ts";
-import { shadowsOf } from "./interGroupPlan.ts";
+import { shadowsOf } from "./kernelPlan.ts";
 import { memorySummary } from "./memoryPlan.ts";
 import type { Prepared } from "./prepare.ts";
 import type { ProgramSteps } from "./programSteps.ts";

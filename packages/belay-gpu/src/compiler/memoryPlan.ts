@@ -1,14 +1,12 @@
 /** Which of a kernel's buffers it checks itself, and which its host verifies before and encodes after, and why. */
-import {
-  type BindingAccess,
-  type BindingPoint,
-  bindingPointOf,
-  storageAccesses,
-} from "../analysis/bindings.ts";
+import { type BindingAccess, bindingPointOf, storageAccesses } from "../analysis/bindings.ts";
 import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import type { Dependences } from "../analysis/valueDependences.ts";
+import { slotWords } from "../codes/checksum.ts";
 import { type MemoryScheme, schemes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { memoryBracketed } from "../diagnostics/protection.ts";
@@ -17,17 +15,22 @@ import type { ArenaAccess } from "../transforms/memory/checkWords.ts";
 import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
-import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
+import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
-import {
-  type KernelLimits,
-  type MemorySchemes,
-  type MemorySummary,
-  type ProtectedBinding,
-  tableRow,
-} from "./contract.ts";
-import type { MemorySettings } from "./settings.ts";
-import { type SumPlan, sumPlans } from "./sumPlan.ts";
+import { type KernelLimits, type MemorySummary, type ProtectedBinding, tableRow } from "./contract.ts";
+import { type CodedPoint, isSame, type MemorySettings } from "./settings.ts";
+import { bytesOfVariables } from "./workgroups.ts";
+
+/** How a kernel adds up checksums of a buffer, or why it can't. */
+interface SumPlan {
+  /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
+  readonly classes?: readonly SumClass[];
+  readonly varies?: true;
+  /** Why it is not. */
+  readonly why?: string;
+}
 
 /** A buffer that has a code. */
 export interface CodedVariable extends ProtectedBinding {
@@ -35,7 +38,7 @@ export interface CodedVariable extends ProtectedBinding {
   /** Set when lanes check lines together, in pieces of so many bytes. */
   readonly pieceBytes?: PieceBytes;
   /** Set when it is summed; `varies` where the contents of memory also decide what is accessed. */
-  readonly classes?: NonNullable<SumPlan["classes"]>;
+  readonly classes?: readonly SumClass[];
   /** Why it is bracketed. */
   readonly why?: string;
 }
@@ -48,26 +51,6 @@ export interface MemoryPlan {
 
 /** Bytes that an invocation accesses at once. */
 const widestAccess = 16;
-
-/** A binding point and its code. */
-export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown">;
-
-/** The binding points of a module that have a code, in the order of their rows. */
-export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
-  const points = new Map<string, CodedPoint>();
-  for (const variable of program.module.declarations) {
-    if (variable.kind !== "globalVariable" || !/^(storage|uniform)$/.test(addressSpaceOf(variable))) continue;
-    const of = bindingPointOf(program, variable);
-    if (!of) continue;
-    const own = bindings.find((each) => isSame(each.of, of));
-    const scheme = own ? own.scheme : usual;
-    const key = `${of.group} ${of.binding}`;
-    if (scheme !== "none" && !points.has(key)) points.set(key, { ...own, of, scheme, index: points.size });
-  }
-  return [...points.values()];
-}
-
-const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;
 
 export interface MemoryPlanOptions {
   readonly limits: KernelLimits;
@@ -207,4 +190,34 @@ export function bracketedMemory(plans: readonly (readonly [string, MemoryPlan])[
       why ? [memoryBracketed(variable.nameSpan, variable.name, kernel, why)] : [],
     ),
   );
+}
+
+interface SumPlanOptions {
+  /** Whether each invocation of the program's accesses memory once, at the places that the text says. */
+  readonly isPlain: boolean;
+  /** Storage buffers that the kernel uses, all of which may be summed. */
+  readonly buffers: number;
+  readonly bytesOfWorkgroups: number;
+}
+
+/** Bytes of workgroup memory for the sums of a buffer. */
+const bytesOfSums = 4 * slotWords;
+
+/** Plans the buffers of a kernel, each from what accesses it, and the number of the only access that is wanted, if not all are. */
+function sumPlans(
+  program: Program,
+  kernel: FunctionDeclaration,
+  { isPlain, buffers, bytesOfWorkgroups }: SumPlanOptions,
+): (variable: GlobalVariable, accesses: readonly MemoryAccess[], site: number | undefined) => SumPlan {
+  const shared = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
+  const hasRoom = shared !== undefined && shared + bytesOfSums * buffers <= bytesOfWorkgroups;
+  let dependsOn: ((place: Expression) => Dependences) | undefined;
+  return (variable, accesses, site) => {
+    if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
+    if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
+    if (!hasRoom) return { why: "no workgroup memory is known to be left for sums" };
+    dependsOn ??= dependencesOfPlaces(program, kernel);
+    const sums = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
+    return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
+  };
 }

@@ -27,12 +27,12 @@ import type { AnyNode } from "../wgsl/traverse.ts";
 import { addCodes, checkingKernels } from "./addCodes.ts";
 import type { ProtectResult } from "./contract.ts";
 import { entryPointSummaries, type ProtectedEntryPoint } from "./entryPointSummaries.ts";
-import { shadowBindings } from "./interGroupPlan.ts";
+import { shadowBindings } from "./kernelPlan.ts";
 import type { Prepared } from "./prepare.ts";
 import { ProgramSteps } from "./programSteps.ts";
 import { replicate } from "./replicate.ts";
 import type { Settings } from "./settings.ts";
-import { invocationCount, lanesOf } from "./workgroupSize.ts";
+import { invocationCount, lanesOf } from "./workgroups.ts";
 
 export interface Transformed extends Omit<ProtectResult, "diagnostics" | "entryPoints" | "renamed"> {
   readonly entryPoints: readonly ProtectedEntryPoint[];

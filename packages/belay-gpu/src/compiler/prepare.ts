@@ -15,12 +15,10 @@ import type { FunctionDeclaration, GlobalVariable, Module } from "../wgsl/ast.ts
 import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { versionsOf } from "../wgsl/resolve/index.ts";
-import { interGroupPlan } from "./interGroupPlan.ts";
-import { type KernelPlan, namesOf } from "./kernelPlan.ts";
+import { interGroupPlan, type KernelPlan, namesOf, passesPlan } from "./kernelPlan.ts";
 import { bracketedMemory, isSumming, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
-import { passesPlan } from "./passesPlan.ts";
 import type { Settings } from "./settings.ts";
-import { replicatedVariables } from "./workgroupMemory.ts";
+import { replicatedVariables } from "./workgroups.ts";
 
 export interface Prepared {
   /** In access normal form. */

@@ -11,12 +11,12 @@ import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { parse } from "../wgsl/parser.ts";
 import type { Program } from "../wgsl/program.ts";
 import { resolve, versionsOf } from "../wgsl/resolve/index.ts";
-import { type RankedConfiguration, rank } from "./choice.ts";
-import { refuseUnknown } from "./choices.ts";
+import { rank } from "./choice.ts";
 import {
   type Configuration,
   configurationsFor,
   nameOf,
+  type RankedConfiguration,
   type Structure,
   uncoveredBy,
 } from "./configurations.ts";
@@ -27,7 +27,14 @@ import { bracketed } from "./memoryPlan.ts";
 import { withConstants } from "./overrides.ts";
 import { transform } from "./pipeline.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { conflictIn, type FixedOptions, placesOf, type Settings, settingsOf } from "./settings.ts";
+import {
+  conflictIn,
+  type FixedOptions,
+  placesOf,
+  refuseUnknown,
+  type Settings,
+  settingsOf,
+} from "./settings.ts";
 
 /**
  * Protects the compute entry points of a WGSL module.

@@ -1,5 +1,7 @@
-/** The options of a protection, with what is left to choose chosen. */
-import { bindingPointsOf } from "../analysis/bindings.ts";
+/** The options of a protection: refuses those that do not exist, and chooses those that are not given. */
+import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
+import { memoryCodes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -9,11 +11,57 @@ import type {
   Check,
   KernelLimits,
   MemoryBindings,
+  MemorySchemes,
   Pairing,
+  ProtectedBinding,
   ProtectOptions,
   Redundancy,
 } from "./contract.ts";
-import { type CodedPoint, codedPoints } from "./memoryPlan.ts";
+
+/** The values of the options that are one of a few. */
+export const choices = {
+  redundancy: ["none", "intra+lds", "intra-lds", "inter", "auto"],
+  check: ["store", "signature", "none"],
+  channel: ["auto", "subgroup", "workgroup"],
+  pairing: ["auto", "adjacent", "half-subgroup", "subgroups", "passes"],
+  memory: ["none", ...memoryCodes],
+} as const satisfies { readonly [K in keyof ProtectOptions]?: readonly ProtectOptions[K][] };
+
+const names: Readonly<Record<keyof ProtectOptions, true>> = {
+  redundancy: true,
+  cover: true,
+  entryPoint: true,
+  room: true,
+  check: true,
+  pairing: true,
+  channel: true,
+  memory: true,
+  memoryBindings: true,
+  reportBinding: true,
+  injectFaults: true,
+  strikeMachinery: true,
+  strict: true,
+  features: true,
+  subgroupSize: true,
+  limits: true,
+  constants: true,
+};
+
+/** Throws a `TypeError` for options and values that do not exist, which types do not keep JavaScript from passing. */
+export function refuseUnknown(options: ProtectOptions): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
+  if (unknown !== undefined) {
+    throw new TypeError(`there is no option ${unknown}: the options are ${Object.keys(names).join(", ")}`);
+  }
+  for (const [option, values] of Object.entries(choices)) {
+    const value = options[option as keyof typeof choices];
+    if (value === undefined || typeof value === "object") continue;
+    if ((values as readonly unknown[]).includes(value)) continue;
+    const listed = values.map((each) => JSON.stringify(each)).join(", ");
+    throw new TypeError(`the option ${option} cannot be ${JSON.stringify(value)}: it is one of ${listed}`);
+  }
+}
 
 /** The limits that every WebGPU device has (WebGPU specification, "Limits"). */
 const defaultLimits: KernelLimits = {
@@ -46,6 +94,9 @@ export interface MemorySettings extends MemoryBindings {
   /** The binding points that have a code. */
   readonly coded: readonly CodedPoint[];
 }
+
+/** A binding point and its code. */
+export type CodedPoint = Pick<ProtectedBinding, "of" | "scheme" | "index" | "site" | "isKnown">;
 
 /** When, where and through what replicas are compared. */
 type Places = Pick<Settings, "redundancy" | "check" | "pairing" | "channel" | "subgroups">;
@@ -134,3 +185,20 @@ function bindingsBehind(source: Program, { group, binding }: BindingPoint): Memo
   const arena = after(binding);
   return { arena: { group, binding: arena }, table: { group, binding: after(arena) } };
 }
+
+/** The binding points of a module that have a code, in the order of their rows. */
+export function codedPoints(program: Program, { default: usual, bindings }: MemorySchemes): CodedPoint[] {
+  const points = new Map<string, CodedPoint>();
+  for (const variable of program.module.declarations) {
+    if (variable.kind !== "globalVariable" || !/^(storage|uniform)$/.test(addressSpaceOf(variable))) continue;
+    const of = bindingPointOf(program, variable);
+    if (!of) continue;
+    const own = bindings.find((each) => isSame(each.of, of));
+    const scheme = own ? own.scheme : usual;
+    const key = `${of.group} ${of.binding}`;
+    if (scheme !== "none" && !points.has(key)) points.set(key, { ...own, of, scheme, index: points.size });
+  }
+  return [...points.values()];
+}
+
+export const isSame = (a: BindingPoint, b: BindingPoint) => a.group === b.group && a.binding === b.binding;

@@ -1,5 +1,4 @@
 import { memoryCodes } from "../../codes/scheme.ts";
-import { choices as options } from "../../compiler/choices.ts";
 import { structures } from "../../compiler/configurations.ts";
 import type { Channel, Check, MemoryCode, Pairing, Redundancy, Structure } from "../../compiler/contract.ts";
 import {
@@ -7,7 +6,7 @@ import {
   type MemoryChoiceOptions,
   memoryCodeFor,
 } from "../../compiler/memoryChoice.ts";
-import { conflictIn, placesOf } from "../../compiler/settings.ts";
+import { conflictIn, choices as options, placesOf } from "../../compiler/settings.ts";
 import { longestWait } from "./timers.ts";
 
 /** What the program gets to see of a detected fault. */

@@ -1,16 +1,62 @@
-/** Which workgroup variables have a copy per replica, and how much memory that takes. */
+/** How many invocations the workgroups of kernels have, which of their variables have copies, and how much memory that takes. */
 import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
 import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/redundancy/comparison/workgroupChannel.ts";
 import { bytesOfCopies } from "../transforms/redundancy/workgroupCopies.ts";
+import { invocationsOf } from "../transforms/shared/entryPointWrapper.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
 import type { Type } from "../wgsl/types.ts";
+import type { KernelLimits, Pairing } from "./contract.ts";
 import type { Settings } from "./settings.ts";
-import { invocationCount, largestWorkgroup } from "./workgroupSize.ts";
+
+/** Invocations per workgroup, or undefined when an override decides. */
+export function invocationCount(program: Program, kernel: FunctionDeclaration): number | undefined {
+  return knownWorkgroupSize(program, kernel)?.reduce((product, size) => product * size);
+}
+
+/** How many replicas of an invocation a workgroup has at once. */
+const replicasAtOnce = (pairing: Pairing): 1 | 2 => (pairing === "passes" ? 1 : 2);
+
+/** The most invocations that a workgroup may have that is to be protected. */
+export function mostInvocations(limits: KernelLimits, pairing: Pairing): number {
+  const most = limits.maxComputeInvocationsPerWorkgroup;
+  // A doubled workgroup may become flat.
+  return pairing === "passes" ? most : Math.floor(Math.min(most, limits.maxComputeWorkgroupSizeX) / 2);
+}
+
+/**
+ * The invocations of the largest of several kernels that can be protected. One whose size an override decides counts as
+ * the largest possible: a pipeline of another kernel need not give that override a value.
+ */
+export function largestWorkgroup(
+  program: Program,
+  kernels: readonly FunctionDeclaration[],
+  limits: KernelLimits,
+  pairing: Pairing,
+): number {
+  const largest = mostInvocations(limits, pairing);
+  const counts = kernels.map((kernel) => invocationCount(program, kernel) ?? largest);
+  return Math.max(...counts.filter((count) => count <= largest));
+}
+
+/** Invocations of the largest workgroup of some kernels, as it runs, as a WGSL expression. */
+export function lanesOf(
+  program: Program,
+  kernels: readonly FunctionDeclaration[],
+  limits: KernelLimits,
+  pairing: Pairing,
+): string {
+  const [only, ...others] = kernels;
+  const replicas = replicasAtOnce(pairing);
+  return only && others.length === 0
+    ? `${replicas}u * (${invocationsOf(program, only)})`
+    : `${replicas * largestWorkgroup(program, kernels, limits, pairing)}u`;
+}
 
 type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
 

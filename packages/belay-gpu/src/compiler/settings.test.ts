@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { choices } from "./choices.ts";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";
+import { choices } from "./settings.ts";
 
 const KERNEL = `
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
