@@ -1,4 +1,3 @@
-import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
 import { addressSpaceOf, containsAtomic, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
@@ -6,8 +5,8 @@ import { outsideSphere } from "../diagnostics/protection.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
+import type { KernelFacts } from "./facts.ts";
 import type { Settings } from "./settings.ts";
-import { invocationCount } from "./workgroups.ts";
 
 /** What is known of the variables of a protected program. */
 export interface Sphere {
@@ -20,19 +19,18 @@ export interface Sphere {
 /** What the protected `kernels` leave outside the sphere of replication, each with its place in the source, in order. */
 export function coverageGaps(
   program: Program,
-  kernels: readonly FunctionDeclaration[],
+  kernels: readonly KernelFacts[],
   { redundancy }: Pick<Settings, "redundancy">,
   { isReplicated, isExecutedOnce }: Sphere,
 ): Diagnostic[] {
   if (redundancy === "none") return [];
   const gaps: Diagnostic[] = [];
   const usersOf = new Map<FunctionDeclaration | GlobalVariable, string[]>();
-  for (const kernel of kernels) {
-    const functions = reachableFrom(program, [kernel]);
-    for (const used of [...functions, ...variablesOf(program, functions)]) {
+  for (const { name, functions, variables } of kernels) {
+    for (const used of [...functions, ...variables]) {
       const users = usersOf.get(used);
-      if (users) users.push(kernel.name);
-      else usersOf.set(used, [kernel.name]);
+      if (users) users.push(name);
+      else usersOf.set(used, [name]);
     }
   }
   const variables = [...usersOf.keys()].filter((used) => used.kind === "globalVariable");
@@ -67,20 +65,18 @@ export function coverageGaps(
 }
 
 /**
- * The invocation of an odd workgroup that has no neighbour to swap lanes with. `sized` is the program with overrides
- * turned into constants, as far as they are known, and `kernel` one of its functions.
+ * The invocation of an odd workgroup that has no neighbour to swap lanes with. `kernel` is of the program with overrides
+ * turned into constants, as far as they are known.
  */
 export function loneInvocation(
-  sized: Program,
-  kernel: FunctionDeclaration,
+  { name, declaration, invocations = 0 }: KernelFacts,
   { pairing }: Pick<Settings, "pairing">,
 ): Diagnostic[] {
-  const invocations = invocationCount(sized, kernel) ?? 0;
   if (pairing !== "passes" || invocations % 2 === 0) return [];
   return [
     outsideSphere(
-      kernel.nameSpan,
-      [kernel.name],
+      declaration.nameSpan,
+      [name],
       `the lane of the last of ${invocations} invocations`,
       "it has no neighbour to swap with, and runs both replicas",
     ),

@@ -1,14 +1,14 @@
 /** Whether an entry point can be protected on this device, and if not, why: checked before anything is changed. */
-import { functionsOf, reachableFrom, variablesOf } from "../analysis/callGraph.ts";
 import { builtinFunction } from "../analysis/effects.ts";
-import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
+import { containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { leftAlone } from "../diagnostics/protection.ts";
 import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
 import type { Channel, KernelLimits, Pairing, Redundancy } from "./contract.ts";
-import { invocationCount, mostInvocations, workgroupBytes } from "./workgroups.ts";
+import type { KernelFacts, ProgramFacts } from "./facts.ts";
+import { mostInvocations, workgroupBytes } from "./workgroups.ts";
 
 export interface EligibilityOptions {
   readonly redundancy: Redundancy;
@@ -18,26 +18,25 @@ export interface EligibilityOptions {
 }
 
 /**
- * Why `entryPoint` must be left alone: empty when it can be protected.
- * `sized` is the same program with overrides turned into constants, as far as they are known.
+ * Why `kernel` must be left alone: empty when it can be protected.
+ * `sized` is the same kernel with overrides turned into constants, as far as they are known.
  */
 export function obstacles(
-  program: Program,
-  sized: Program,
-  entryPoint: FunctionDeclaration,
+  facts: ProgramFacts,
+  kernel: KernelFacts,
+  sized: KernelFacts,
   options: EligibilityOptions,
 ): Diagnostic[] {
   const found: Diagnostic[] = [];
-  const { name, nameSpan } = entryPoint;
+  const { name, nameSpan } = kernel.declaration;
   const obstacle = (code: string, span: Span, reason: string, help?: string) =>
     found.push(leftAlone(code, span, name, reason, help));
 
   const { limits } = options;
-  const functions = reachableFrom(program, [entryPoint]);
   if (options.redundancy.startsWith("intra")) {
     // Lanes that swap are in one subgroup, of the same size as ever.
     const isGiven = (builtin: string) => options.pairing === "passes" && builtin === "subgroup_size";
-    for (const { span, what } of subgroupUses(program, functions, isGiven)) {
+    for (const { span, what } of subgroupUses(kernel, isGiven)) {
       obstacle(
         "BELAY203",
         span,
@@ -47,8 +46,8 @@ export function obstacles(
     }
     // What must have two copies; atomics may have one.
     const isCopied = (variable: GlobalVariable) =>
-      options.redundancy === "intra+lds" && !containsAtomic(sized.declaredTypeOf(variable));
-    const bytes = workgroupBytes(program, sized, functionNamed(sized, name), options, isCopied);
+      options.redundancy === "intra+lds" && !containsAtomic(sized.program.declaredTypeOf(variable));
+    const bytes = workgroupBytes(facts, sized, options, isCopied);
     if (bytes !== undefined && bytes > limits.maxComputeWorkgroupStorageSize) {
       const help =
         options.pairing === "passes"
@@ -64,12 +63,9 @@ export function obstacles(
       );
     }
   }
-  const tooLarge = sizeObstacle(invocationCount(sized, functionNamed(sized, name)), options);
+  const tooLarge = sizeObstacle(sized.invocations, options);
   if (tooLarge) obstacle("BELAY204", nameSpan, tooLarge.reason, tooLarge.help);
-  const storageBuffers = [...variablesOf(program, functions)].filter(
-    (v) => addressSpaceOf(v) === "storage",
-  ).length;
-  if (storageBuffers + 1 > limits.maxStorageBuffersPerShaderStage) {
+  if (kernel.storageBuffers + 1 > limits.maxStorageBuffersPerShaderStage) {
     obstacle(
       "BELAY207",
       nameSpan,
@@ -100,8 +96,7 @@ function sizeObstacle(
 
 /** Uses of subgroup built-in values and operations. What is only declared is not used. */
 function* subgroupUses(
-  program: Program,
-  functions: Iterable<FunctionDeclaration>,
+  { program, functions }: KernelFacts,
   isGiven: (builtin: string) => boolean,
 ): Generator<{ span: Span; what: string }> {
   for (const fn of functions) {
@@ -152,8 +147,4 @@ function usedValues(
     return true;
   });
   return used;
-}
-
-function functionNamed(program: Program, name: string): FunctionDeclaration {
-  return functionsOf(program).find((fn) => fn.name === name)!;
 }

@@ -1,6 +1,5 @@
 /** Which of a kernel's buffers it checks itself, and which its host verifies before and encodes after, and why. */
-import { type BindingAccess, bindingPointOf, storageAccesses } from "../analysis/bindings.ts";
-import { reachableFrom, variablesOf } from "../analysis/callGraph.ts";
+import { type BindingAccess, bindingPointOf } from "../analysis/bindings.ts";
 import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
 import { type MemoryAccess, memoryAccesses } from "../analysis/memoryAccesses.ts";
@@ -16,10 +15,10 @@ import { fillsGranules, isAccessible } from "../transforms/memory/coverage.ts";
 import { type LinePlan, linePlan } from "../transforms/memory/linePlan.ts";
 import { type PatternsOf, patternsIn } from "../transforms/memory/sideBySide.ts";
 import { type SumClass, summedAccesses } from "../transforms/memory/summedAccesses.ts";
-import type { Expression, FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Expression, GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
-import type { Program } from "../wgsl/program.ts";
 import { type KernelLimits, type MemorySummary, type ProtectedBinding, tableRow } from "./contract.ts";
+import type { KernelFacts } from "./facts.ts";
 import { type CodedPoint, isSame, type MemorySettings } from "./settings.ts";
 import { bytesOfVariables } from "./workgroups.ts";
 
@@ -64,38 +63,34 @@ export interface MemoryPlanOptions {
 
 /** The plan for a kernel in access normal form. */
 export function memoryPlan(
-  program: Program,
-  kernel: FunctionDeclaration,
+  kernel: KernelFacts,
   coded: readonly CodedPoint[],
   { limits, others, lanes, isPlain }: MemoryPlanOptions,
 ): MemoryPlan {
   if (coded.length === 0) return { variables: [], arena: undefined };
-  const functions = reachableFrom(program, [kernel]);
-  const used = [...variablesOf(program, functions)];
-  const storage = used.filter((variable) => addressSpaceOf(variable) === "storage").length;
-  const hasRoom = storage + others + 1 <= limits.maxStorageBuffersPerShaderStage;
+  const { program, declaration, functions, storageBuffers } = kernel;
+  const hasRoom = storageBuffers + others + 1 <= limits.maxStorageBuffersPerShaderStage;
   const { maxComputeWorkgroupStorageSize: bytesOfWorkgroups } = limits;
-  const sumPlanOf = sumPlans(program, kernel, { isPlain, buffers: storage, bytesOfWorkgroups });
+  const sumPlanOf = sumPlans(kernel, { isPlain, bytesOfWorkgroups });
   const accesses = memoryAccesses(program, functions);
-  const access = storageAccesses(program, functions);
-  const patternsOf = patternsIn(program, kernel);
+  const patternsOf = patternsIn(program, declaration);
   const loads = [...accesses].flatMap(([variable, own]) =>
     addressSpaceOf(variable) === "storage" ? own.filter(({ kind }) => kind === "load") : [],
   );
   const loadsLittle =
-    executionBound(program, kernel, new Set(loads.map(({ expression }) => expression))) <= 1;
-  const variables = used.flatMap((variable): CodedVariable[] => {
+    executionBound(program, declaration, new Set(loads.map(({ expression }) => expression))) <= 1;
+  const variables = [...kernel.variables].flatMap((variable): CodedVariable[] => {
     const of = bindingPointOf(program, variable);
     const point = of && coded.find((each) => isSame(each.of, of));
     if (!point) return [];
-    const declared = access.get(variable) ?? "read";
+    const declared = kernel.storageAccesses.get(variable) ?? "read";
     const uses = { loads: declared !== "write", stores: declared !== "read" };
     const own = accesses.get(variable) ?? [];
     const way = !hasRoom
       ? { why: "the device has no storage buffer left for check words" }
       : point.scheme === "checksum"
         ? sumPlanOf(variable, own, point.site)
-        : wayOf(program, kernel, variable, own, {
+        : wayOf(kernel, variable, own, {
             scheme: schemes[point.scheme],
             lanes,
             patternsOf,
@@ -123,8 +118,7 @@ interface WayOptions {
 
 /** How a kernel checks a buffer itself, or why it can't: what could race with the invocations that share its granules. */
 function wayOf(
-  program: Program,
-  kernel: FunctionDeclaration,
+  { program, declaration }: KernelFacts,
   variable: GlobalVariable,
   accesses: readonly MemoryAccess[],
   { scheme, lanes, patternsOf, loadsLittle }: WayOptions,
@@ -143,7 +137,7 @@ function wayOf(
     return {
       why: `its stores fill parts of the ${granuleBytes} bytes that a check word of ${scheme.name} is for`,
     };
-  const line = linePlan(program, kernel, variable, accesses, scheme, patternsOf);
+  const line = linePlan(program, declaration, variable, accesses, scheme, patternsOf);
   if ("why" in line) return line;
   const pieces = granuleBytes / line.pieceBytes;
   return pieces <= lanes ? line : { why: `no ${pieces} invocations can exchange what they access` };
@@ -195,8 +189,6 @@ export function bracketedMemory(plans: readonly (readonly [string, MemoryPlan])[
 interface SumPlanOptions {
   /** Whether each invocation of the program's accesses memory once, at the places that the text says. */
   readonly isPlain: boolean;
-  /** Storage buffers that the kernel uses, all of which may be summed. */
-  readonly buffers: number;
   readonly bytesOfWorkgroups: number;
 }
 
@@ -205,19 +197,20 @@ const bytesOfSums = 4 * slotWords;
 
 /** Plans the buffers of a kernel, each from what accesses it, and the number of the only access that is wanted, if not all are. */
 function sumPlans(
-  program: Program,
-  kernel: FunctionDeclaration,
-  { isPlain, buffers, bytesOfWorkgroups }: SumPlanOptions,
+  kernel: KernelFacts,
+  { isPlain, bytesOfWorkgroups }: SumPlanOptions,
 ): (variable: GlobalVariable, accesses: readonly MemoryAccess[], site: number | undefined) => SumPlan {
-  const shared = bytesOfVariables(program, kernel, (_, type) => sizeOf(type));
-  const hasRoom = shared !== undefined && shared + bytesOfSums * buffers <= bytesOfWorkgroups;
+  const { program, declaration } = kernel;
+  const shared = bytesOfVariables(kernel, (_, type) => sizeOf(type));
+  // All of its storage buffers may be summed.
+  const hasRoom = shared !== undefined && shared + bytesOfSums * kernel.storageBuffers <= bytesOfWorkgroups;
   let dependsOn: ((place: Expression) => Dependences) | undefined;
   return (variable, accesses, site) => {
     if (!isPlain) return { why: "replicas, or faults that are injected, access it in other ways" };
     if (addressSpaceOf(variable) === "uniform") return { why: "it is a uniform buffer" };
     if (!hasRoom) return { why: "no workgroup memory is known to be left for sums" };
-    dependsOn ??= dependencesOfPlaces(program, kernel);
-    const sums = summedAccesses(program, kernel, variable, accesses, dependsOn, site);
+    dependsOn ??= dependencesOfPlaces(program, declaration);
+    const sums = summedAccesses(program, declaration, variable, accesses, dependsOn, site);
     return "why" in sums ? sums : { classes: sums.classes, ...(sums.varies && { varies: true }) };
   };
 }

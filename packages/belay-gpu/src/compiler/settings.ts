@@ -136,6 +136,10 @@ export function settingsOf(source: Program, options: FixedOptions): Settings {
   };
 }
 
+/** Whether each kernel has a plan and functions of its own, for what its replicas do depends on its own accesses. */
+export const plansEachKernel = ({ redundancy, pairing }: Pick<Settings, "redundancy" | "pairing">): boolean =>
+  redundancy === "inter" || pairing === "passes";
+
 /** Options that exclude each other, or ask for what the device lacks. */
 export function conflictIn(settings: Places): Diagnostic | undefined {
   if (settings.channel === "subgroup" && !settings.subgroups) return subgroupsMissing("the subgroup channel");

@@ -1,23 +1,15 @@
 /** How many invocations the workgroups of kernels have, which of their variables have copies, and how much memory that takes. */
-import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
-import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
-import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
 import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/redundancy/comparison/workgroupChannel.ts";
 import { bytesOfCopies } from "../transforms/redundancy/workgroupCopies.ts";
 import { invocationsOf } from "../transforms/shared/entryPointWrapper.ts";
-import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { GlobalVariable } from "../wgsl/ast.ts";
 import { sizeOf } from "../wgsl/layout.ts";
-import type { Program } from "../wgsl/program.ts";
 import type { Type } from "../wgsl/types.ts";
 import type { KernelLimits, Pairing } from "./contract.ts";
+import type { KernelFacts, ProgramFacts } from "./facts.ts";
 import type { Settings } from "./settings.ts";
-
-/** Invocations per workgroup, or undefined when an override decides. */
-export function invocationCount(program: Program, kernel: FunctionDeclaration): number | undefined {
-  return knownWorkgroupSize(program, kernel)?.reduce((product, size) => product * size);
-}
 
 /** How many replicas of an invocation a workgroup has at once. */
 const replicasAtOnce = (pairing: Pairing): 1 | 2 => (pairing === "passes" ? 1 : 2);
@@ -33,29 +25,19 @@ export function mostInvocations(limits: KernelLimits, pairing: Pairing): number 
  * The invocations of the largest of several kernels that can be protected. One whose size an override decides counts as
  * the largest possible: a pipeline of another kernel need not give that override a value.
  */
-export function largestWorkgroup(
-  program: Program,
-  kernels: readonly FunctionDeclaration[],
-  limits: KernelLimits,
-  pairing: Pairing,
-): number {
+function largestWorkgroup(kernels: readonly KernelFacts[], limits: KernelLimits, pairing: Pairing): number {
   const largest = mostInvocations(limits, pairing);
-  const counts = kernels.map((kernel) => invocationCount(program, kernel) ?? largest);
+  const counts = kernels.map(({ invocations }) => invocations ?? largest);
   return Math.max(...counts.filter((count) => count <= largest));
 }
 
 /** Invocations of the largest workgroup of some kernels, as it runs, as a WGSL expression. */
-export function lanesOf(
-  program: Program,
-  kernels: readonly FunctionDeclaration[],
-  limits: KernelLimits,
-  pairing: Pairing,
-): string {
+export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, pairing: Pairing): string {
   const [only, ...others] = kernels;
   const replicas = replicasAtOnce(pairing);
   return only && others.length === 0
-    ? `${replicas}u * (${invocationsOf(program, only)})`
-    : `${replicas * largestWorkgroup(program, kernels, limits, pairing)}u`;
+    ? `${replicas}u * (${invocationsOf(only.program, only.declaration)})`
+    : `${replicas * largestWorkgroup(kernels, limits, pairing)}u`;
 }
 
 type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
@@ -68,47 +50,44 @@ type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "lim
  * Requires access normal form.
  */
 export function replicatedVariables(
-  program: Program,
-  kernels: readonly FunctionDeclaration[],
+  facts: ProgramFacts,
+  kernels: readonly KernelFacts[],
   settings: MemorySettings,
 ): Set<GlobalVariable> {
   const { redundancy, pairing, limits } = settings;
-  const used = variablesOf(program, reachableFrom(program, kernels));
-  const memory = new Set([...used].filter((variable) => addressSpaceOf(variable) === "workgroup"));
+  const used = kernels.flatMap(({ variables }) => [...variables]);
+  const memory = new Set(used.filter((variable) => addressSpaceOf(variable) === "workgroup"));
   if (redundancy === "inter" || pairing === "passes") return memory;
   if (redundancy !== "intra+lds") return new Set();
-  for (const variable of orderDependentVariables(program, kernels)) memory.delete(variable);
+  for (const kernel of kernels)
+    for (const variable of kernel.orderDependentVariables) memory.delete(variable);
   for (const kernel of kernels) {
-    const bytes = workgroupBytes(program, program, kernel, settings, (variable) => memory.has(variable));
+    const bytes = workgroupBytes(facts, kernel, settings, (variable) => memory.has(variable));
     if (bytes !== undefined && bytes <= limits.maxComputeWorkgroupStorageSize) continue;
-    for (const variable of variablesOf(program, reachableFrom(program, [kernel])))
-      if (containsAtomic(program.declaredTypeOf(variable))) memory.delete(variable);
+    for (const variable of kernel.variables)
+      if (containsAtomic(facts.program.declaredTypeOf(variable))) memory.delete(variable);
   }
   return memory;
 }
 
 /**
- * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value decides. `sized` is the
- * same program with overrides turned into constants, as far as they are known, and `kernel` one of its functions.
+ * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value decides. `kernel` is one
+ * of the program, or of the same one with overrides turned into constants, as far as they are known.
  */
 export function workgroupBytes(
-  program: Program,
-  sized: Program,
-  kernel: FunctionDeclaration,
+  facts: ProgramFacts,
+  kernel: KernelFacts,
   { pairing, channel, limits }: MemorySettings,
   isCopied: (variable: GlobalVariable) => boolean,
 ): number | undefined {
   const isDoubled = (variable: GlobalVariable) => pairing !== "passes" && isCopied(variable);
-  const bytes = bytesOfVariables(sized, kernel, (variable, type) =>
+  const bytes = bytesOfVariables(kernel, (variable, type) =>
     isDoubled(variable) ? bytesOfCopies(type, pairing) : sizeOf(type),
   );
   if (bytes === undefined || channel === "subgroup") return bytes;
-  const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+  const kernels = facts.kernels();
   // The slots of the channel are one variable for all kernels.
-  const invocations =
-    kernels.length === 1
-      ? invocationCount(sized, kernel)
-      : largestWorkgroup(program, kernels, limits, pairing);
+  const invocations = kernels.length === 1 ? kernel.invocations : largestWorkgroup(kernels, limits, pairing);
   // Replicas that meet only at the end need no slots.
   const each = finalBytes + (pairing === "subgroups" || pairing === "passes" ? 0 : slotBytes);
   return invocations && bytes + each * invocations;
@@ -116,12 +95,11 @@ export function workgroupBytes(
 
 /** Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a value decides. */
 export function bytesOfVariables(
-  program: Program,
-  kernel: FunctionDeclaration,
+  { program, variables }: KernelFacts,
   bytesOf: (variable: GlobalVariable, type: Type) => number,
 ): number | undefined {
   let bytes = 0;
-  for (const variable of variablesOf(program, reachableFrom(program, [kernel]))) {
+  for (const variable of variables) {
     if (addressSpaceOf(variable) !== "workgroup") continue;
     const type = program.declaredTypeOf(variable);
     if (!hasKnownSize(type)) return undefined;

@@ -52,7 +52,7 @@ export interface StrikeMachineryOptions {
 }
 
 /** All nodes of a program. */
-export function nodesOf({ module }: Program): Set<AnyNode> {
+export function nodesOf(module: Module): Set<AnyNode> {
   const nodes = new Set<AnyNode>();
   walk(module, (node) => nodes.add(node));
   return nodes;

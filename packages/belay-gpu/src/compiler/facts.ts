@@ -1,0 +1,110 @@
+/** Facts about one version of a program that several decisions rest on, each found out once, when it is first asked for. */
+import {
+  type BindingAccess,
+  bindingAccesses,
+  buffersInPlace,
+  storageAccesses,
+} from "../analysis/bindings.ts";
+import { functionsOf, reachableFrom, stageOf, variablesOf } from "../analysis/callGraph.ts";
+import { type Fill, fillsOf } from "../analysis/fills.ts";
+import { loadsAfterStores } from "../analysis/hazards.ts";
+import { orderDependentVariables } from "../analysis/orderDependentVariables.ts";
+import { addressSpaceOf } from "../analysis/places.ts";
+import type { Sequence } from "../analysis/sequences.ts";
+import { knownWorkgroupSize } from "../analysis/workgroupSize.ts";
+import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import type { AccessMode } from "../wgsl/types.ts";
+
+export class ProgramFacts {
+  readonly program: Program;
+  readonly #kernels: ReadonlyMap<string, KernelFacts>;
+
+  constructor(program: Program) {
+    this.program = program;
+    const kernels = functionsOf(program).filter((fn) => stageOf(fn) === "compute");
+    this.#kernels = new Map(kernels.map((fn) => [fn.name, new KernelFacts(program, fn)]));
+  }
+
+  /** The compute entry points, in source order, or those of these names. */
+  kernels(named?: ReadonlySet<string>): KernelFacts[] {
+    return [...this.#kernels.values()].filter(({ name }) => named?.has(name) ?? true);
+  }
+
+  kernel(name: string): KernelFacts {
+    return this.#kernels.get(name)!;
+  }
+}
+
+/** Facts about one compute entry point. */
+export class KernelFacts {
+  readonly program: Program;
+  readonly declaration: FunctionDeclaration;
+  readonly #known = new Map<string, unknown>();
+
+  constructor(program: Program, declaration: FunctionDeclaration) {
+    this.program = program;
+    this.declaration = declaration;
+  }
+
+  get name(): string {
+    return this.declaration.name;
+  }
+
+  /** The functions that it reaches, itself included, each after those it calls. */
+  get functions(): ReadonlySet<FunctionDeclaration> {
+    return this.#once("functions", () => reachableFrom(this.program, [this.declaration]));
+  }
+
+  /** The module-scope variables that these functions name. */
+  get variables(): ReadonlySet<GlobalVariable> {
+    return this.#once("variables", () => variablesOf(this.program, this.functions));
+  }
+
+  get storageBuffers(): number {
+    return [...this.variables].filter((variable) => addressSpaceOf(variable) === "storage").length;
+  }
+
+  get bindings(): readonly BindingAccess[] {
+    return this.#once("bindings", () => bindingAccesses(this.program, this.declaration));
+  }
+
+  /** What its stores fill, whatever was there before. */
+  get fills(): readonly Fill[] {
+    return this.#once("fills", () => fillsOf(this.program, this.declaration));
+  }
+
+  /** The accesses to storage buffers, atomic operations included. */
+  get storageAccesses(): ReadonlyMap<GlobalVariable, AccessMode> {
+    return this.#once("storageAccesses", () => storageAccesses(this.program, this.functions));
+  }
+
+  /** The storage buffers that it loads and stores other than by atomic operations. */
+  get buffersInPlace(): ReadonlySet<GlobalVariable> {
+    return this.#once("buffersInPlace", () => buffersInPlace(this.program, this.functions));
+  }
+
+  /** The first load after a store of each storage buffer. */
+  get loadsAfterStores(): readonly Sequence[] {
+    return this.#once("loadsAfterStores", () => loadsAfterStores(this.program, this.declaration));
+  }
+
+  /** The workgroup variables for which the order of atomic operations matters. */
+  get orderDependentVariables(): ReadonlySet<GlobalVariable> {
+    return this.#once("orderDependentVariables", () =>
+      orderDependentVariables(this.program, [this.declaration]),
+    );
+  }
+
+  /** Invocations per workgroup, or undefined when an override decides. */
+  get invocations(): number | undefined {
+    return this.#once("invocations", () =>
+      knownWorkgroupSize(this.program, this.declaration)?.reduce((product, size) => product * size),
+    );
+  }
+
+  #once<Fact>(name: string, find: () => Fact): Fact {
+    if (!this.#known.has(name)) this.#known.set(name, find());
+    return this.#known.get(name) as Fact;
+  }
+}

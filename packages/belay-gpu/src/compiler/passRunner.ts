@@ -1,0 +1,207 @@
+/** Runs passes over a program, and tells what they made of it. */
+import { armedTrigger } from "../transforms/faults/armedTrigger.ts";
+import { countingTrigger } from "../transforms/faults/countingTrigger.ts";
+import { FaultSites } from "../transforms/faults/faultSites.ts";
+import { Strikes } from "../transforms/faults/strikes.ts";
+import { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
+import { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
+import type { Names } from "../transforms/shared/names.ts";
+import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
+import { print } from "../wgsl/printer.ts";
+import type { Program } from "../wgsl/program.ts";
+import { versionsOf } from "../wgsl/resolve/index.ts";
+import { ProgramFacts } from "./facts.ts";
+import { type Invariant, invariants } from "./invariants.ts";
+import { type Pass, type ProtectionInput, passes } from "./passes.ts";
+import type { ProtectionPlan } from "./plan.ts";
+import { plansEachKernel, type Settings } from "./settings.ts";
+
+/** What a pass made of a module, and how long it took. */
+export interface PassRecord {
+  readonly pass: string;
+  readonly module: Module;
+  readonly milliseconds: number;
+}
+
+/** What is done besides running passes. */
+export interface PassOptions {
+  /** Keeps what each pass makes. */
+  readonly records?: boolean;
+  /** Verifies, after each pass, each invariant that holds according to the list. */
+  readonly verifies?: boolean;
+}
+
+/** A program on its way through passes: each takes it typed and leaves a valid module, which is typed again. */
+export class PassRunner {
+  readonly #options: PassOptions;
+  readonly #names: Names;
+  readonly #held: Set<Invariant>;
+  /** What passes have made so far, one record for each pass that ran. */
+  readonly records: PassRecord[];
+  #facts: ProgramFacts;
+  #versionOf: ((module: Module) => Program) | undefined;
+  #entryPoints: ReadonlySet<string> | undefined;
+  #groups: readonly ReadonlySet<string>[] = [];
+
+  constructor(program: Program, names: Names, options: PassOptions, before?: PassRunner) {
+    this.#facts = new ProgramFacts(program);
+    this.#names = names;
+    this.#options = options;
+    this.#held = new Set(before ? before.#held : []);
+    this.records = [...(before?.records ?? [])];
+  }
+
+  /** Facts about the program as the last pass has left it. */
+  get facts(): ProgramFacts {
+    return this.#facts;
+  }
+
+  get program(): Program {
+    return this.#facts.program;
+  }
+
+  /** Runs what comes before any entry point is chosen; returns the new names of what the host knows by name. */
+  runSourcePasses(settings: Settings): ReadonlyMap<string, string> {
+    const renamed = new Map<string, string>();
+    for (const pass of passes)
+      if (pass.phase === "source")
+        this.#run(pass, () => pass.run({ program: this.program, names: this.#names, settings, renamed }));
+    return renamed;
+  }
+
+  /** Returns the program with the accesses of entry points in normal form, on its own way from here. */
+  normalized(entryPoints: ReadonlySet<string>, settings: Settings): PassRunner {
+    const runner = new PassRunner(this.program, this.#names, this.#options, this);
+    const isApart = plansEachKernel(settings) || settings.memory.coded.length > 0;
+    const groups = isApart ? [...entryPoints].map((name) => new Set([name])) : [entryPoints];
+    runner.#entryPoints = entryPoints;
+    runner.#groups = groups;
+    for (const pass of passes)
+      if (pass.phase === "normal form")
+        runner.#run(pass, () => pass.run({ program: runner.program, names: this.#names, groups }));
+    return runner;
+  }
+
+  /** Protects the program, in normal form, as planned. `source`: the program in which resources have all their uses. */
+  protect(plan: ProtectionPlan, source: Program): Protected {
+    const shared = sharedBy(plan, this.#names, source);
+    // A kernel with a plan has functions of its own; those without are treated alike.
+    const kernels = plan.kernels.size === 0 ? [undefined] : [...plan.kernels.keys()];
+    for (const together of neighbours(passes.filter((pass) => pass.phase === "protection")))
+      for (const kernel of together[0]!.scope ? kernels : [undefined])
+        for (const pass of together)
+          if (pass.when?.(plan) ?? true)
+            this.#run(pass, () =>
+              pass.run({
+                ...shared,
+                program: this.program,
+                kernel,
+                functions: (entryPoint) => this.functions(entryPoint ? new Set([entryPoint]) : undefined),
+              }),
+            );
+    return { sites: shared.sites, faultSites: shared.faults.sites };
+  }
+
+  /** The functions that run protected, or those that entry points of these names reach. */
+  functions(named = this.#entryPoints): ReadonlySet<FunctionDeclaration> {
+    return new Set(this.#facts.kernels(named).flatMap(({ functions }) => [...functions]));
+  }
+
+  #run(pass: Pass, run: () => Module): void {
+    const begun = this.#options.records ? performance.now() : 0;
+    const module = run();
+    if (module !== this.program.module) this.#facts = new ProgramFacts(this.#typed(module, pass));
+    if (this.#options.records) this.#record(pass.name, performance.now() - begun);
+    for (const ended of pass.ends ?? []) this.#held.delete(ended);
+    for (const ensured of pass.ensures) this.#held.add(ensured);
+    if (this.#options.verifies) this.#verify(pass);
+  }
+
+  /** Types what a pass has left. A pass that leaves an invalid module has broken its contract. */
+  #typed(module: Module, pass: Pass): Program {
+    this.#versionOf ??= versionsOf(this.program);
+    const program = this.#versionOf(module);
+    const error = program.diagnostics.find(({ severity }) => severity === "error");
+    if (error) throw new Error(`${pass.name} left an invalid module: ${error.message}\n${print(module)}`);
+    return program;
+  }
+
+  /** Adds to the record of a pass that runs for several kernels. */
+  #record(pass: string, milliseconds: number): void {
+    const { module } = this.program;
+    const known = this.records.findIndex((record) => record.pass === pass);
+    if (known < 0) this.records.push({ pass, module, milliseconds });
+    else
+      this.records[known] = {
+        pass,
+        module,
+        milliseconds: this.records[known]!.milliseconds + milliseconds,
+      };
+  }
+
+  #verify(pass: Pass): void {
+    const verified = {
+      program: this.program,
+      names: this.#names,
+      entryPoints: this.#entryPoints,
+      groups: this.#groups,
+    };
+    for (const invariant of this.#held) {
+      const violation = invariants[invariant].violation(verified);
+      if (violation)
+        throw new Error(
+          `after ${pass.name}, ${invariant} does not hold: ${violation.what}\n${print(this.program.module)}`,
+        );
+    }
+  }
+}
+
+/** What passes have numbered while they protected a program. */
+interface Protected {
+  readonly sites: CheckSites;
+  readonly faultSites: FaultSites;
+}
+
+/** What the passes of one protection share. */
+function sharedBy(
+  plan: ProtectionPlan,
+  names: Names,
+  source: Program,
+): Omit<ProtectionInput, "program" | "kernel" | "functions"> {
+  const { redundancy, check, pairing, channel, subgroups, injectFaults } = plan.settings;
+  const { cells } = plan.report.layout;
+  const trigger =
+    injectFaults === "profile"
+      ? countingTrigger(names)
+      : armedTrigger(names, { redundancy, pairing, subgroups });
+  return {
+    names,
+    plan,
+    source,
+    comparison: new Comparison(names, {
+      channel: redundancy === "inter" ? "mailbox" : channel,
+      check,
+      pairing,
+      lanes: plan.lanes,
+      ...(cells > 0 && { cells: { count: cells } }),
+    }),
+    sites: new CheckSites(),
+    faults: {
+      sites: new FaultSites(),
+      strikes: new Strikes(names, trigger),
+      entryPoints: plan.entryPoints,
+      sourceNodes: new Set(),
+    },
+  };
+}
+
+/** Passes in their order, those together that run for one kernel after the other. */
+function neighbours<Each extends { readonly scope?: "each kernel" }>(listed: readonly Each[]): Each[][] {
+  const groups: Each[][] = [];
+  for (const pass of listed) {
+    const last = groups.at(-1);
+    if (pass.scope && last?.[0]?.scope) last.push(pass);
+    else groups.push([pass]);
+  }
+  return groups;
+}

@@ -1,0 +1,486 @@
+/** The passes of a protection, in their order: what each does, what it relies on and what it leaves. */
+import { schemeOf } from "../codes/scheme.ts";
+import type { FaultSites } from "../transforms/faults/faultSites.ts";
+import { injectFaults } from "../transforms/faults/injectFaults.ts";
+import { nodesOf, strikeMachinery } from "../transforms/faults/strikeMachinery.ts";
+import type { Strikes } from "../transforms/faults/strikes.ts";
+import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemory.ts";
+import type { CheckedVariable } from "../transforms/memory/checkedVariable.ts";
+import { protectMemory } from "../transforms/memory/protectMemory.ts";
+import { sumAccesses } from "../transforms/memory/sumAccesses.ts";
+import { desugarLoops } from "../transforms/normalize/desugarLoops.ts";
+import { expandSwizzles } from "../transforms/normalize/expandSwizzles.ts";
+import { keepBindings } from "../transforms/normalize/keepBindings.ts";
+import { normalizeAccesses } from "../transforms/normalize/normalizeAccesses.ts";
+import { resolvePointers } from "../transforms/normalize/resolvePointers.ts";
+import { splitSharedFunctions } from "../transforms/normalize/splitSharedFunctions.ts";
+import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
+import { arriveBeforeStores } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { compareStores } from "../transforms/redundancy/compareStores.ts";
+import type { Comparison } from "../transforms/redundancy/comparison/comparison.ts";
+import { declareReport } from "../transforms/redundancy/declareReport.ts";
+import { enableSubgroups } from "../transforms/redundancy/enableSubgroups.ts";
+import { executeAtomicsOnce } from "../transforms/redundancy/executeAtomicsOnce.ts";
+import { repeatInvocations } from "../transforms/redundancy/repeatInvocations.ts";
+import { replicateInvocations } from "../transforms/redundancy/replicateInvocations.ts";
+import { replicateWorkgroupMemory } from "../transforms/redundancy/replicateWorkgroupMemory.ts";
+import { replicateWorkgroups } from "../transforms/redundancy/replicateWorkgroups.ts";
+import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
+import { shadowBuffers } from "../transforms/redundancy/shadowBuffers.ts";
+import { splitChains } from "../transforms/redundancy/splitChains.ts";
+import type { Names } from "../transforms/shared/names.ts";
+import type { FunctionDeclaration, Module } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import type { AnyNode } from "../wgsl/traverse.ts";
+import type { Invariant } from "./invariants.ts";
+import { exchangesLanes, isSumming, type MemoryPlan } from "./memoryPlan.ts";
+import { checkingKernels, kernelsWhere, type ProtectionPlan } from "./plan.ts";
+import type { Settings } from "./settings.ts";
+
+/** What every pass has: the program as the pass before has left it. */
+interface Input {
+  readonly program: Program;
+  readonly names: Names;
+}
+
+export interface SourceInput extends Input {
+  readonly settings: Settings;
+  /** Takes the new names of entry points and overrides that the host knows by name, by the program's names. */
+  readonly renamed: Map<string, string>;
+}
+
+export interface FormInput extends Input {
+  /** Sets of entry points that need functions of their own. */
+  readonly groups: readonly ReadonlySet<string>[];
+}
+
+export interface ProtectionInput extends Input {
+  readonly plan: ProtectionPlan;
+  /** The program in which resources have all their uses. */
+  readonly source: Program;
+  readonly comparison: Comparison;
+  readonly sites: CheckSites;
+  readonly faults: Faults;
+  /** The kernel that a pass of kernels is for; undefined where all kernels share functions and are treated alike. */
+  readonly kernel: string | undefined;
+  /** The functions that an entry point of this name reaches, or all protected ones. */
+  functions(entryPoint?: string): ReadonlySet<FunctionDeclaration>;
+}
+
+/** What passes that make fault sites share. */
+export interface Faults {
+  readonly sites: FaultSites;
+  readonly strikes: Strikes;
+  readonly entryPoints: ReadonlySet<string>;
+  /** Takes the nodes that the module has right after faults were injected into the source. */
+  readonly sourceNodes: Set<AnyNode>;
+}
+
+interface Described {
+  readonly name: string;
+  /** What it does, for the documentation. */
+  readonly does: string;
+  /** What must hold before. */
+  readonly requires: readonly Invariant[];
+  /** What holds after, until a pass ends it. */
+  readonly ensures: readonly Invariant[];
+  /** What need not hold any longer. */
+  readonly ends?: readonly Invariant[];
+}
+
+/** Runs once for a module. */
+interface SourcePass extends Described {
+  readonly phase: "source";
+  run(input: SourceInput): Module;
+}
+
+/** Runs for each set of entry points for which a plan is tried, before it is made. */
+interface FormPass extends Described {
+  readonly phase: "normal form";
+  run(input: FormInput): Module;
+}
+
+/** Runs as the plan says. */
+interface ProtectionPass extends Described {
+  readonly phase: "protection";
+  /** Set for neighbours in the list that run together, for one kernel after the other. */
+  readonly scope?: "each kernel";
+  /** Default: always. */
+  when?(plan: ProtectionPlan): boolean;
+  run(input: ProtectionInput): Module;
+}
+
+export type Pass = SourcePass | FormPass | ProtectionPass;
+
+const isDoubled = ({ settings }: ProtectionPlan) => settings.redundancy !== "none";
+const injects = ({ settings }: ProtectionPlan) => settings.injectFaults !== false;
+
+/** Where replicas stand that run at the same time. */
+const doubledPairing = ({ pairing }: Settings) => (pairing === "passes" ? undefined : pairing);
+
+export const passes: readonly Pass[] = [
+  // Every name means one thing.
+  {
+    name: "uniqueNames",
+    phase: "source",
+    does: "renames what hides a name of the module or of the language",
+    requires: [],
+    ensures: ["uniqueNames"],
+    run: ({ program, names, settings, renamed }) => {
+      const unique = uniqueNames(program, names, { hasCodes: settings.memory.coded.length > 0 });
+      for (const [name, other] of unique.knownToHost) renamed.set(name, other);
+      return unique.module;
+    },
+  },
+
+  // Accesses stand alone and name their variable.
+  {
+    name: "splitSharedFunctions",
+    phase: "normal form",
+    does: "gives groups of entry points their own copies of functions and workgroup variables that they share",
+    requires: ["uniqueNames"],
+    ensures: ["separateKernels"],
+    run: ({ program, names, groups }) => splitSharedFunctions(program, names, groups),
+  },
+  {
+    name: "splitChains",
+    phase: "normal form",
+    does: "splits long chains of `else if`",
+    requires: [],
+    ensures: ["shortChains"],
+    run: ({ program, names }) => splitChains(program.module, names),
+  },
+  {
+    name: "desugarLoops",
+    phase: "normal form",
+    does: "turns `for` and `while` loops whose header touches shared memory into `loop`",
+    requires: [],
+    ensures: ["plainHeaders"],
+    run: ({ program }) => desugarLoops(program),
+  },
+  {
+    name: "resolvePointers",
+    phase: "normal form",
+    does: "replaces pointers to shared memory by what they point to",
+    requires: ["uniqueNames"],
+    ensures: ["resolvedPointers"],
+    run: ({ program, names }) => resolvePointers(program, names),
+  },
+  {
+    name: "normalizeAccesses",
+    phase: "normal form",
+    does: "gives every store and every operation on memory a statement of its own",
+    requires: ["uniqueNames", "plainHeaders", "resolvedPointers"],
+    ensures: ["accessNormalForm", "namedValues"],
+    run: ({ program, names }) => normalizeAccesses(program, names),
+  },
+  {
+    name: "expandSwizzles",
+    phase: "normal form",
+    does: "turns a store to several components of a vector into a store to each",
+    requires: ["accessNormalForm"],
+    ensures: ["wholeStores"],
+    run: ({ program, names }) => expandSwizzles(program, names),
+  },
+
+  // Faults in the source, and the place where replicas arrive.
+  {
+    name: "declareReport",
+    phase: "protection",
+    does: "declares the report buffer and what tells replicas apart",
+    requires: [],
+    ensures: ["report"],
+    run: ({ program, names, plan: { settings, report } }) =>
+      declareReport(program, names, {
+        ...report.layout,
+        mail: report.mail,
+        arrivals: report.arrivals,
+        pairs: settings.redundancy === "inter",
+      }),
+  },
+  {
+    name: "enableSubgroups",
+    phase: "protection",
+    does: "lets the module exchange registers between lanes",
+    requires: [],
+    ensures: [],
+    when: (plan) => {
+      const { channel, pairing, redundancy, subgroups } = plan.settings;
+      const exchanges = isDoubled(plan) && channel === "subgroup";
+      const isApart = redundancy.startsWith("intra") && pairing === "half-subgroup";
+      return exchanges || isApart || (injects(plan) && subgroups);
+    },
+    run: ({ program }) => enableSubgroups(program),
+  },
+  {
+    name: "arriveBeforeStores",
+    phase: "protection",
+    does: "lets whoever comes last of two replicas store in place",
+    requires: ["accessNormalForm", "report"],
+    ensures: [],
+    when: ({ report }) => report.arrivals > 0,
+    run: ({ program, names, plan, comparison, functions }) =>
+      arriveBeforeStores(program, names, {
+        comparison,
+        isCompared: plan.settings.check !== "none",
+        subgroups: isDoubled(plan) && plan.settings.channel === "subgroup",
+        kernels: [...plan.kernels].flatMap(([name, { arrival }]) =>
+          arrival
+            ? [
+                {
+                  arrival: arrival.at,
+                  inPlace: arrival.inPlace,
+                  words: arrival.words,
+                  functions: functions(name),
+                },
+              ]
+            : [],
+        ),
+      }),
+  },
+  {
+    name: "injectFaults",
+    phase: "protection",
+    does: "makes fault sites of what the source computes",
+    requires: ["accessNormalForm", "namedValues", "report"],
+    ensures: [],
+    when: injects,
+    run: ({ program, names, plan, faults, functions }) => {
+      const own = [...functions()].filter(({ name }) => plan.functions.has(name));
+      const module = injectFaults(program, names, { ...faults, functions: new Set(own) });
+      if (plan.settings.strikeMachinery) for (const node of nodesOf(module)) faults.sourceNodes.add(node);
+      return module;
+    },
+  },
+
+  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
+  {
+    name: "replicateWorkgroups",
+    phase: "protection",
+    does: "runs each workgroup twice, in a grid that is doubled",
+    requires: ["report"],
+    ensures: ["ids"],
+    when: ({ settings }) => settings.redundancy === "inter",
+    run: ({ program, names, plan }) =>
+      replicateWorkgroups(program, names, {
+        entryPoints: plan.entryPoints,
+        mail: plan.report.mail,
+        blocking: kernelsWhere(plan, ({ blocking }) => blocking),
+        inTurn: kernelsWhere(plan, ({ inTurn }) => inTurn),
+        arriving: kernelsWhere(plan, ({ arrival }) => arrival),
+      }),
+  },
+  {
+    name: "repeatInvocations",
+    phase: "protection",
+    does: "runs each invocation twice, one replica after the other, on lanes that swap",
+    requires: ["report"],
+    ensures: ["ids"],
+    when: ({ settings }) => settings.redundancy !== "inter" && settings.pairing === "passes",
+    run: ({ program, names, plan: { entryPoints }, comparison }) =>
+      repeatInvocations(program, names, { entryPoints, comparison }),
+  },
+  {
+    name: "replicateInvocations",
+    phase: "protection",
+    does: "tells each invocation its replica and its index, in a workgroup that is doubled",
+    requires: ["report"],
+    ensures: ["ids"],
+    when: ({ settings }) => settings.redundancy !== "inter" && doubledPairing(settings) !== undefined,
+    run: ({ program, names, plan }) =>
+      replicateInvocations(program, names, {
+        replicas: isDoubled(plan) ? 2 : 1,
+        pairing: doubledPairing(plan.settings)!,
+        entryPoints: plan.entryPoints,
+        subgroups: isDoubled(plan) && plan.settings.channel === "subgroup",
+      }),
+  },
+  {
+    name: "executeAtomicsOnce",
+    phase: "protection",
+    does: "lets one replica execute atomic operations on what has one copy, and gives the other the result",
+    requires: ["accessNormalForm", "ids"],
+    ensures: [],
+    scope: "each kernel",
+    when: isDoubled,
+    run: ({ program, names, plan, comparison, sites, functions, kernel }) => {
+      const own = kernel === undefined ? undefined : plan.kernels.get(kernel);
+      return executeAtomicsOnce(program, names, {
+        check: plan.settings.check,
+        comparison,
+        sites,
+        mayWait: own?.blocking ?? true,
+        functions: functions(kernel),
+        isReplicated: ({ name }) => (own ? !own.once.has(name) : plan.replicated.has(name)),
+      });
+    },
+  },
+  {
+    name: "compareStores",
+    phase: "protection",
+    does: "compares what leaves an invocation, at once or at its end, and lets one replica store it",
+    requires: ["accessNormalForm", "namedValues", "wholeStores", "ids"],
+    ensures: [],
+    scope: "each kernel",
+    when: isDoubled,
+    run: ({ program, names, plan, comparison, sites, functions, kernel }) => {
+      const own = kernel === undefined ? undefined : plan.kernels.get(kernel);
+      return compareStores(program, names, {
+        check: plan.settings.check,
+        comparison,
+        sites,
+        mayWait: own?.blocking ?? true,
+        functions: functions(kernel),
+        isReplicated: ({ name }) => plan.replicated.has(name),
+        entryPoints: kernel === undefined ? plan.entryPoints : new Set([kernel]),
+        isShadowed: ({ name }) => own?.shadowed.has(name) ?? false,
+      });
+    },
+  },
+  {
+    name: "replicateWorkgroupMemory",
+    phase: "protection",
+    does: "gives each replica its own copy of workgroup memory",
+    requires: ["accessNormalForm", "report"],
+    ensures: [],
+    when: ({ settings }) => settings.redundancy === "intra+lds" && doubledPairing(settings) !== undefined,
+    run: ({ program, names, plan, comparison, sites, functions }) =>
+      replicateWorkgroupMemory(program, names, {
+        pairing: doubledPairing(plan.settings)!,
+        comparison,
+        sites,
+        functions: functions(),
+        isReplicated: ({ name }) => plan.replicated.has(name),
+      }),
+  },
+  {
+    name: "strikeWorkgroupMemory",
+    phase: "protection",
+    does: "makes fault sites of what workgroup memory holds",
+    requires: ["ids"],
+    ensures: [],
+    ends: ["namedValues"],
+    when: injects,
+    run: ({ program, names, plan: { settings, replicated }, faults, functions }) => {
+      const isIntra = settings.redundancy.startsWith("intra") && settings.pairing !== "passes";
+      const isShared = (variable: string) => isIntra && !replicated.has(variable);
+      return strikeWorkgroupMemory(program, names, { ...faults, functions: functions(), isShared });
+    },
+  },
+
+  // Copies of buffers, and nothing that the program's layouts lack or miss.
+  {
+    name: "shadowBuffers",
+    phase: "protection",
+    does: "gives the second replica copies of buffers that a kernel changes in place",
+    requires: ["accessNormalForm", "ids"],
+    ensures: [],
+    when: ({ shadows }) => shadows.size > 0,
+    run: ({ program, names, plan: { kernels, shadows }, comparison, functions }) =>
+      shadowBuffers(program, names, {
+        comparison,
+        shadows,
+        kernels: [...kernels].map(([name, { shadowed }]) => ({ functions: functions(name), shadowed })),
+      }),
+  },
+  {
+    name: "keepBindings",
+    phase: "protection",
+    does: "keeps resources in use that an entry point used before",
+    requires: [],
+    ensures: [],
+    run: ({ program, source, plan: { entryPoints } }) => keepBindings(program, source, { entryPoints }),
+  },
+
+  // Codes around the accesses that there are now.
+  {
+    name: "enableSubgroupsForLines",
+    phase: "protection",
+    does: "lets lanes that check memory together exchange registers",
+    requires: [],
+    ensures: [],
+    when: ({ memory }) => checkingKernels(memory).some(({ plan }) => exchangesLanes(plan)),
+    run: ({ program }) => enableSubgroups(program),
+  },
+  {
+    name: "protectMemory",
+    phase: "protection",
+    does: "lets kernels check what they load and keep check words up to date",
+    requires: ["accessNormalForm", "report"],
+    ensures: [],
+    ends: ["namedValues"],
+    when: ({ memory }) => checkingKernels(memory).length > 0,
+    run: ({ program, names, plan, functions }) => {
+      const { arena, table, coded } = plan.settings.memory;
+      return protectMemory(program, names, {
+        arena,
+        table,
+        rows: coded.length,
+        kernels: checkingKernels(plan.memory).map(({ name, arena, plan }) => ({
+          arena,
+          entryPoint: name,
+          functions: functions(name),
+          checked: checkedVariables(plan),
+        })),
+      });
+    },
+  },
+  {
+    name: "sumAccesses",
+    phase: "protection",
+    does: "adds up checksums of what kernels load and store",
+    requires: ["accessNormalForm", "report"],
+    ensures: [],
+    when: ({ memory }) => [...memory.values()].some(isSumming),
+    run: ({ program, names, plan, functions }) => {
+      const { arena, table, coded } = plan.settings.memory;
+      const summing = [...plan.memory].filter(([, plan]) => isSumming(plan));
+      return sumAccesses(program, names, {
+        slots: arena,
+        table,
+        rows: coded.length,
+        kernels: summing.map(([name, plan]) => ({
+          entryPoint: name,
+          functions: functions(name),
+          summed: summedVariables(plan),
+        })),
+      });
+    },
+  },
+  {
+    name: "strikeMachinery",
+    phase: "protection",
+    does: "makes fault sites of what the passes have added",
+    requires: ["report", "ids"],
+    ensures: [],
+    ends: ["accessNormalForm"],
+    when: (plan) => injects(plan) && plan.settings.strikeMachinery,
+    run: ({ program, names, plan, faults, functions }) =>
+      strikeMachinery(program, names, {
+        ...faults,
+        functions: functions(),
+        source: faults.sourceNodes,
+        isReplicated: (variable) => isDoubled(plan) && plan.replicated.has(variable),
+      }),
+  },
+];
+
+/** The variables that a kernel checks, by name. */
+function checkedVariables({ variables }: MemoryPlan): Map<string, CheckedVariable> {
+  const checked = variables.filter(({ mode }) => mode === "checked");
+  return new Map(
+    checked.map(({ index, scheme, variable: { name }, pieceBytes }) => [
+      name,
+      { name, index, scheme: schemeOf(scheme), ...(pieceBytes && { pieceBytes }) },
+    ]),
+  );
+}
+
+/** The variables that a kernel adds up, by name. */
+function summedVariables({ variables }: MemoryPlan) {
+  return new Map(
+    variables.flatMap(({ mode, index: row, site, isKnown = false, variable }) =>
+      mode === "summed" ? [[variable.name, { row, site, isCounted: !isKnown }] as const] : [],
+    ),
+  );
+}

@@ -1,0 +1,214 @@
+/** Decides what a protection does to a module: plain data, read off its accesses in normal form before anything else is changed. */
+import { type BindingPoint, bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
+import { meetings } from "../analysis/meetings.ts";
+import { containsAtomic } from "../analysis/places.ts";
+import { waitsOf } from "../analysis/waits.ts";
+import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import { leftAlone } from "../diagnostics/protection.ts";
+import { arrivalWords } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { mailboxBytes, mailWords } from "../transforms/redundancy/mailbox.ts";
+import { cellCount, type ReportLayout, reportWords } from "../transforms/redundancy/reportBuffer.ts";
+import type { GlobalVariable } from "../wgsl/ast.ts";
+import type { Program } from "../wgsl/program.ts";
+import type { ShadowBinding } from "./contract.ts";
+import type { KernelFacts, ProgramFacts } from "./facts.ts";
+import { interGroupPlan, type KernelPlan, namesOf, passesPlan } from "./kernelPlan.ts";
+import { bracketedMemory, isSumming, type MemoryPlan, memoryPlan } from "./memoryPlan.ts";
+import { plansEachKernel, type Settings } from "./settings.ts";
+import { lanesOf, replicatedVariables } from "./workgroups.ts";
+
+/** What a protection does to a module. Kernels, functions and variables go by their names in access normal form. */
+export interface ProtectionPlan {
+  readonly settings: Settings;
+  /** The entry points that are protected. */
+  readonly entryPoints: ReadonlySet<string>;
+  /** The functions that run protected. */
+  readonly functions: ReadonlySet<string>;
+  /** What a kernel needs that is Inter-Group or runs in passes; empty for others. */
+  readonly kernels: ReadonlyMap<string, KernelPlan>;
+  /** What kernels do about memory that has codes. */
+  readonly memory: ReadonlyMap<string, MemoryPlan>;
+  /** The workgroup variables of which each replica has a copy: what is stored there is not compared. */
+  readonly replicated: ReadonlySet<string>;
+  /** Invocations of the largest workgroup, as a WGSL expression. */
+  readonly lanes: string;
+  readonly report: ReportPlan;
+  /** Where copies of buffers are bound, by the buffer's variable. */
+  readonly shadows: ReadonlyMap<string, BindingPoint>;
+  /** The copies that each kernel has bound, as its host is told. */
+  readonly shadowsOf: ReadonlyMap<string, readonly ShadowBinding[]>;
+}
+
+/** What the report buffer holds. */
+export interface ReportPlan {
+  /** Its size lacks the counts of a profile, which depend on the number of fault sites. */
+  readonly layout: ReportLayout;
+  /** Words of the mailbox of kernels whose replicas wait for each other. */
+  readonly mail: number;
+  /** Words for the arrivals of replicas. */
+  readonly arrivals: number;
+}
+
+/** The kernels that fit, with the plan where all of them do; and why others must be left alone. */
+export interface Planned {
+  readonly fit: ReadonlySet<string>;
+  readonly plan?: ProtectionPlan;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Plans the protection of some entry points of a program in access normal form. */
+export function planProtection(
+  facts: ProgramFacts,
+  entryPoints: ReadonlySet<string>,
+  settings: Settings,
+): Planned {
+  const kernels = facts.kernels(entryPoints);
+  const replicated = namesOf(replicatedVariables(facts, kernels, settings));
+  const fit = new Set(entryPoints);
+  const plans = new Map<string, KernelPlan>();
+  const diagnostics: Diagnostic[] = [];
+  for (const kernel of kernels) {
+    const plan = kernelPlan(kernel, settings);
+    const obstacles = [
+      ...(settings.redundancy === "none" ? [] : waits(kernel)),
+      ...(plan ? plan.obstacles : tooManyMeetings(kernel, settings, replicated)),
+    ];
+    if (obstacles.length > 0) fit.delete(kernel.name);
+    else if (plan) plans.set(kernel.name, plan);
+    diagnostics.push(...obstacles);
+  }
+  const isPlain = settings.redundancy === "none" && !settings.injectFaults;
+  const memory = memoryPlans(kernels, plans, isPlain, settings);
+  // A kernel that checks nothing is as good as it was.
+  if (isPlain) for (const [name, plan] of memory) if (!plan.arena && !isSumming(plan)) fit.delete(name);
+  const isWhole = fit.size === entryPoints.size;
+  diagnostics.push(...bracketedMemory([...memory].filter(([name]) => isWhole || !fit.has(name))));
+  if (!isWhole) return { fit, diagnostics };
+
+  const shadows = shadowBindings(facts.program, settings, plans.values(), checkingKernels(memory).length > 0);
+  const { limits, pairing } = settings;
+  const plan: ProtectionPlan = {
+    settings,
+    entryPoints,
+    functions: new Set(kernels.flatMap(({ functions }) => [...functions].map(({ name }) => name))),
+    kernels: plans,
+    memory,
+    replicated,
+    lanes: lanesOf(kernels, limits, pairing),
+    report: reportPlan(kernels, plans, settings),
+    shadows,
+    shadowsOf: new Map(
+      [...plans].map(([name, { shadowed }]) => [name, shadowsOf(facts.program, shadowed, shadows)]),
+    ),
+  };
+  return { fit, plan, diagnostics };
+}
+
+function kernelPlan(kernel: KernelFacts, settings: Settings): KernelPlan | undefined {
+  if (!plansEachKernel(settings)) return undefined;
+  return settings.pairing === "passes" ? passesPlan(kernel) : interGroupPlan(kernel, settings);
+}
+
+function memoryPlans(
+  kernels: readonly KernelFacts[],
+  plans: ReadonlyMap<string, KernelPlan>,
+  isPlain: boolean,
+  { redundancy, subgroupSize, limits, memory }: Settings,
+): Map<string, MemoryPlan> {
+  const lanes = redundancy.startsWith("intra") ? 0 : subgroupSize;
+  return new Map(
+    kernels.map((kernel) => {
+      const others = 1 + (plans.get(kernel.name)?.shadowed.size ?? 0);
+      return [kernel.name, memoryPlan(kernel, memory.coded, { limits, others, lanes, isPlain })];
+    }),
+  );
+}
+
+/** The kernels that check a buffer themselves, and how they access the check words. */
+export function checkingKernels(plans: ReadonlyMap<string, MemoryPlan>) {
+  return [...plans].flatMap(([name, plan]) => (plan.arena ? [{ name, arena: plan.arena, plan }] : []));
+}
+
+/** The names of the kernels with a plan that has something. */
+export function kernelsWhere(
+  { kernels }: Pick<ProtectionPlan, "kernels">,
+  has: (plan: KernelPlan) => unknown,
+): ReadonlySet<string> {
+  return new Set([...kernels].flatMap(([name, plan]) => (has(plan) ? [name] : [])));
+}
+
+function reportPlan(
+  kernels: readonly KernelFacts[],
+  plans: ReadonlyMap<string, KernelPlan>,
+  { redundancy, check, report, injectFaults }: Settings,
+): ReportPlan {
+  const blocking = kernels.filter(({ name }) => plans.get(name)?.blocking);
+  const mail = mailWords(blocking.map(({ invocations }) => invocations));
+  const cells = redundancy === "inter" && check !== "none" ? cellCount : 0;
+  const arrivals = kernelsWhere({ kernels: plans }, ({ arrival }) => arrival).size > 0 ? arrivalWords : 0;
+  const bytes = 4 * (reportWords.total + cells + arrivals) + mailboxBytes(mail);
+  const layout = { ...report, bytes, cells };
+  return { layout: injectFaults === "profile" ? { ...layout, counts: bytes } : layout, mail, arrivals };
+}
+
+/** Where copies are bound: behind the report, where neither the module nor codes for memory bind anything. */
+function shadowBindings(
+  program: Program,
+  { report, memory }: Settings,
+  plans: Iterable<KernelPlan>,
+  hasChecks: boolean,
+): Map<string, BindingPoint> {
+  const points = [...bindingPointsOf(program), ...(hasChecks ? [memory.arena, memory.table] : [])];
+  const inGroup = points.filter(({ group }) => group === report.group);
+  const taken = new Set(inGroup.map(({ binding }) => binding));
+  let binding = report.binding;
+  const next = () => {
+    do binding++;
+    while (taken.has(binding));
+    return { group: report.group, binding };
+  };
+  const shadowed = new Set([...plans].flatMap((plan) => [...plan.shadowed]));
+  const declared = program.module.declarations.filter((d) => d.kind === "globalVariable");
+  return new Map(declared.flatMap(({ name }) => (shadowed.has(name) ? [[name, next()]] : [])));
+}
+
+function shadowsOf(
+  program: Program,
+  shadowed: ReadonlySet<string>,
+  shadows: ReadonlyMap<string, BindingPoint>,
+): ShadowBinding[] {
+  return program.module.declarations.flatMap((variable) => {
+    if (variable.kind !== "globalVariable" || !shadowed.has(variable.name)) return [];
+    const [of, at] = [bindingPointOf(program, variable), shadows.get(variable.name)];
+    const hasAtomics = containsAtomic(program.declaredTypeOf(variable));
+    return of && at ? [{ of, at, ...(hasAtomics && { hasAtomics }) }] : [];
+  });
+}
+
+/** Loops that wait for other invocations, which need not run at the same time where each of them runs twice. */
+function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
+  return waitsOf(program, declaration).map(({ span, variable }) =>
+    leftAlone(
+      "BELAY217",
+      span,
+      name,
+      `this loop waits until another invocation changes "${variable.name}", and replicas change which invocations run at the same time`,
+      "end the kernel where it waits, and dispatch the rest",
+    ),
+  );
+}
+
+/** Where replicas in different subgroups would have to meet before the end. */
+function tooManyMeetings(
+  { program, declaration }: KernelFacts,
+  { pairing, check }: Settings,
+  replicated: ReadonlySet<string>,
+): Diagnostic[] {
+  if (pairing !== "subgroups") return [];
+  const help = "use the pairing adjacent or half-subgroup";
+  // Where nothing is compared, stores need no meeting.
+  const isFree = ({ name }: GlobalVariable) => check === "none" || replicated.has(name);
+  return meetings(program, declaration, isFree).map(({ span, why }) =>
+    leftAlone("BELAY212", span, declaration.name, `${why}, and its replicas meet only at the end`, help),
+  );
+}

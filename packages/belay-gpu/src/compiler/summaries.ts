@@ -1,0 +1,72 @@
+/** What became of each compute entry point, as its host is told. */
+import { mostArriving } from "../transforms/redundancy/arriveBeforeStores.ts";
+import { patienceOf } from "../transforms/redundancy/mailbox.ts";
+import { doublingOf } from "../transforms/redundancy/replicateWorkgroups.ts";
+import type { CheckSites } from "../transforms/redundancy/reportBuffer.ts";
+import type { Names } from "../transforms/shared/names.ts";
+import type { EntryPointSummary, InterGroup } from "./contract.ts";
+import type { KernelFacts, ProgramFacts } from "./facts.ts";
+import { bracketed, memorySummary } from "./memoryPlan.ts";
+import type { ProtectionPlan } from "./plan.ts";
+import type { Settings } from "./settings.ts";
+
+/** What becomes of an entry point with its protection. */
+type ProtectedEntryPoint = Omit<EntryPointSummary, "bindings">;
+
+/** Describes an entry point that stays as it is. `sized`: with the values of overrides. */
+export function unprotectedSummary(
+  { name, bindings }: KernelFacts,
+  { fills }: KernelFacts,
+  { memory }: Settings,
+): EntryPointSummary {
+  return {
+    name,
+    redundancy: "none",
+    checks: [],
+    usesReport: false,
+    bindings,
+    ...(fills.length > 0 && { fills }),
+    ...(memory.coded.length > 0 && { memory: bracketed(bindings, memory) }),
+  };
+}
+
+/** Describes a protected entry point. `facts`: about the program after the last pass. */
+export function protectedSummary(
+  name: string,
+  plan: ProtectionPlan,
+  facts: ProgramFacts,
+  names: Names,
+  sites: CheckSites,
+): ProtectedEntryPoint {
+  const { redundancy, memory } = plan.settings;
+  const { functions, variables } = facts.kernel(name);
+  const reached = new Set([...functions].map((fn) => fn.name));
+  const report = names.the("report");
+  const interGroup = redundancy === "inter" ? interGroupOf(name, plan, names) : undefined;
+  const coded = memory.coded.length > 0 ? plan.memory.get(name) : undefined;
+  return {
+    name: names.own(name),
+    redundancy,
+    checks: sites.all.filter((site) => reached.has(site.functionName)).map(({ id }) => id),
+    usesReport: [...variables].some((variable) => variable.name === report),
+    ...(interGroup && { interGroup }),
+    ...(coded && { memory: memorySummary(coded, memory) }),
+  };
+}
+
+function interGroupOf(
+  name: string,
+  { kernels, shadowsOf }: ProtectionPlan,
+  names: Names,
+): InterGroup | undefined {
+  const plan = kernels.get(name);
+  return (
+    plan && {
+      doubling: doublingOf(names),
+      ...(plan.inTurn && { mostWorkgroups: mostArriving(plan.arrival?.words) }),
+      shadows: shadowsOf.get(name)!,
+      blocking: plan.blocking,
+      ...(plan.blocking && { patience: patienceOf(names) }),
+    }
+  );
+}
