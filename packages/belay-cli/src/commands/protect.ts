@@ -10,10 +10,12 @@ import type {
 } from "belay-gpu/internal/compiler/contract";
 import { type automaticMemory, memoryCodeFor } from "belay-gpu/internal/compiler/memoryChoice";
 import { unknownConstants } from "belay-gpu/internal/compiler/overrides";
-import { protect } from "belay-gpu/internal/compiler/protect";
+import { passes } from "belay-gpu/internal/compiler/passes";
+import { type Protection, protectInPasses } from "belay-gpu/internal/compiler/protect";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
 import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import { parse } from "belay-gpu/internal/wgsl/parser";
+import { print } from "belay-gpu/internal/wgsl/printer";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailure, exitStatus } from "../shared/failure.ts";
@@ -33,6 +35,8 @@ interface Flags {
   readonly constant: Record<string, number>;
   readonly injectFaults: boolean;
   readonly strict: boolean;
+  readonly printAfter?: string;
+  readonly timePasses: boolean;
   readonly output?: string;
   readonly json: boolean;
 }
@@ -55,11 +59,15 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
     )
     .option("--inject-faults", "instrument the source so that faults can be armed in it", false)
     .option("--strict", "make every gap in the coverage an error", false)
+    .option("--print-after <pass>", "print the module as this pass of the compiler leaves it", knownPass)
+    .option("--time-passes", "tell on stderr how long each pass took", false)
     .option("-o, --output <file>", "write there instead of stdout; nothing is written on an error", path)
     .option("--json", "print code, diagnostics, check sites and fault sites as JSON", false)
     .action(async (file: string, flags: Flags) => {
       const source = await readSource(file, io);
-      const result = protect(source, toProtectOptions(source, flags));
+      const records = flags.printAfter !== undefined || flags.timePasses;
+      const protection = protectInPasses(source, toProtectOptions(source, flags), { records });
+      const { result } = protection;
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
       const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
       if (unknown !== undefined)
@@ -73,8 +81,12 @@ export function protectCommand(io: Io, finish: (status: number) => void): Comman
           `chosen: ${nameOf(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
         );
       if (!flags.json) printRenamed(result, io);
+      if (flags.timePasses && !flags.json) tell(io.stderr, timesOf(protection));
       if (flags.json || !failed) {
-        const text = flags.json ? toJson(result, source) : result.code;
+        const code = failed ? result.code : codeAfter(protection, flags.printAfter);
+        const text = flags.json
+          ? toJson({ ...result, code, ...(flags.timePasses && { passes: timed(protection) }) }, source)
+          : code;
         if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
         // A pipe or a file gets the module as it is.
         else io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
@@ -97,6 +109,35 @@ function printDiagnostics({ diagnostics }: ProtectResult, source: string, file: 
 function printRenamed({ renamed }: ProtectResult, io: Io): void {
   for (const [name, other] of Object.entries(renamed))
     tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
+}
+
+function knownPass(name: string): string {
+  if (passes.some((pass) => pass.name === name)) return name;
+  throw new InvalidArgumentError(`There is no such pass. The passes are ${listed(passes)}.`);
+}
+
+const listed = (passes: readonly { readonly name: string }[]) => passes.map(({ name }) => name).join(", ");
+
+/** The module as a pass has left it; by default the protected one. */
+function codeAfter({ result, passes: ran }: Protection, pass: string | undefined): string {
+  if (pass === undefined) return result.code;
+  const record = ran.find((each) => each.pass === pass);
+  if (record) return print(record.module);
+  const names = ran.map((each) => ({ name: each.pass }));
+  throw new CommandFailure("BELAY400", `the pass ${pass} does not run for this module with these options`, {
+    help: names.length > 0 ? `those that run are ${listed(names)}` : "no pass runs",
+  });
+}
+
+const timed = ({ passes: ran }: Protection) =>
+  ran.map(({ pass, milliseconds }) => ({ pass, milliseconds: Number(milliseconds.toFixed(3)) }));
+
+function timesOf(protection: Protection): string {
+  const rows = timed(protection);
+  const width = Math.max(...rows.map(({ pass }) => pass.length), "pass".length);
+  const line = (pass: string, time: string) => `${pass.padEnd(width)}  ${time.padStart(9)}\n`;
+  const lines = rows.map(({ pass, milliseconds }) => line(pass, milliseconds.toFixed(3)));
+  return [line("pass", "ms"), ...lines].join("");
 }
 
 /** The compiler's result, with the line and column of each diagnostic spelled out. */
