@@ -272,4 +272,14 @@ describe("what is refused at once", () => {
     const call = { loop: {}, arrays: {} } as never;
     if (value) await expect(speculate(call, { device: value as never })).rejects.toThrow(error);
   });
+
+  it.each([
+    [{ fallback: "never" }, "there is no option fallback: the options are onExecuted"],
+    [{ onExecuted: 3 }, "the option onExecuted is no function"],
+    [5, "the options are no object"],
+    ["x", "the options are no object"],
+    [null, "the options are no object"],
+  ])("are options %j of useDevice", (options, message) => {
+    expect(() => useDevice(null, options as never)).toThrow(new TypeError(message));
+  });
 });

@@ -29,12 +29,23 @@ let use: DeviceUse = {};
 
 /**
  * Makes `device`, which may be a hardened one, the one that loops are executed on unless told otherwise; `null`: the CPU executes
- * them. Throws a `SpeculationError` (BELAY543) for anything else.
+ * them. Throws a `SpeculationError` (BELAY543) for anything else, and a `TypeError` for options that do not exist.
  */
 export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
   if (device !== null) requireDevice(device);
+  refuseUnknown(options);
   usedDevice = device;
   use = options;
+}
+
+/** Throws a `TypeError` for options of `useDevice` that do not exist. */
+function refuseUnknown(options: DeviceUse): void {
+  if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
+  const unknown = Object.keys(options).find((name) => name !== "onExecuted");
+  if (unknown !== undefined) throw new TypeError(`there is no option ${unknown}: the options are onExecuted`);
+  const { onExecuted } = options;
+  if (onExecuted !== undefined && typeof onExecuted !== "function")
+    throw new TypeError("the option onExecuted is no function");
 }
 
 /** Refuses what has not what loops use of a device. */
