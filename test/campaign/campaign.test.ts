@@ -45,6 +45,8 @@ describe("a campaign", () => {
     for (const kept of [0.4, 0.9]) {
       const at = directory();
       await runTestCampaign(at, expected.header.settings, { timeLimit: 0 });
+      if (kept === 0.4) writeFileSync(storePath(at), lines[0]!.slice(0, 40));
+      await runTestCampaign(at, expected.header.settings, { timeLimit: 0, resume: true });
       const half = lines[Math.ceil(kept * lines.length)]!.slice(0, 40);
       writeFileSync(storePath(at), `${lines.slice(0, Math.ceil(kept * lines.length)).join("\n")}\n${half}`);
       const resumed = await runTestCampaign(at, expected.header.settings, { resume: true });

@@ -88,6 +88,12 @@ describe("belay campaign refuses", () => {
     [["all", "--shard", "3/2"], "BELAY400", "Expected a form such as 1/4.", 2],
     [["all", "--structures", "ALU,FPU"], "BELAY400", '"FPU" is none of ALU, VRF, LDS', 2],
     [["all", "--flavors", "none"], "BELAY400", '"none" is none of intra+lds', 2],
+    [
+      ["all", "--flavors", "inter", "--pairing", "passes"],
+      "BELAY400",
+      "--pairing has no meaning with --flavors inter: replicas are in workgroups of their own",
+      2,
+    ],
     [["nothing.ts"], "BELAY401", "cannot read nothing.ts: no such file", 1],
     [["compare", "nothing", "nothing"], "BELAY608", "nothing holds no campaign", 1],
     [["merge", "nothing"], "BELAY608", "nothing holds no campaign", 1],

@@ -66,7 +66,7 @@ it("a campaign that is killed again and again ends with the table of one that wa
 
 it("leaves no process behind, not even one that is stuck in native code", async () => {
   const parent = spawnCampaign(join(folder, "blocked"), "blocking");
-  await until(() => existsSync(pidFile));
+  await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8") !== "");
   const stuck = Number(readFileSync(pidFile, "utf8"));
   parent.kill("SIGKILL");
   await until(() => isGone(stuck));

@@ -9,7 +9,7 @@ import { type Missing, missingInjections, recordOf } from "./planned.ts";
 import { type CampaignProgress, Progress } from "./progress.ts";
 import type { Settings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
-import { Store } from "./store.ts";
+import { isCutShort, Store } from "./store.ts";
 import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
 import { WatchedProcesses } from "./watchedProcesses.ts";
 
@@ -46,7 +46,7 @@ const SHARED = 200;
 export async function runCampaign(options: CampaignOptions): Promise<Results> {
   const { directory, settings, shard, resume } = options;
   const header = { kind: "header", version: 1, settings, shard } as const;
-  using store = resume ? Store.resume(directory) : Store.create(directory, header);
+  using store = resume && !isCutShort(directory) ? Store.resume(directory) : Store.create(directory, header);
   refuseOther(directory, store.begunWith.header, { settings, shard });
   const known = store.begunWith.records.filter((record) => record.kind !== "skipped" || !record.lost);
   const results = new Results(header, known);

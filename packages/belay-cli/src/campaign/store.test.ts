@@ -92,12 +92,25 @@ describe("a store", () => {
     ],
     ["another header", (text: string) => text.replace('"seed":1', '"seed":2'), "line 1"],
     ["no header", (text: string) => text.slice(text.indexOf("\n") + 1), "line 1"],
-    ["nothing", () => "", "line 1"],
   ])("with %s is refused, with the line", (_, damage, line) => {
     const at = directory();
     const path = filled(at);
     writeFileSync(path, damage(readFileSync(path, "utf8")));
     expect(codeOf(() => readStore(at))).toMatch(new RegExp(`^BELAY606: .*${line}$`));
+  });
+
+  it("whose header was cut short is as good as not begun", () => {
+    const at = directory();
+    const path = filled(at);
+    const line = readFileSync(path, "utf8").split("\n", 1)[0]!;
+    for (const bytes of [0, 1, 2, 5, 10, 11, 30, line.length]) {
+      writeFileSync(path, line.slice(0, bytes));
+      expect(codeOf(() => readStore(at))).toMatch(/^BELAY608: .* holds no campaign/);
+      filled(at);
+      expect(runsIn(at)).toEqual([0, 1, 2]);
+    }
+    writeFileSync(path, "notes of somebody");
+    expect(codeOf(() => Store.create(at, header))).toMatch(/^BELAY608: .* holds a campaign already/);
   });
 
   it("is not begun where there is one, nor read or resumed where there is none", () => {

@@ -39,10 +39,21 @@ export interface Stored {
   readonly bytes: number;
 }
 
+/**
+ * Returns whether the header of a store was not written as a whole, by a machine that went down. Nothing is lost by
+ * beginning anew.
+ */
+export function isCutShort(directory: string): boolean {
+  const path = storePath(directory);
+  if (!existsSync(path)) return false;
+  const text = readContent(path).toString("latin1");
+  return !text.includes("\n") && /^($|\[$|\["[0-9a-f]{0,8}($|"))/.test(text);
+}
+
 /** Reads a whole store. Only its last line may be damaged. */
 export function readStore(directory: string): Stored {
   const path = storePath(directory);
-  if (!existsSync(path)) throw notThere(directory);
+  if (!existsSync(path) || isCutShort(directory)) throw notThere(directory);
   const content = readContent(path);
   const lines: StoreRecord[] = [];
   let bytes = 0;
@@ -107,10 +118,13 @@ export class Store implements Disposable {
   /** Begins a store. */
   static create(directory: string, header: Header): Store {
     const path = storePath(directory);
+    const refuseBegun = () => {
+      if (existsSync(path) && !isCutShort(directory)) throw alreadyThere(directory);
+    };
     // Before a lock, so that who looks for a lock finds a directory.
-    if (existsSync(path)) throw alreadyThere(directory);
+    refuseBegun();
     return Store.#locked(path, () => {
-      if (existsSync(path)) throw alreadyThere(directory);
+      refuseBegun();
       const line = toLine(header);
       // A store has its header from the start, whenever the process dies.
       writeFileSync(`${path}.new`, line, { flush: true });

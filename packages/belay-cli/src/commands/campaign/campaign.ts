@@ -20,7 +20,7 @@ import { askWorkload } from "../../shared/askWorkload.ts";
 import { exitStatus } from "../../shared/failure.ts";
 import { count, namesFrom, path, whole } from "../../shared/flagValues.ts";
 import { type Io, isTerminal } from "../../shared/io.ts";
-import { pairingOption, timeoutOption } from "../../shared/options.ts";
+import { pairingOption, refuseBeside, timeoutOption } from "../../shared/options.ts";
 import { digestOf, isModule, namesOf } from "./campaignPrograms.ts";
 import { campaignReplayCommand } from "./campaignReplay.ts";
 import { printCampaign } from "./campaignReport.ts";
@@ -96,7 +96,10 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .option("--resume", "go on with the campaign in the output directory", false)
     .option("--out <directory>", "where the results are kept and the report goes", path, "belay-campaign")
     .option("--json", "print the result as JSON", false)
-    .action(async (workload: string, flags: Flags) => {
+    .action(async (workload: string, flags: Flags, command: Command) => {
+      if (flags.flavors.every((flavor) => flavor === "inter")) {
+        refuseBeside(command, "--flavors inter", ["pairing"], "replicas are in workgroups of their own");
+      }
       const results = await withProgress(io, async (progress) =>
         runCampaign({
           directory: flags.out,
