@@ -113,8 +113,29 @@ describe("what was not tested", () => {
   it("is said to be unfinished where time ran out before", () => {
     expect(summaryOf({ configurations: plain }, { buffers: [8] })).toMatchObject({
       ok: false,
-      problems: ["1 of 1 cells are not finished"],
+      problems: [expect.stringMatching(/^1 of 1 cells are not finished: 0 of \d+ injections$/)],
     });
+  });
+
+  it("is said to be unfinished in a shard that has too few injections to decide, and not to be covered less", () => {
+    const options = {
+      buffers: [8],
+      injections: masked.slice(0, 2).map((each, i) => ({ ...each, number: 3 * i })),
+    };
+    const summary = summaryOf({ configurations: coded }, options, { index: 0, count: 3 });
+    const cell = summary.cells.find(({ inside }) => inside)!;
+    expect(summary).toMatchObject({ ok: false });
+    expect(summary.problems.join()).toMatch(/cells are not finished: \d+ of \d+ injections \(shard 1\/3\)$/);
+    expect(cell).toMatchObject({ claimed: { sdc: { events: 0 } }, planned: expect.any(Number) });
+    expect(cell).not.toHaveProperty("holds");
+  });
+
+  it("is covered less than claimed only beyond doubt, in a shard too", () => {
+    const silent = Array.from({ length: 40 }, (_, i) => ({ number: 3 * i, outcome: "sdc" as const }));
+    const options = { buffers: [8], injections: silent };
+    const { problems } = summaryOf({ configurations: coded, bound: 0.1 }, options, { index: 0, count: 3 });
+    expect(problems.join()).toContain("secded128 covers memory less than claimed");
+    expect(problems.join()).not.toContain("not finished");
   });
 });
 

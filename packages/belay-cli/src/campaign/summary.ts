@@ -10,6 +10,7 @@ import {
   linesOf,
 } from "./breakdowns.ts";
 import { type FaultModel, faultModels, programStructures, type StruckStructure } from "./faultModel.ts";
+import { nameOf } from "./fingerprint.ts";
 import type { Outcome } from "./outcome.ts";
 import { claims, isInside, type Progress, strataOf, stratumName } from "./plan.ts";
 import type { ControlRecord, Header, InjectionRecord, SkipRecord, Unit, UnitRecord } from "./records.ts";
@@ -23,9 +24,11 @@ export interface CellSummary extends Tally {
   readonly structure: StruckStructure;
   readonly inside: boolean;
   readonly state: Progress["state"];
+  /** Injections that are to be made, in all shards together and as far as is known. */
+  readonly planned: number;
   /** Of the faults that the configuration claims to detect; undefined outside the sphere of replication. */
   readonly claimed?: Tally;
-  /** Whether their interval shows that. */
+  /** Whether their interval shows that; undefined as long as injections are missing, here or in other shards. */
   readonly holds?: boolean;
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
   /** The id of an injection to look at: a silent one, else one that was detected, else any. */
@@ -106,16 +109,21 @@ export function summarize(results: Results): Summary {
   const injections = found.flatMap((cell) => cell.injections);
   const surplus = found.flatMap((cell) => cell.surplus);
   const cells = found.map((cell): CellSummary => {
-    const { configuration, structure, inside, injections, progress } = cell;
+    const { configuration, structure, inside, injections, progress, strata } = cell;
     const claimed = tally(
       injections.filter((injection) => claims(configuration, injection)),
       confidence,
     );
+    const { low, high } = claimed.sdc;
+    const isWhole = shard.count === 1 || high <= bound || low > bound;
+    const isDecided = inside && progress.state !== "open" && isWhole;
     return {
       ...{ configuration: configuration.name, flavor: configuration.policy.redundancy },
       ...{ structure, inside, state: progress.state },
+      planned: strata.length * progress.quota,
       ...tally(injections, confidence),
-      ...(inside && { claimed, holds: claimed.sdc.high <= bound }),
+      ...(inside && { claimed }),
+      ...(isDecided && { holds: high <= bound }),
       example: exampleOf(injections),
       models: Object.fromEntries(
         [...groupBy(injections, ({ model }) => model)].map(([model, of]) => [model, tally(of, confidence)]),
@@ -184,6 +192,10 @@ function byNumber(a: InjectionRecord, b: InjectionRecord): number {
   if (a.number !== b.number) return a.number - b.number;
   return stratumName(a) < stratumName(b) ? -1 : 1;
 }
+
+/** Whether injections are missing that would decide an entry, here or in other shards. */
+export const isUnfinished = ({ state, inside, holds }: CellSummary): boolean =>
+  state === "open" || (inside && holds === undefined);
 
 /** The faults that an entry is judged by. */
 const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
@@ -269,12 +281,14 @@ function problemsOf(
   { absent, untested }: Pick<Summary, "absent" | "untested">,
   { detections, different }: Summary["controls"],
 ): string[] {
-  const { settings } = results.header;
+  const { settings, shard } = results.header;
   const percent = (rate: number) => `${(100 * rate).toPrecision(2)} %`;
   const missing = settings.programs.flatMap(({ name: program }) =>
     settings.configurations.filter(({ name: configuration }) => !results.knows({ program, configuration })),
   );
-  const open = cells.filter(({ state }) => state === "open").length;
+  const unfinished = cells.filter(isUnfinished);
+  const sum = (of: "injections" | "planned") => unfinished.reduce((total, cell) => total + cell[of], 0);
+  const part = shard.count > 1 ? ` (shard ${nameOf(shard)})` : "";
   const inVain = namedInVain(results, cells);
   const absentInVain = inVain.filter((name) => absent.some(({ structure }) => structure === name));
   return [
@@ -282,7 +296,12 @@ function problemsOf(
       ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
     ),
     ...(missing.length > 0 ? [`${missing.length} programs and configurations are not begun`] : []),
-    ...(open > 0 ? [`${open} of ${cells.length} cells are not finished`] : []),
+    ...(unfinished.length > 0
+      ? [
+          `${unfinished.length} of ${cells.length} cells are not finished: ` +
+            `${sum("injections")} of ${sum("planned")} injections${part}`,
+        ]
+      : []),
     ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),
     ...(different > 0 ? [`${different} runs without a fault gave other results`] : []),
     ...(absentInVain.length > 0 ? [`the programs execute nothing of ${absentInVain.join(", ")}`] : []),
@@ -293,10 +312,10 @@ function problemsOf(
       const structures = entries.map(({ structure }) => structure).join(", ");
       return `${configuration} was not tested in ${structures}: ${why}`;
     }),
-    ...cells.flatMap(({ configuration, structure, state, claimed, holds }) =>
-      state === "open" || !claimed || holds || claimed.sdc.trials === 0
+    ...cells.flatMap(({ configuration, structure, claimed, holds }) =>
+      !claimed || holds !== false || claimed.sdc.trials === 0
         ? []
-        : `${configuration} covers ${structure} less than claimed: ${claimed.sdc.events} of ${claimed.sdc.trials} faults are ` +
+        : `${configuration} ${claimed.sdc.low > settings.bound ? `covers ${structure} less than claimed` : `is not shown to cover ${structure} as claimed`}: ${claimed.sdc.events} of ${claimed.sdc.trials} faults are ` +
           `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,
     ),
   ];

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { groupBy } from "../../campaign/breakdowns.ts";
 import type { Results } from "../../campaign/results.ts";
-import type { Summary, Unstruck } from "../../campaign/summary.ts";
+import { isUnfinished, type Summary, type Unstruck } from "../../campaign/summary.ts";
 import { renderPage } from "../../report/page.ts";
 import type { Cell, Report, Section, TableSection } from "../../report/report.ts";
 import { colorsFor, type Io, jsonOf, tell } from "../../shared/io.ts";
@@ -124,6 +124,8 @@ function renderText(summary: Summary, io: Io): string {
     const cell = summary.cells[i];
     const holds = cell?.holds;
     // Entries without a strike come after the cells.
+    if (cell && isUnfinished(cell))
+      return [configuration!, { text: `${structure!.text}, not finished` }, ...rest];
     if (!cell || holds === undefined) return [configuration!, structure!, ...rest];
     const claimed = `${structure!.text}${isPart(cell) ? ", stuck lanes aside" : ""}`;
     return [configuration!, { text: `${claimed} ${holds ? "✓" : "✗"}`, ok: holds }, ...rest];

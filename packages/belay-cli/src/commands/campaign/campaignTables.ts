@@ -3,7 +3,7 @@
 import { compareWithinFlavors } from "../../campaign/compare.ts";
 import type { StruckStructure } from "../../campaign/faultModel.ts";
 import type { Outcome } from "../../campaign/outcome.ts";
-import { type CellSummary, isEntry, type Summary } from "../../campaign/summary.ts";
+import { type CellSummary, isEntry, isUnfinished, type Summary } from "../../campaign/summary.ts";
 import type { Tally } from "../../campaign/tally.ts";
 import type { Cell, Section, TableSection } from "../../report/report.ts";
 import { columnsOf, tableSection } from "../../shared/sections.ts";
@@ -27,7 +27,7 @@ export function coverageTable({ cells, untested, absent, settings }: Summary): T
     const text = claimed
       ? `${claimed.sdc.events} of ${claimed.sdc.trials}, ${atMost(claimed.sdc)}${isPart(cell) ? ", stuck lanes aside" : ""}`
       : percents(cell.sdc);
-    const unbroken = text.replaceAll(" %", "\u00a0%");
+    const unbroken = `${text}${isUnfinished(cell) ? ", not finished" : ""}`.replaceAll(" %", "\u00a0%");
     return { text: unbroken, ...(cell.holds !== undefined && { ok: cell.holds }) };
   };
   return {
