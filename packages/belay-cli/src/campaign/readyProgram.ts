@@ -1,5 +1,5 @@
 import type { Outputs, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
-import { flags, front } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
+import { flags, proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
 import type { RestingFault } from "./faultModel.ts";
 import { rememberPipelines } from "./rememberPipelines.ts";
 
@@ -68,7 +68,7 @@ export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Pr
 
 /** The device, for a program whose buffers shall be kept, ready to be copied from and to. */
 function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUDevice {
-  return front(device, {
+  return proxyOf(device, {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const isMappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
       const copies = isMappable ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;

@@ -1,4 +1,4 @@
-import { front } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
+import { proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
 
 /**
  * The device, for a workload that sets everything up in each run: what it compiles a second time is what it compiled the
@@ -26,7 +26,7 @@ export function rememberPipelines(device: GPUDevice): GPUDevice {
     pipelines.set(key, pipeline);
     return pipeline;
   };
-  return front(device, {
+  return proxyOf(device, {
     createShaderModule,
     createComputePipeline,
     createComputePipelineAsync: async (descriptor: GPUComputePipelineDescriptor) =>

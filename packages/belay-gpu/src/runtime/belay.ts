@@ -3,18 +3,18 @@ import type { KernelCoverage } from "./context/coverage.ts";
 import type { Fault } from "./context/detectedFault.ts";
 import type { BelayEvents, Events } from "./context/events.ts";
 import type { MemoryFault } from "./context/memoryFault.ts";
-import type { ResolvedPolicy } from "./context/policy.ts";
-import type { ReportArena } from "./context/reportArena.ts";
-import type { BitFlips } from "./injection/bitFlips.ts";
+import type { RuntimeContext } from "./context/runtimeContext.ts";
+import { BitFlips } from "./injection/bitFlips.ts";
 import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
 import { type KernelProfile, Profiler } from "./injection/profiler.ts";
-import type { Memory } from "./memory/memory.ts";
 import type { MemoryReport } from "./memory/memoryLog.ts";
-import type { Kernels } from "./pipelines/kernels.ts";
-import type { ShadowBuffers, ShadowReport } from "./pipelines/shadowBuffers.ts";
+import type { MemoryProtection } from "./memory/memoryProtection.ts";
+import type { Pipelines } from "./pipelines/pipelines.ts";
+import type { ShadowReport } from "./pipelines/shadowBuffers.ts";
 import type { Journal } from "./verification/journal.ts";
+import type { Scrubber } from "./verification/scrubber.ts";
 import type { SnapshotReport } from "./verification/snapshots.ts";
-import type { Outcome, Verifier, VerifierReport } from "./verification/verifier.ts";
+import type { Verifier, VerifierReport } from "./verification/verifier.ts";
 import { flags } from "./webgpu/nativeObjects.ts";
 
 /** What a kernel went through so far. */
@@ -97,27 +97,38 @@ export interface Belay {
   profile(options?: { readonly seed?: number }): Promise<KernelProfile[]>;
 }
 
-/** What stands behind a hardened device. */
+/** The subsystems of a hardened device. */
 export interface BelayParts {
-  readonly policy: ResolvedPolicy;
-  readonly events: Events;
-  readonly arena: ReportArena;
-  readonly kernels: Kernels;
+  readonly context: RuntimeContext;
+  readonly memory: MemoryProtection;
+  readonly pipelines: Pipelines;
   readonly injector: Injector;
-  readonly flips: BitFlips;
   readonly journal: Journal;
   readonly verifier: Verifier;
-  readonly shadows: ShadowBuffers;
-  readonly memory: Memory | undefined;
-  /** The latest faults. */
-  readonly faults: readonly Fault[];
-  readonly memoryFaults: readonly MemoryFault[];
+  readonly scrubber: Scrubber;
   readonly framesShown: () => number;
-  readonly scrub: () => Promise<Outcome>;
+}
+
+/** Faults kept for the report; older ones make room. */
+const KEPT_FAULTS = 1000;
+
+/** Returns the latest happenings of a kind, from now on. */
+function latestOf<Name extends keyof BelayEvents>(events: Events, name: Name): readonly BelayEvents[Name][] {
+  const latest: BelayEvents[Name][] = [];
+  events.on(name, (happened) => {
+    latest.push(happened);
+    if (latest.length > KEPT_FAULTS) latest.shift();
+  });
+  return latest;
 }
 
 export function belayOf(parts: BelayParts): Belay {
-  const { policy, events, arena, kernels, injector, flips, journal, verifier, shadows, memory } = parts;
+  const { context, memory, pipelines, injector, journal, verifier, scrubber } = parts;
+  const { device, policy, events, reports } = context;
+  const { kernels, shadows } = pipelines;
+  const flips = new BitFlips(device);
+  const faults = latestOf(events, "fault");
+  const memoryFaults = latestOf(events, "memoryFault");
   return {
     on: (event, listener) => events.on(event, listener),
     off: (event, listener) => events.off(event, listener),
@@ -127,25 +138,25 @@ export function belayOf(parts: BelayParts): Belay {
     },
     report: async () => {
       await verifier.verify();
-      const reports = (await kernels.made()).map(({ coverage, kernel, runs }) => ({
+      const kernelReports = (await kernels.made()).map(({ coverage, kernel, runs }) => ({
         ...coverage,
         dispatches: runs.dispatches,
         detections: kernel?.detections ?? 0,
         unverified: kernel?.unverified ?? 0,
       }));
       return {
-        kernels: reports,
+        kernels: kernelReports,
         ...verifier.report,
         snapshots: journal.snapshots,
         shadows: shadows.report,
-        ...(memory && { memory: memory.log.report }),
+        ...(memory.report && { memory: memory.report }),
         framesShown: parts.framesShown(),
-        faults: [...parts.faults],
-        memoryFaults: [...parts.memoryFaults],
+        faults: [...faults],
+        memoryFaults: [...memoryFaults],
       };
     },
     scrub: async () => {
-      const { refused, lost } = await parts.scrub();
+      const { refused, lost } = await scrubber.scrub();
       if (lost ?? refused) throw lost ?? refused;
     },
     flip: (buffer, byteOffset, mask) => {
@@ -153,7 +164,7 @@ export function belayOf(parts: BelayParts): Belay {
         throw new TypeError("bits can be flipped only under a policy with injectFaults");
       if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
         throw new TypeError("bits are flipped in a 32-bit word of the buffer");
-      if (memory?.flipMapped(buffer, byteOffset, mask)) return;
+      if (memory.flipMapped(buffer, byteOffset, mask)) return;
       if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))
         throw new TypeError("a buffer that can be mapped is struck only where its memory is protected");
       flips.flip(buffer, byteOffset, mask);
@@ -167,22 +178,22 @@ export function belayOf(parts: BelayParts): Belay {
     arm: (fault) => {
       if (policy.injectFaults !== true)
         throw new TypeError("faults can be armed only under a policy with injectFaults");
-      injector.arm(kernels, fault);
+      injector.arm(fault);
     },
-    disarm: () => injector.disarm(kernels),
+    disarm: () => injector.disarm(),
     strikes: async () => {
       await verifier.verify();
-      return injector.observed(kernels).strikes;
+      return injector.observed().strikes;
     },
     observed: async () => {
       await verifier.verify();
-      return injector.observed(kernels);
+      return injector.observed();
     },
     profile: async ({ seed = 0 } = {}) => {
       if (policy.injectFaults !== "profile")
         throw new TypeError('only a policy with injectFaults: "profile" has profiles');
       await verifier.verify();
-      return new Profiler(arena).take(kernels, seed);
+      return new Profiler(reports).take(kernels, seed);
     },
   };
 }

@@ -8,7 +8,7 @@ import { describeFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
 import { describeUnverified, UnverifiedError } from "./context/unverified.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
-import { front } from "./webgpu/nativeObjects.ts";
+import { proxyOf } from "./webgpu/nativeObjects.ts";
 
 const { newDevice } = testDevices();
 
@@ -25,8 +25,8 @@ type Grid = readonly [number, number, number];
 /** A hardened device; `limit`: workgroups per dimension. */
 async function hardened(policy: Policy = {}, { limit = 65535, compiler = protect as Protect } = {}) {
   const native = await newDevice();
-  const limits = front(native.limits, { maxComputeWorkgroupsPerDimension: limit });
-  const device = hardenWith(compiler, front(native, { limits }), { redundancy: "inter", ...policy });
+  const limits = proxyOf(native.limits, { maxComputeWorkgroupsPerDimension: limit });
+  const device = hardenWith(compiler, proxyOf(native, { limits }), { redundancy: "inter", ...policy });
   return { device, done: () => native.destroy() };
 }
 

@@ -150,6 +150,12 @@ export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<strin
   }
 }
 
+/** Returns whether work that a fault may have reached is put back and run again. */
+export const recovers = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault === "recover";
+
+/** Returns whether data that a fault may have reached is refused, unless it is recovered. */
+export const refusesFaults = ({ onFault }: Pick<ResolvedPolicy, "onFault">): boolean => onFault !== "report";
+
 /** Whether kernels may be dispatched on doubled grids. */
 export function doublesGrids({ redundancy, kernels }: ResolvedPolicy): boolean {
   return [{ redundancy }, ...Object.values(kernels)].some(

@@ -1,5 +1,6 @@
 import { faultExtent, reportWords } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import { noStrike, type ObservedWords } from "../pipelines/kernel.ts";
 import type { Kernels } from "../pipelines/kernels.ts";
@@ -55,21 +56,23 @@ export interface Observed {
 /** Arms at most one fault at a time in the kernels of a device. */
 export class Injector {
   readonly #arena: ReportArena;
+  readonly #kernels: Kernels;
   #armed: ArmedFault | undefined;
   /** The one that was armed before. */
   #disarmed: ArmedFault | undefined;
 
-  constructor(arena: ReportArena) {
-    this.#arena = arena;
+  constructor({ reports }: RuntimeContext, kernels: Kernels) {
+    this.#arena = reports;
+    this.#kernels = kernels;
   }
 
   /** Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never strike. */
-  arm(kernels: Kernels, fault: ArmedFault): void {
-    const problem = problemOf(fault, kernels);
+  arm(fault: ArmedFault): void {
+    const problem = problemOf(fault, this.#kernels);
     if (problem) throw new TypeError(problem);
-    this.disarm(kernels);
+    this.disarm();
     this.#armed = fault;
-    for (const { kernel } of kernels.choices) {
+    for (const { kernel } of this.#kernels.choices) {
       if (kernel?.name !== fault.kernel || !kernel) continue;
       kernel.observed = noStrike;
       this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
@@ -77,25 +80,26 @@ export class Injector {
   }
 
   /** Nothing strikes from now on, and no loop is limited. */
-  disarm(kernels: Kernels): void {
+  disarm(): void {
     const struck = this.#armed?.kernel;
     this.#disarmed = this.#armed ?? this.#disarmed;
     this.#armed = undefined;
-    for (const { kernel } of kernels.choices) {
+    for (const { kernel } of this.#kernels.choices) {
       if (kernel?.name !== struck || !kernel) continue;
       this.#arena.write(kernel.slot, reportWords.armedSite, new Uint32Array(armedWords));
     }
   }
 
   /** A transient fault has been, when the work it struck runs again. */
-  workRunsAgain(kernels: Kernels): void {
-    if (!this.#armed?.permanent) this.disarm(kernels);
+  workRunsAgain(): void {
+    if (!this.#armed?.permanent) this.disarm();
   }
 
   /** What the armed fault has done, as far as reports were read. */
-  observed(kernels: Kernels): Observed {
+  observed(): Observed {
     const fault = this.#armed ?? this.#disarmed;
-    const found = [...kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel?.observed;
+    const found = [...this.#kernels.choices].find(({ kernel }) => kernel?.name === fault?.kernel)?.kernel
+      ?.observed;
     const { strikes, struck, hung } = found ?? noStrike;
     const [clear, mask] = fault ? effectOf(fault) : [0, 0];
     return { strikes, before: struck, after: ((struck & ~clear) ^ mask) >>> 0, hung };

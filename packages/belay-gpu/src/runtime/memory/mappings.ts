@@ -6,9 +6,13 @@ import type { BufferRange } from "../webgpu/resources.ts";
 import { BEYOND, isMappable } from "../webgpu/resources.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import { checkWordsOf, encodeBytes, verifyBytes } from "./hostCodes.ts";
-import { MappedFlips } from "./mappedFlips.ts";
-import { detach, give, type Mapping } from "./mapping.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
+
+/** A bit flip that a buffer finds when it is mapped. */
+interface PendingFlip {
+  readonly byteOffset: number;
+  readonly mask: number;
+}
 
 /** What the host's side of mapped buffers needs. */
 export interface MappingParts {
@@ -28,6 +32,20 @@ export interface MappingParts {
   damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
 }
 
+/** A buffer that is mapped. */
+interface Mapping {
+  /** What the program has mapped. */
+  readonly offset: number;
+  readonly size: number;
+  /** All granules that have a byte in it, as far as the buffer goes, and where they begin. */
+  readonly start: number;
+  /** The device's memory where the host reads, and memory of the host's own where it writes. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly isWritten: boolean;
+  /** What the program was given of it. */
+  readonly given: { readonly offset: number; readonly buffer: ArrayBuffer }[];
+}
+
 /** What is known of a buffer's mapping. */
 interface HostSide {
   readonly owner: ProtectedBuffer;
@@ -45,8 +63,8 @@ const nothingAsked = { mode: 0, offset: 0, size: 0 };
  * is kept in the host's memory: a GPU's memory that is mapped for writing takes the host seconds to read.
  */
 export class Mappings {
-  /** What strikes the memory of mapped buffers. */
-  readonly flips = new MappedFlips();
+  /** Bit flips in the memory of buffers on the host: each strikes when its word is mapped next. */
+  readonly #flips = new WeakMap<ProtectedBuffer, readonly PendingFlip[]>();
   readonly #parts: MappingParts;
   readonly #written = new WeakMap<ProtectedBuffer, Uint8Array<ArrayBuffer>>();
   readonly #layer: Layer<GPUBuffer, HostSide>;
@@ -84,8 +102,8 @@ export class Mappings {
     }));
   }
 
-  /** Covers the mapping methods of a buffer that can be mapped, or is mapped as it is made. */
-  cover(owner: ProtectedBuffer, isMappedNow: boolean): void {
+  /** Attaches to the mapping methods of a buffer that can be mapped, or is mapped as it is made. */
+  attach(owner: ProtectedBuffer, isMappedNow: boolean): void {
     const { buffer } = owner;
     const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
     this.#layer.cover(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
@@ -125,6 +143,25 @@ export class Mappings {
     }
   }
 
+  /** Flips bits of a buffer's memory on the host when its word is mapped next. */
+  flipNext(owner: ProtectedBuffer, flip: PendingFlip): void {
+    this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
+  }
+
+  /** Flips the bits that are to be flipped in a part of a buffer, from the byte `start` on. */
+  #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
+    const flips = this.#flips.get(owner) ?? [];
+    const isMapped = ({ byteOffset }: PendingFlip) =>
+      byteOffset >= start && byteOffset < start + bytes.length;
+    const later = flips.filter((flip) => !isMapped(flip));
+    this.#flips.set(owner, later);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (const { byteOffset, mask } of flips.filter(isMapped)) {
+      const word = view.getUint32(byteOffset - start, true);
+      view.setUint32(byteOffset - start, word ^ mask, true);
+    }
+  }
+
   /** Ends the mapping of a buffer that is about to be unmapped. */
   #end(side: HostSide, native: GPUBuffer): void {
     const { owner, mapping, isFirst } = side;
@@ -135,7 +172,7 @@ export class Mappings {
       const isAll = part === mapping?.bytes.buffer;
       // The device takes its own memory away; to move that would copy it.
       if (isAll && !mapping?.isWritten) continue;
-      const taken = detach(part);
+      const taken = takeAway(part);
       // Mapped again, a buffer shows what was written before.
       if (isAll) this.#written.set(owner, new Uint8Array(taken));
     }
@@ -187,7 +224,7 @@ export class Mappings {
   #verify(owner: ProtectedBuffer, mapping: Mapping, native: GPUBuffer): readonly number[] {
     const { start, bytes } = mapping;
     if (bytes.length === 0) return [];
-    this.flips.strike(owner, start, bytes);
+    this.#strike(owner, start, bytes);
     const checks = this.#checksOf(owner, mapping, native);
     if (!checks) return [];
     const { scheme } = this.#parts;
@@ -212,8 +249,34 @@ export class Mappings {
     if (made !== checks) checks?.set(made);
     const target = new Uint8Array(native.getMappedRange.call(owner.buffer, start, bytes.length));
     target.set(bytes);
-    this.flips.strike(owner, start, target);
+    this.#strike(owner, start, target);
     if (isFirst) this.#parts.initialize(owner, bytes, made as Uint32Array<ArrayBuffer>);
     else this.#parts.replaced({ buffer: owner.buffer, offset: start, size: bytes.length });
   }
+}
+
+/**
+ * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. Undefined
+ * where the rules refuse it.
+ */
+function give(
+  { offset: first, size: all, start, bytes, given }: Mapping,
+  buffer: GPUBuffer,
+  offset = 0,
+  size = Math.max(0, buffer.size - offset),
+): ArrayBuffer | undefined {
+  const isInside = offset >= first && offset + size <= first + all;
+  const isTaken = given.some(
+    (part) => offset < part.offset + part.buffer.byteLength && part.offset < offset + size,
+  );
+  if (!isInside || isTaken || offset % 8 !== 0 || size % 4 !== 0) return undefined;
+  const isAll = offset === start && size === bytes.buffer.byteLength;
+  const part = isAll ? bytes.buffer : bytes.slice(offset - start, offset - start + size).buffer;
+  given.push({ offset, buffer: part as ArrayBuffer });
+  return part as ArrayBuffer;
+}
+
+/** Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under another name. */
+function takeAway(buffer: ArrayBuffer): ArrayBuffer {
+  return structuredClone(buffer, { transfer: [buffer] });
 }

@@ -1,15 +1,9 @@
 import { hostCodeOf } from "../../codes/scheme.ts";
-import type { MemoryCode } from "../../compiler/contract.ts";
-import {
-  BelayMemoryError,
-  type Correction,
-  type MemoryError,
-  type MemoryFault,
-  type MemoryOutcome,
-} from "../context/memoryFault.ts";
+import { type MemoryCode, memoryStatus, reportWords } from "../../compiler/contract.ts";
+import type { Events } from "../context/events.ts";
+import { BelayMemoryError, type MemoryError, type MemoryOutcome } from "../context/memoryFault.ts";
 import type { Constants } from "./constants.ts";
 import type { MemoryCounts, ProtectedBuffer } from "./granules.ts";
-import { type MemoryFindings, memoryFindings } from "./memoryFindings.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 import type { UnprotectedBuffer } from "./unprotectedBuffer.ts";
 
@@ -75,12 +69,6 @@ export interface ProtectedBufferReport extends Readonly<MemoryCounts> {
   readonly size: number;
 }
 
-/** Who is told of what is found. */
-export interface MemoryListeners {
-  onCorrected(correction: Correction): void;
-  onFault(fault: MemoryFault): void;
-}
-
 /** Granules that an error of the host's side names; there may be more. */
 const NAMED = 8;
 
@@ -91,29 +79,26 @@ export class MemoryLog {
   readonly #scheme: MemoryCode;
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
-  readonly #listeners: MemoryListeners;
+  readonly #events: Events;
   #corrected = 0;
   #uncorrectable = 0;
   #correctedLoads = 0;
 
-  constructor(
-    scheme: MemoryCode,
-    buffers: ProtectedBuffers,
-    constants: Constants,
-    listeners: MemoryListeners,
-  ) {
+  constructor(scheme: MemoryCode, buffers: ProtectedBuffers, constants: Constants, events: Events) {
     this.#constants = constants;
     this.#scheme = scheme;
     this.#buffers = buffers;
-    this.#listeners = listeners;
+    this.#events = events;
   }
 
   get report(): MemoryReport {
     return {
       scheme: this.#scheme,
       held: this.#buffers.held + this.#constants.held,
-      ...{ corrected: this.#corrected, uncorrectable: this.#uncorrectable },
-      ...{ correctedLoads: this.#correctedLoads, scrubs: this.scrubs },
+      corrected: this.#corrected,
+      uncorrectable: this.#uncorrectable,
+      correctedLoads: this.#correctedLoads,
+      scrubs: this.scrubs,
       buffers: [...this.#buffers].map(({ buffer: { label, size }, counts }) => ({ label, size, ...counts })),
       unprotected: [...this.unprotected],
     };
@@ -140,7 +125,7 @@ export class MemoryLog {
     if (corrected.count > 0) {
       this.#correctedLoads += corrected.count;
       share(corrected.count, loads, "correctedLoads");
-      this.#listeners.onCorrected({ count: corrected.count, errors: loads.map(({ error }) => error) });
+      this.#events.emit("corrected", { count: corrected.count, errors: loads.map(({ error }) => error) });
     }
     this.#noteDamaged(uncorrectable.count, damage);
     const suspects = this.#damageIn(suspect, kernel);
@@ -186,7 +171,7 @@ export class MemoryLog {
     const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
     const damage = errors.map((error) => ({ owner, error }));
     this.#noteDamaged(granules.length, damage);
-    for (const error of errors) this.#listeners.onFault({ ...error, outcome });
+    for (const error of errors) this.#events.emit("memoryFault", { ...error, outcome });
     return new BelayMemoryError(errors);
   }
 
@@ -208,7 +193,7 @@ export class MemoryLog {
     if (count === 0) return;
     this.#corrected += count;
     share(count, found, "corrected");
-    this.#listeners.onCorrected({ count, errors: found.map(({ error }) => error) });
+    this.#events.emit("corrected", { count, errors: found.map(({ error }) => error) });
   }
 
   #noteDamaged(count: number, found: readonly Damage[]): void {
@@ -226,4 +211,29 @@ function share(
   for (const [i, { owner }] of found.entries()) {
     if (owner) owner.counts[as] += i === found.length - 1 ? count - i : 1;
   }
+}
+
+/** A granule that a report names. */
+interface MemoryRecord {
+  /** Where in the arena its check word is. */
+  readonly check: number;
+  readonly syndrome: number;
+}
+
+/** What a report says of granules that did not fit their check words: how many, and the first ones. */
+interface MemoryFindings {
+  readonly count: number;
+  readonly records: readonly MemoryRecord[];
+}
+
+/** Reads one of the lists of a report. */
+function memoryFindings(words: Uint32Array, status: keyof typeof memoryStatus): MemoryFindings {
+  const { corrected, memoryRecords, memoryRecordStride, memoryRecordCapacity } = reportWords;
+  const list = memoryStatus[status] - memoryStatus.corrected;
+  const count = words[corrected + list]!;
+  const records = Array.from({ length: Math.min(count, memoryRecordCapacity) }, (_, i) => {
+    const start = memoryRecords + (list * memoryRecordCapacity + i) * memoryRecordStride;
+    return { check: words[start + 1]! + words[start + 3]!, syndrome: words[start + 2]! };
+  });
+  return { count, records };
 }

@@ -1,6 +1,6 @@
 import type { BindingPoint, InterGroup } from "../../compiler/contract.ts";
 import { rangeOf } from "../context/reportArena.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { BoundPoint, CheckWordBindings } from "../memory/memoryProtection.ts";
 import { BindGroupCache } from "../webgpu/bindGroupCache.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
@@ -35,16 +35,11 @@ export interface Bound {
   readonly arena: GPUBuffer | undefined;
 }
 
-interface BoundPoint {
-  readonly at: BindingPoint;
-  readonly range: BufferRange;
-}
-
 /** What Belay binds for a protected pipeline. */
 export class AddedBindings {
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
-  readonly #memory: Memory | undefined;
+  readonly #memory: CheckWordBindings;
   readonly #descriptor: AddedBindingsDescriptor;
   readonly #layouts: ReadonlyMap<number, GPUBindGroupLayout>;
   /** Which of the program's buffers have shadows, and where those are bound. */
@@ -56,9 +51,8 @@ export class AddedBindings {
 
   constructor(
     device: GPUDevice,
-    bindGroups: BindGroups,
-    shadows: ShadowBuffers,
-    memory: Memory | undefined,
+    { bindGroups, shadows }: { readonly bindGroups: BindGroups; readonly shadows: ShadowBuffers },
+    memory: CheckWordBindings,
     descriptor: AddedBindingsDescriptor,
   ) {
     this.#memory = memory;
@@ -138,29 +132,20 @@ export class AddedBindings {
     return { group, offsets: program?.offsets ?? noOffsets };
   }
 
-  /** The arena, and the table that says where the check words of the kernel's bindings are. */
+  /** Returns the arena, and the table that says where the check words of the kernel's bindings are. */
   #checks(own: SetGroups): readonly BoundPoint[] {
     const { memory } = this.#descriptor.kernel;
-    if (!memory?.checks || !this.#memory) return [];
+    if (!memory?.checks) return [];
     const rows = memory.bindings.flatMap(({ of, index, mode }) => {
       const range = mode === "checked" ? this.#rangeAt(of, own) : undefined;
       return range ? [{ index, range }] : [];
     });
-    const { arena, table, tableBytes } = memory.checks;
-    return [
-      { at: arena, range: this.#memory.arena },
-      { at: table, range: this.#memory.table(rows, tableBytes) },
-    ];
+    return this.#memory.bindChecks(memory.checks, rows);
   }
 
   #sums(slot: number): readonly BoundPoint[] {
     const checks = this.#descriptor.kernel.memory?.checks;
-    if (!checks || !this.#memory) return [];
-    const bound = this.#memory.slotsFrom(slot, checks.tableBytes);
-    return [
-      { at: checks.arena, range: bound.slots },
-      { at: checks.table, range: bound.table },
-    ];
+    return checks ? this.#memory.bindSlots(checks, slot) : [];
   }
 
   #report(index: number): GPUBindGroupEntry[] {

@@ -1,4 +1,5 @@
 import type { BindingAccess } from "../../compiler/contract.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { wholeGranules } from "../memory/granules.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
@@ -54,7 +55,7 @@ export class BindGroups {
   /** What bind groups hold to which Belay has added. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
-  constructor(device: GPUDevice, textures: Textures, usages: DeclaredUsages) {
+  constructor({ device, textures, usages }: RuntimeContext) {
     this.#device = device;
     this.#textures = textures;
     this.#usages = usages;

@@ -9,14 +9,17 @@ import type {
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import {
+  describeShortfall,
   type KernelCoverage,
   type LocatedDiagnostic,
   leftAlone,
   locate,
   shortfalls,
 } from "../context/coverage.ts";
+import type { Events } from "../context/events.ts";
 import { policyFor, type ResolvedPolicy } from "../context/policy.ts";
 import type { ReportArena } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 import type { Kernel, KernelRequest } from "./kernel.ts";
 import { noStrike } from "./kernel.ts";
@@ -61,20 +64,14 @@ export class Kernels {
 
   /** The kernels of which listeners were told. */
   readonly #toldOf = new Set<string>();
-  readonly #onUnprotected: (coverage: KernelCoverage) => void;
+  readonly #events: Events;
 
-  constructor(
-    device: GPUDevice,
-    policy: ResolvedPolicy,
-    protect: Protect,
-    arena: ReportArena,
-    onUnprotected: (coverage: KernelCoverage) => void,
-  ) {
-    this.#onUnprotected = onUnprotected;
+  constructor({ device, policy, events, reports }: RuntimeContext, protect: Protect) {
     this.#device = device;
     this.#policy = policy;
+    this.#events = events;
     this.#protections = new Protections(device, policy, protect);
-    this.#arena = arena;
+    this.#arena = reports;
   }
 
   /** Every kernel a pipeline was asked for, in order. */
@@ -144,7 +141,9 @@ export class Kernels {
     const key = `${coverage.kernel} ${coverage.redundancy}`;
     if (diagnostics.length === 0 || this.#toldOf.has(key)) return;
     this.#toldOf.add(key);
-    this.#onUnprotected({ ...coverage, diagnostics });
+    const shortfall = { ...coverage, diagnostics };
+    if (this.#events.isHeard("unprotected")) this.#events.emit("unprotected", shortfall);
+    else console.warn(describeShortfall(shortfall));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { wholeGranules } from "../memory/granules.ts";
-import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
+import { flags, makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { AddedPoint, GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
 import type { LayoutRoom } from "./kernel.ts";
@@ -21,8 +21,12 @@ export class PipelineLayouts {
     this.#bindGroups = bindGroups;
   }
 
-  track(layout: GPUPipelineLayout, descriptor: GPUPipelineLayoutDescriptor): void {
-    this.#records.set(layout, { descriptor, groups: [...descriptor.bindGroupLayouts] });
+  create(given: GPUPipelineLayoutDescriptor): GPUPipelineLayout {
+    const groups = [...given.bindGroupLayouts];
+    const descriptor = { ...membersOf(given), bindGroupLayouts: groups };
+    const layout = this.#device.createPipelineLayout(descriptor);
+    this.#records.set(layout, { descriptor, groups });
+    return layout;
   }
 
   recordOf(layout: GPUPipelineLayout): LayoutRecord | undefined {

@@ -1,47 +1,55 @@
+import type { Protect } from "../../compiler/contract.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
 import { leftAlone } from "../context/coverage.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { CheckWordBindings } from "../memory/memoryProtection.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { AddedBindings } from "./addedBindings.ts";
-import type { BindGroups } from "./bindGroups.ts";
+import { BindGroups } from "./bindGroups.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
 import { type LessMemory, prove } from "./kernel.ts";
-import type { Kernels } from "./kernels.ts";
+import { Kernels } from "./kernels.ts";
 import { PipelineLayouts } from "./pipelineLayouts.ts";
 import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
 import { type Guarded, PipelineRecord, runsInTurn, type Variant } from "./pipelineRecord.ts";
-import type { ShadowBuffers } from "./shadowBuffers.ts";
+import { shaderModules } from "./shaderModules.ts";
+import { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** Makes compute pipelines from protected kernels, and knows what each of them does. */
 export class Pipelines {
+  readonly kernels: Kernels;
+  readonly bindGroups: BindGroups;
+  readonly shadows: ShadowBuffers;
   readonly layouts: PipelineLayouts;
-  readonly plans: PipelinePlans;
+  readonly #plans: PipelinePlans;
+  readonly #modules: Layer<GPUShaderModule, string>;
   readonly #device: GPUDevice;
-  readonly #kernels: Kernels;
-  readonly #bindGroups: BindGroups;
-  readonly #shadows: ShadowBuffers;
-  readonly #memory: Memory | undefined;
+  readonly #memory: CheckWordBindings;
   readonly #pipelines = new Layer<GPUComputePipeline, PipelineRecord>((native, recordOf) => ({
     getBindGroupLayout(index) {
       return recordOf(this).layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
     },
   }));
 
-  constructor(
-    device: GPUDevice,
-    kernels: Kernels,
-    bindGroups: BindGroups,
-    shadows: ShadowBuffers,
-    memory: Memory | undefined,
-  ) {
-    this.#memory = memory;
+  constructor(context: RuntimeContext, memory: CheckWordBindings, protect: Protect) {
+    const { device } = context;
     this.#device = device;
-    this.#kernels = kernels;
-    this.#bindGroups = bindGroups;
-    this.#shadows = shadows;
-    this.layouts = new PipelineLayouts(device, bindGroups);
-    this.plans = new PipelinePlans(kernels, this.layouts);
+    this.#memory = memory;
+    this.kernels = new Kernels(context, protect);
+    this.bindGroups = new BindGroups(context);
+    this.shadows = new ShadowBuffers(device);
+    this.layouts = new PipelineLayouts(device, this.bindGroups);
+    this.#plans = new PipelinePlans(this.kernels, this.layouts);
+    this.#modules = shaderModules(this.kernels);
+  }
+
+  /** Makes the program's own module: its messages and errors are the ones that the program sees. */
+  createModule(descriptor: GPUShaderModuleDescriptor): GPUShaderModule {
+    const module = this.#device.createShaderModule(descriptor);
+    this.#modules.cover(module, descriptor.code);
+    this.#plans.trackModule(module, descriptor.code);
+    return module;
   }
 
   /**
@@ -49,13 +57,13 @@ export class Pipelines {
    * kernel that runs in its place, unless the device refuses it. Throws a `ProtectionError` in strict mode.
    */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
-    const plan = this.plans.plan(descriptor);
+    const plan = this.#plans.plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
     // A pipeline that could not be made has no layout: the program has been told why, and hears no second error.
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
-    this.#kernels.notMadeIf(plan.request, notMade);
+    this.kernels.notMadeIf(plan.request, notMade);
     const { guarded } = plan;
-    void notMade.then((error) => error ?? this.#kernels.tell(plan.choice));
+    void notMade.then((error) => error ?? this.kernels.tell(plan.choice));
     if (!guarded) return this.#adopt(own, plan);
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
@@ -67,7 +75,7 @@ export class Pipelines {
       // The mistake may be the program's.
       if (await notMade) return;
       const message = await reasonOf(error, guarded);
-      this.#kernels.tell(this.#kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
+      this.kernels.tell(this.kernels.leaveAlone(plan.request, leftAlone.refusedByDriver(message)));
       guarded.kernel.refused = message;
     });
     prove(guarded.kernel, proven);
@@ -76,13 +84,13 @@ export class Pipelines {
 
   /** Falls back to the program's own kernel when the device refuses the protected one. */
   async createAsync(descriptor: GPUComputePipelineDescriptor): Promise<GPUComputePipeline> {
-    const plan = this.plans.plan(descriptor);
+    const plan = this.#plans.plan(descriptor);
     try {
       const made = await this.#makeAsync(plan);
-      this.#kernels.tell(plan.choice);
+      this.kernels.tell(plan.choice);
       return made;
     } catch (error) {
-      this.#kernels.notMade(plan.request);
+      this.kernels.notMade(plan.request);
       throw error;
     }
   }
@@ -101,7 +109,7 @@ export class Pipelines {
       // When the mistake is the program's, this one fails too, with a message about the program's own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
-      this.#kernels.tell(this.plans.leaveAlone(descriptor, plan.request, reason).choice);
+      this.kernels.tell(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
       return this.#adopt(own, plan);
     }
   }
@@ -131,8 +139,10 @@ export class Pipelines {
     ): Variant => ({
       pipeline,
       descriptor: doubledIn(doubling, guarded),
-      added: new AddedBindings(this.#device, this.#bindGroups, this.#shadows, this.#memory, {
-        ...{ pipeline, kernel, replaced },
+      added: new AddedBindings(this.#device, this, this.#memory, {
+        pipeline,
+        kernel,
+        replaced,
         accepts: (layout) => (known ?? record).accepts(layout),
       }),
     });
@@ -150,8 +160,8 @@ export class Pipelines {
     descriptor: GPUComputePipelineDescriptor,
     known: PipelineRecord,
   ): PipelineRecord {
-    const plan = this.plans.plan(descriptor, memory);
-    this.#kernels.tell(plan.choice);
+    const plan = this.#plans.plan(descriptor, memory);
+    this.kernels.tell(plan.choice);
     const { guarded, explicit } = plan;
     if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
     // What was made in the background with an explicit layout may be protected itself.

@@ -5,7 +5,7 @@ import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
-import { front } from "../webgpu/nativeObjects.ts";
+import { proxyOf } from "../webgpu/nativeObjects.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 
 const { newDevice } = testDevices();
@@ -245,7 +245,7 @@ describe("without the copy, or when it is forgotten", () => {
     const native = await newDevice();
     const createShaderModule = ({ code, ...rest }: GPUShaderModuleDescriptor) =>
       native.createShaderModule({ ...rest, code: code.replace("shadow[i] = original[i];", "") });
-    const device = await harden(front(native, { createShaderModule }), { redundancy: "inter", retries: 1 });
+    const device = await harden(proxyOf(native, { createShaderModule }), { redundancy: "inter", retries: 1 });
     const buffer = upload(device, padded);
     steps(device, buffer);
     await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });
@@ -301,7 +301,7 @@ describe("the memory of a shadow", () => {
       native.createBuffer(
         descriptor.label === "belay: shadow" ? { ...descriptor, size: 2 ** 48 } : descriptor,
       );
-    const device = await harden(front(native, { createBuffer }), { redundancy: "inter" });
+    const device = await harden(proxyOf(native, { createBuffer }), { redundancy: "inter" });
     const buffer = upload(device, padded);
     new Recording(device).run("advance", buffer).submit();
     await expect(download(device, buffer)).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import type { BindingPoint, ProtectedBinding } from "../../compiler/contract.ts";
-import type { Use } from "../memory/bracketing.ts";
-import type { DispatchSums, KernelSums } from "../memory/kernelSums.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { Use } from "../memory/dispatchGuard.ts";
+import type { DispatchSums } from "../memory/kernelSums.ts";
+import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
 import type { Access, BindGroups, UsedPlace } from "../pipelines/bindGroups.ts";
 import type { Kernel, LessMemory } from "../pipelines/kernel.ts";
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
@@ -34,8 +34,8 @@ export class BoundPipeline {
     return this.record.kernel;
   }
 
-  /** The same without checks of the kernel's own. */
-  get bracketed(): BoundPipeline {
+  /** The same without checks of the kernel's own: passes verify what it uses. */
+  get verifiedByPasses(): BoundPipeline {
     return this.#with("none");
   }
 
@@ -45,10 +45,10 @@ export class BoundPipeline {
   }
 
   /** The same where the kernel adds up what is of use on a grid, as far as that is known; and what it adds up, if that is of use. */
-  summing(known: KernelSums, grid: readonly number[]) {
+  summing(memory: CommandGuard, grid: readonly number[]) {
     let runs: BoundPipeline = this;
     for (;;) {
-      const { less, sums } = known.on(runs, grid);
+      const { less, sums } = memory.sumsOn(runs, grid);
       if (!less) return { runs, sums };
       runs = this.#with(less);
     }
@@ -70,11 +70,11 @@ export class BoundPipeline {
   }
 
   /** Whether the kernel checks a buffer itself that has no check words for it. */
-  lacksChecks(memory: Memory | undefined): boolean {
+  lacksChecks(memory: CheckWordBindings): boolean {
     const bindings = this.kernel?.memory?.bindings ?? [];
     return bindings.some(({ of, mode }) => {
       const range = mode === "checked" ? this.rangeAt(of) : undefined;
-      return range !== undefined && memory?.hasChecksFrom(range) === false;
+      return range !== undefined && memory.lacksChecks(range);
     });
   }
 
@@ -119,7 +119,10 @@ export class BoundPipeline {
     const checked = pointsOf(bindings.filter(({ mode, index }) => mode === "checked" || sums?.get(index)));
     const doubted = pointsOf(bindings.filter(({ stores, index }) => stores && sums?.get(index)?.doubt));
     return this.#ranges().map(({ of, range, stores }) => ({
-      ...{ range, stores, isChecked: has(checked, of), mayLeaveWords: has(doubted, of) },
+      range,
+      stores,
+      isChecked: has(checked, of),
+      mayLeaveWords: has(doubted, of),
     }));
   }
 

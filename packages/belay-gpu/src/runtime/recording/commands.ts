@@ -1,14 +1,12 @@
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import type { Pipelines } from "../pipelines/pipelines.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { copyDescriptor } from "../webgpu/steps.ts";
 import { CommandRecord } from "./commandRecord.ts";
-import type { ComputePasses } from "./computePasses.ts";
-import type { RenderPasses } from "./renderPasses.ts";
-import { type TransferParts, transferMethods } from "./transfers.ts";
-
-interface CommandParts extends TransferParts {
-  readonly computePasses: ComputePasses;
-  readonly renderPasses: RenderPasses;
-}
+import { ComputePasses } from "./computePasses.ts";
+import { RenderPasses } from "./renderPasses.ts";
+import { transferMethods } from "./transfers.ts";
 
 /** Follows command encoders: records what each command buffer does, and lets passes bind reports. */
 export class Commands {
@@ -17,10 +15,10 @@ export class Commands {
   readonly #renderPasses: RenderPasses;
   readonly #encoders: Layer<GPUCommandEncoder, CommandRecord>;
 
-  constructor({ computePasses, renderPasses, ...parts }: CommandParts) {
-    const { memory } = parts;
-    this.#computePasses = computePasses;
-    this.#renderPasses = renderPasses;
+  constructor(context: RuntimeContext, memory: MemoryProtection, pipelines: Pipelines) {
+    const { textures, usages } = context;
+    this.#computePasses = new ComputePasses(context, memory, pipelines);
+    this.#renderPasses = new RenderPasses(context, memory, pipelines.bindGroups);
     const commands = this;
     this.#encoders = new Layer((native, stateOf) => {
       const recordOf = (encoder: GPUCommandEncoder) => {
@@ -29,7 +27,7 @@ export class Commands {
         return record;
       };
       return {
-        ...transferMethods(native, recordOf, parts),
+        ...transferMethods(native, recordOf, { textures, usages, memory }),
         pushDebugGroup(label) {
           native.pushDebugGroup.call(this, label);
           recordOf(this).steps.push((again) => again.pushDebugGroup(label));
@@ -59,7 +57,7 @@ export class Commands {
         },
         finish(descriptor) {
           const record = recordOf(this);
-          memory?.words.finish(memory.siteIn(this, native, record));
+          memory.finish(this, native, record);
           const buffer = native.finish.call(this, descriptor);
           commands.#records.set(buffer, record);
           // What comes behind the end is for the device to refuse, and no part of the commands.

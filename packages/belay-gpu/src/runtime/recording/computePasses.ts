@@ -1,35 +1,281 @@
-import type { Memory } from "../memory/memory.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { Site } from "../memory/codeWords.ts";
+import type { GuardedUse } from "../memory/dispatchGuard.ts";
+import type { DispatchSums } from "../memory/kernelSums.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
+import type { Bound } from "../pipelines/addedBindings.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
+import { type Doubling, doubleGrid, namedByReport } from "../pipelines/doubledGrid.ts";
+import type { PipelineRecord, Variant } from "../pipelines/pipelineRecord.ts";
 import type { Pipelines } from "../pipelines/pipelines.ts";
 import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
-import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
-import { PassCommands } from "../webgpu/passCommands.ts";
+import { PassCommands, type SetGroup } from "../webgpu/passCommands.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
 import { copyOffsets, type Step } from "../webgpu/steps.ts";
-import type { CommandRecord } from "./commandRecord.ts";
-import { ComputePass, type PassParts } from "./computePass.ts";
-import type { DispatchCounter } from "./dispatchCounter.ts";
+import { BoundPipeline } from "./boundPipeline.ts";
+import type { CommandRecord, Effect } from "./commandRecord.ts";
+import { DispatchCounter } from "./dispatchCounter.ts";
+import { workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
-import { Turns } from "./sequentialReplicas.ts";
+import { SequentialReplicas } from "./sequentialReplicas.ts";
+
+/** What passes need to prepare dispatches. */
+interface PassParts {
+  readonly bindGroups: BindGroups;
+  readonly shadows: ShadowBuffers;
+  readonly indirect: IndirectDispatch;
+  readonly sequentialReplicas: SequentialReplicas;
+  readonly memory: MemoryProtection;
+  /** Where faults may strike in single dispatches. */
+  readonly counter: DispatchCounter | undefined;
+  /** The device's limit on workgroups per dimension. */
+  readonly limit: number;
+}
+
+type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
+
+/** What dispatches take until the program sets something else. */
+interface Prepared {
+  readonly runs: BoundPipeline;
+  /** The pipeline that runs in place of the program's, and what it has bound. */
+  readonly variant: Variant;
+  readonly bound: Bound | undefined;
+  /** What it uses of protected memory. */
+  readonly guarded: readonly GuardedUse[];
+  /** Its effect on a grid of which nothing is known. */
+  readonly effect: Effect;
+  /** Its effect on the grid that it ran on last. */
+  onGrid?: { readonly grid: readonly number[]; readonly effect: Effect };
+  /** What the kernel writes without a shadow, once that matters. */
+  written?: readonly BufferRange[];
+}
+
+/** One compute pass: prepares each dispatch of a protected kernel. */
+class ComputePass {
+  readonly #commands: PassCommands;
+  readonly #record: CommandRecord;
+  readonly #parts: PassParts;
+  /** What the program has set, and what runs with the buffers that it has bound. */
+  #pipeline: BoundPipeline | undefined;
+  #running: BoundPipeline | undefined;
+  readonly #groups = new Map<number, SetGroup>();
+  #prepared: Prepared | undefined;
+  /** What the dispatch adds up that is being encoded. */
+  #sums: DispatchSums | undefined;
+  readonly #site: Site;
+
+  constructor(commands: PassCommands, record: CommandRecord, parts: PassParts) {
+    this.#commands = commands;
+    this.#record = record;
+    this.#parts = parts;
+    this.#site = { state: record.memory, run: (encode) => encode(commands) };
+  }
+
+  // What is set again as it is need not be encoded again: dispatches see to it that it is set.
+  setPipeline(pipeline: PipelineRecord): void {
+    if (this.#pipeline?.record === pipeline) return;
+    this.#commands.setPipeline(pipeline.variant(0).pipeline);
+    this.#reset();
+    this.#pipeline = new BoundPipeline(pipeline, this.#groups, this.#parts.bindGroups);
+  }
+
+  setBindGroup(index: number, set: SetGroup): void {
+    const before = this.#groups.get(index);
+    if (before && before.group === set.group && before.offsets === set.offsets) return;
+    this.#commands.setBindGroup(index, set);
+    this.#reset();
+    this.#groups.set(index, set);
+  }
+
+  pushDebugGroup(label: string): void {
+    this.#commands.pushDebugGroup(label);
+  }
+
+  popDebugGroup(): void {
+    this.#commands.popDebugGroup();
+  }
+
+  end(): void {
+    this.#commands.end();
+    this.#record.isInPass = false;
+  }
+
+  #reset(): void {
+    this.#prepared = undefined;
+    this.#running = undefined;
+    this.#sums = undefined;
+  }
+
+  dispatch(grid: readonly unknown[]): void {
+    const counts = workgroupsOf(grid);
+    const runs = this.#choose(counts);
+    // Without a pipeline, a dispatch is for the device to refuse.
+    if (!runs) {
+      this.#commands.dispatchWorkgroups(...(grid as Grid));
+      return;
+    }
+    const kernel = runs.kernelToDouble;
+    const { limit } = this.#parts;
+    const mostWorkgroups = kernel?.interGroup?.mostWorkgroups;
+    const doubled = kernel && doubleGrid(grid, { kernel: kernel.name, limit, mostWorkgroups });
+    const prepared = this.#prepare(runs, doubled?.doubling ?? 0);
+    this.#verify(prepared);
+    if (doubled) this.#bringShadowsUpToDate(prepared);
+    const isSequential = doubled?.doubling === namedByReport;
+    const workgroups = (doubled?.grid ?? grid) as Grid;
+    this.#run(this.#withSlots(prepared), isSequential, () =>
+      this.#commands.dispatchWorkgroups(...workgroups),
+    );
+    this.#record.note(this.#effectOn(prepared, counts));
+    this.#noteWrites(prepared);
+  }
+
+  dispatchIndirect(buffer: GPUBuffer, offset: number): void {
+    const runs = this.#choose();
+    if (!runs) {
+      this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
+      return;
+    }
+    const { indirect, memory } = this.#parts;
+    const kernel = runs.kernelToDouble;
+    // A kernel that writes its own arguments is for the device to refuse.
+    const isSequential = kernel?.interGroup?.mostWorkgroups !== undefined;
+    const isDoubled = kernel && !isSequential && indirect.accepts(buffer, offset) && !runs.mayWrite(buffer);
+    const prepared = this.#prepare(runs, isDoubled || isSequential ? namedByReport : 0);
+    let [from, at] = [buffer, offset];
+    memory.verifyIn(this.#site, { buffer, offset, size: BYTES_OF_ARGUMENTS });
+    this.#verify(prepared);
+    if (isDoubled) {
+      this.#bringShadowsUpToDate(prepared);
+      [from, at] = [indirect.double(this.#commands, buffer, offset, kernel.slot), 0];
+    }
+    this.#run(prepared, isSequential, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
+    this.#record.read.add(buffer);
+    const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
+    this.#record.note({ ...prepared.effect, read: [...prepared.effect.read, grid] });
+    this.#noteWrites(prepared);
+  }
+
+  /**
+   * What to run, if the program has set a pipeline: without checks of its own where a buffer has no check words for it, and
+   * where it is of no use to add up what it does on a grid.
+   */
+  #choose(grid?: readonly number[]): BoundPipeline | undefined {
+    const own = this.#pipeline;
+    const { memory } = this.#parts;
+    if (own?.isSumming) {
+      const summing = grid && own.summing(memory, grid);
+      this.#sums = summing?.sums;
+      const running = summing?.sums ? summing.runs : own.verifiedByPasses;
+      // What is summed may change, and slots do.
+      if (this.#sums || this.#running?.record !== running.record) this.#prepared = undefined;
+      this.#running = running;
+    }
+    this.#running ??= own?.lacksChecks(memory) ? own.verifiedByPasses : own;
+    return this.#running;
+  }
+
+  #prepare(runs: BoundPipeline, doubling: Doubling): Prepared {
+    const { kernels, dispatches } = this.#record;
+    const { kernel } = runs;
+    const { counts } = runs.record;
+    if (kernel) kernels.add(kernel);
+    if (counts) dispatches.set(counts, (dispatches.get(counts) ?? 0) + 1);
+    const variant = runs.record.variant(doubling);
+    if (this.#prepared?.variant === variant && !this.#isOutdated(this.#prepared)) return this.#prepared;
+    for (const access of runs.accesses()) this.#record.add(access);
+    if (kernel) this.#record.variants.set(variant, kernel);
+    if (kernel) this.#record.addStored(kernel, runs.isKnown ? runs.stored() : null);
+    this.#prepared = {
+      effect: runs.effect(),
+      runs,
+      variant,
+      bound: this.#sums ? undefined : variant.added?.bindFor(this.#groups),
+      guarded: this.#parts.memory.guarded(runs, this.#sums),
+    };
+    return this.#prepared;
+  }
+
+  /** The effect on a grid, of which all that is filled is replaced; the same for the same grid. */
+  #effectOn(prepared: Prepared, grid: readonly number[]): Effect {
+    const known = prepared.onGrid;
+    if (known?.grid.every((count, i) => count === grid[i])) return known.effect;
+    const replaced = prepared.runs.filled(grid);
+    const effect = replaced.length > 0 ? { ...prepared.effect, replaced } : prepared.effect;
+    prepared.onGrid = { grid, effect };
+    return effect;
+  }
+
+  /** Whether there are more check words now than it has bound. */
+  #isOutdated({ bound }: Prepared): boolean {
+    return bound?.arena !== undefined && bound.arena !== this.#parts.memory.arena;
+  }
+
+  /** The same with slots for what the kernel adds up. */
+  #withSlots(prepared: Prepared): Prepared {
+    const { memory } = this.#parts;
+    if (!this.#sums) return prepared;
+    const slot = memory.reserve(this.#site, this.#sums);
+    return { ...prepared, bound: prepared.variant.added?.bindFor(this.#groups, slot) };
+  }
+
+  #verify({ guarded }: Prepared): void {
+    const canWait = [...(this.#sums?.values() ?? [])].some((sum) => sum?.doubt);
+    this.#parts.memory.beforeDispatch(this.#site, guarded, canWait);
+  }
+
+  #bringShadowsUpToDate({ bound }: Prepared): void {
+    const { shadowSync } = this.#record;
+    for (const range of bound?.shadowed ?? []) {
+      if (shadowSync.has(range)) continue;
+      this.#parts.shadows.bringUpToDate(this.#commands, range);
+      shadowSync.add(range);
+    }
+  }
+
+  /** Dispatches, once for each replica where they run one after the other. */
+  #run({ runs: { kernel }, variant, bound }: Prepared, isSequential: boolean, dispatch: () => void): void {
+    if (kernel) this.#parts.counter?.count(this.#commands, kernel.slot);
+    const run = () => {
+      this.#commands.use(variant.pipeline, this.#groups, bound?.groups);
+      dispatch();
+    };
+    if (isSequential && kernel) this.#parts.sequentialReplicas.each(this.#commands, kernel.slot, run);
+    else run();
+  }
+
+  #noteWrites(prepared: Prepared): void {
+    const { shadowSync } = this.#record;
+    const { runs, guarded } = prepared;
+    this.#parts.memory.afterDispatch(this.#site, guarded, this.#sums);
+    if (shadowSync.isEmpty) return;
+    if (!runs.isKnown) {
+      shadowSync.clear();
+      return;
+    }
+    prepared.written ??= runs.unshadowed();
+    for (const range of prepared.written) shadowSync.remove(range);
+  }
+}
 
 /** Follows the compute passes of a device. */
 export class ComputePasses {
   readonly #parts: PassParts;
   readonly #layer: Layer<GPUComputePassEncoder, ComputePass>;
 
-  constructor(
-    device: GPUDevice,
-    pipelines: Pipelines,
-    bindGroups: BindGroups,
-    shadows: ShadowBuffers,
-    counter: DispatchCounter | undefined,
-    memory: Memory | undefined,
-    usages: DeclaredUsages,
-  ) {
-    const limit = device.limits.maxComputeWorkgroupsPerDimension;
-    const indirect = new IndirectDispatch(device);
-    this.#parts = { bindGroups, shadows, indirect, turns: new Turns(device), counter, memory, limit };
+  constructor({ device, policy, usages }: RuntimeContext, memory: MemoryProtection, pipelines: Pipelines) {
+    const { bindGroups, shadows } = pipelines;
+    this.#parts = {
+      bindGroups,
+      shadows,
+      indirect: new IndirectDispatch(device),
+      sequentialReplicas: new SequentialReplicas(device),
+      memory,
+      counter: policy.injectFaults ? new DispatchCounter(device) : undefined,
+      limit: device.limits.maxComputeWorkgroupsPerDimension,
+    };
     const layer = new Layer<GPUComputePassEncoder, ComputePass>((_, passOf) => ({
       setPipeline(pipeline) {
         passOf(this).setPipeline(pipelines.recordOf(pipeline));

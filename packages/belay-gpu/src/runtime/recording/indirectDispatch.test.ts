@@ -5,7 +5,7 @@ import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
-import { front } from "../webgpu/nativeObjects.ts";
+import { proxyOf } from "../webgpu/nativeObjects.ts";
 
 const { newDevice } = testDevices();
 
@@ -30,7 +30,7 @@ async function hardened(
 ): Promise<{ device: HardenedDevice; done: () => void }> {
   const native = await newDevice();
   const limited = limit
-    ? front(native, { limits: front(native.limits, { maxComputeWorkgroupsPerDimension: limit }) })
+    ? proxyOf(native, { limits: proxyOf(native.limits, { maxComputeWorkgroupsPerDimension: limit }) })
     : native;
   const device = await harden(limited, { redundancy: "inter", ...policy });
   return { device, done: () => native.destroy() };

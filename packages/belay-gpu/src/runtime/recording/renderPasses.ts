@@ -1,9 +1,10 @@
-import type { Memory } from "../memory/memory.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags, membersOf } from "../webgpu/nativeObjects.ts";
-import { endOf, isTexture, type Place, type Resource, type Textures } from "../webgpu/resources.ts";
+import { endOf, type Place, type Textures } from "../webgpu/resources.ts";
 import { type Anything, copyDescriptor, copyOffsets, type Step } from "../webgpu/steps.ts";
 import { CommandRecord, type Effect, Uses } from "./commandRecord.ts";
 
@@ -61,12 +62,7 @@ export class RenderPasses {
   readonly #passes: Layer<GPURenderPassEncoder, RenderPass>;
   readonly #bundleEncoders: Layer<GPURenderBundleEncoder, CommandRecord>;
 
-  constructor(
-    bindGroups: BindGroups,
-    textures: Textures,
-    memory: Memory | undefined,
-    usages: DeclaredUsages,
-  ) {
+  constructor({ textures, usages }: RuntimeContext, memory: CommandGuard, bindGroups: BindGroups) {
     this.#textures = textures;
     this.#usages = usages;
     const asDeclared = (name: string, args: unknown[]) => {
@@ -102,7 +98,7 @@ export class RenderPasses {
           if (!inside) continue;
           record.add(inside);
           effect.add(inside);
-          noteMemory(record, inside.memory.drawn, inside.written, memory);
+          memory.draws(record.memory, inside.memory.drawn, inside.written);
         }
       },
     }));
@@ -268,7 +264,7 @@ function noteArguments(
   record: CommandRecord,
   args: readonly unknown[],
   bindGroups: BindGroups,
-  memory: Memory | undefined,
+  memory: CommandGuard,
   effect: PassEffect | undefined,
 ): void {
   for (const each of args.slice(0, 2)) {
@@ -277,23 +273,11 @@ function noteArguments(
     if (access) {
       record.add(access);
       effect?.add(access);
-      noteMemory(record, access.read, access.written, memory);
+      memory.draws(record.memory, access.read, access.written);
     } else if (isBuffer(each)) {
       record.read.add(each);
       effect?.read.add(each);
-      noteMemory(record, [each], [], memory);
+      memory.draws(record.memory, [each], []);
     }
   }
-}
-
-/** Buffers are verified before the commands, as a render pass has no place for that, and encoded after it. */
-function noteMemory(
-  { memory: state }: CommandRecord,
-  read: Iterable<Resource>,
-  written: Iterable<Resource>,
-  memory: Memory | undefined,
-): void {
-  if (!memory) return;
-  for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
-  for (const each of written) if (!isTexture(each)) memory.wroteAnywhere(state, each);
 }

@@ -12,8 +12,8 @@ fn sayTurn(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
   if (id.x == 0) { report[${reportWords.grid}] = groups.x; }
 }`;
 
-/** Runs a grid twice by one pipeline, second replicas first, where its kernel reads in its report which of them run. */
-export class Turns {
+/** Runs a grid twice by one pipeline, second replicas first, where its kernel reads in its report which replica runs. */
+export class SequentialReplicas {
   readonly #say: OwnKernel;
 
   constructor(device: GPUDevice) {

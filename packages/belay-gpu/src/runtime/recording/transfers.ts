@@ -1,5 +1,4 @@
-import type { StandIns, Transfer } from "../memory/guardedTransfers.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
@@ -9,10 +8,10 @@ import type { CommandRecord } from "./commandRecord.ts";
 
 type Extent = GPUExtent3D | GPUExtent3DStrict;
 
-export interface TransferParts {
+interface TransferParts {
   readonly textures: Textures;
   readonly usages: DeclaredUsages;
-  readonly memory: Memory | undefined;
+  readonly memory: CommandGuard;
 }
 
 /** The methods of a command encoder that move data between buffers and textures. */
@@ -22,12 +21,6 @@ export function transferMethods(
   { textures, usages, memory }: TransferParts,
 ): Partial<GPUCommandEncoder> & ThisType<GPUCommandEncoder> {
   const copyBufferToBuffer = native.copyBufferToBuffer as Anything;
-  /** Has a command encoded, and around it what protected memory needs. */
-  const guarded = (encoder: GPUCommandEncoder, transfer: Transfer, encode: (buffers: StandIns) => void) => {
-    const { source, target } = transfer;
-    if (memory) memory.transfers.around(memory.siteIn(encoder, native, recordOf(encoder)), transfer, encode);
-    else encode({ source: source?.buffer as GPUBuffer, target: target?.buffer as GPUBuffer });
-  };
   return {
     copyBufferToBuffer(from: GPUBuffer, ...rest: unknown[]): undefined {
       const isShort = typeof rest[0] === "object";
@@ -35,10 +28,13 @@ export function transferMethods(
       const source = rangeIn(from, fromOffset, asked);
       const target = rangeIn(to as GPUBuffer, toOffset, source.size);
       const record = recordOf(this);
-      guarded(this, { source, target, result: "copy" }, (buffers) => {
+      memory.transfer(this, native, record, { source, target, result: "copy" }, (buffers) => {
         const args = [
-          ...[usages.source(buffers.source, endOf(source)), fromOffset],
-          ...[usages.target(buffers.target, endOf(target)), toOffset, explicit(source, asked)],
+          usages.source(buffers.source, endOf(source)),
+          fromOffset,
+          usages.target(buffers.target, endOf(target)),
+          toOffset,
+          explicit(source, asked),
         ];
         copyBufferToBuffer.apply(this, args);
         record.steps.push((again) => (again.copyBufferToBuffer as Anything)(...args));
@@ -48,7 +44,7 @@ export function transferMethods(
     clearBuffer(buffer, offset, asked) {
       const record = recordOf(this);
       const target = rangeIn(buffer, offset, asked);
-      guarded(this, { target, result: "zeros" }, (buffers) => {
+      memory.transfer(this, native, record, { target, result: "zeros" }, (buffers) => {
         const size = explicit(target, asked);
         const cleared = usages.target(buffers.target, endOf(target));
         native.clearBuffer.call(this, cleared, offset, size);
@@ -59,7 +55,7 @@ export function transferMethods(
     resolveQuerySet(querySet, first, count, buffer, offset) {
       const record = recordOf(this);
       const target = rangeIn(buffer, offset, 8 * count);
-      guarded(this, { target }, () => {
+      memory.transfer(this, native, record, { target }, () => {
         const used = usages.used(buffer, flags.bufferQueryResolve, endOf(target));
         native.resolveQuerySet.call(this, querySet, first, count, used, offset);
         record.steps.push((again) => again.resolveQuerySet(querySet, first, count, used, offset));
@@ -71,7 +67,7 @@ export function transferMethods(
       const declared = { ...to, texture: usages.target(to.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([from, declared, size] as const);
       const source = texelRange(from, to, size).range;
-      guarded(this, { source }, (buffers) => {
+      memory.transfer(this, native, record, { source }, (buffers) => {
         const buffer = usages.source(buffers.source, endOf(source));
         native.copyBufferToTexture.call(this, { ...from, buffer }, declared, size);
         record.steps.push((again) =>
@@ -85,7 +81,7 @@ export function transferMethods(
       const declared = { ...from, texture: usages.source(from.texture) };
       const [fromCopy, toCopy, sizeCopy] = copyDescriptor([declared, to, size] as const);
       const { range, isFilled } = texelRange(to, from, size);
-      guarded(this, { target: range, leavesGaps: !isFilled }, ({ target }) => {
+      memory.transfer(this, native, record, { target: range, leavesGaps: !isFilled }, ({ target }) => {
         const buffer = usages.target(target, endOf(range));
         native.copyTextureToBuffer.call(this, declared, { ...to, buffer }, size);
         record.steps.push((again) =>

@@ -1,9 +1,10 @@
 /** Corrections that are made while a kernel leaves doubt about granules: as damage, they have the work run again. */
 import { expect, it, vi } from "vitest";
 import { reportWords } from "../../compiler/contract.ts";
+import { Events } from "../context/events.ts";
 import type { ReportArena } from "../context/reportArena.ts";
-import type { Memory } from "../memory/memory.ts";
 import type { KernelDamaged } from "../memory/memoryLog.ts";
+import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import { type Epoch, newEpoch } from "./epoch.ts";
 import { EpochReports } from "./epochReports.ts";
@@ -17,17 +18,15 @@ const corrected = { ...clean, corrected: { count: 1, places: [place] } };
 function reportsOf(own: readonly unknown[], kernels: readonly Partial<KernelDamaged>[]) {
   const [owns, kernelReports] = [[...own], [...kernels]];
   const memory = {
-    slot: {},
+    slots: [{}],
     scrub: vi.fn(),
     read: () => owns.shift() ?? clean,
-    log: {
-      readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),
-      disbelieved: ({ places }: typeof corrected.corrected) => places,
-    },
+    readKernel: () => ({ ...clean, owners: new Set(), leavesDoubt: false, ...kernelReports.shift() }),
+    disbelieved: ({ places }: typeof corrected.corrected) => places,
   };
   const arena = { takeSnapshot: async () => () => new Uint32Array(reportWords.total) };
-  const hooks = { onDetection: () => {}, onUnverified: () => {} };
-  const reports = new EpochReports(arena as unknown as ReportArena, memory as unknown as Memory, hooks);
+  const context = { reports: arena as unknown as ReportArena, events: new Events() };
+  const reports = new EpochReports(context, memory as unknown as DamageDetection);
   const kernel = { slot: {}, name: "main", memory: { checks: {} }, protection: { checks: [], report: {} } };
   const check = async () => {
     const epoch: Epoch = newEpoch();

@@ -1,38 +1,31 @@
-import type { Detection } from "../context/detectedFault.ts";
+import type { Events } from "../context/events.ts";
 import type { MemoryError } from "../context/memoryFault.ts";
 import type { ReportArena, ReportSnapshot } from "../context/reportArena.ts";
-import type { Unverified } from "../context/unverified.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { observedIn } from "../injection/injector.ts";
-import type { Memory } from "../memory/memory.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
+import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { Epoch } from "./epoch.ts";
 import { type Found, nothing } from "./found.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { Substitution } from "./storeSearch.ts";
 
-export interface ReportHooks {
-  /** Called once per disagreement, as soon as it is read. */
-  onDetection(detection: Detection): void;
-  /** Called for work that nobody knows to be right or wrong, as soon as that is read. */
-  onUnverified(unverified: Unverified): void;
-}
-
 /** What the kernels of epochs, and the memory that they work on, have reported. */
 export class EpochReports {
   readonly #arena: ReportArena;
-  readonly #memory: Memory | undefined;
-  readonly #hooks: ReportHooks;
+  readonly #memory: DamageDetection;
+  readonly #events: Events;
   #checks = 0;
   /** The number of the check of each epoch. */
   readonly #numbers = new WeakMap<Epoch, number>();
   /** The last check that may tell of corrections which are not to be believed. */
   #lastInDoubt = 0;
 
-  constructor(arena: ReportArena, memory: Memory | undefined, hooks: ReportHooks) {
-    this.#arena = arena;
+  constructor({ reports, events }: Pick<RuntimeContext, "reports" | "events">, memory: DamageDetection) {
+    this.#arena = reports;
     this.#memory = memory;
-    this.#hooks = hooks;
+    this.#events = events;
   }
 
   /** Read-backs so far. */
@@ -45,9 +38,8 @@ export class EpochReports {
     epochs: readonly Epoch[],
     substitutes: Substitution["kernels"] = new Map(),
   ): Promise<ReportSnapshot> | undefined {
-    const own = this.#memory ? [this.#memory.slot] : [];
     const kernels = [...kernelsOf(epochs), ...substitutes.values()];
-    const slots = [...own, ...kernels.map(({ slot }) => slot)];
+    const slots = [...this.#memory.slots, ...kernels.map(({ slot }) => slot)];
     if (slots.length === 0) return undefined;
     this.#checks++;
     for (const epoch of epochs) this.#numbers.set(epoch, this.#checks);
@@ -65,7 +57,7 @@ export class EpochReports {
   ): Found {
     if (!snapshot) return nothing;
     const found = new Map<Kernel, Findings>();
-    const own = this.#memory?.read(snapshot(this.#memory.slot));
+    const own = this.#memory.read(snapshot);
     const reports: KernelDamaged[] = [];
     const unplaced = new Map<Kernel, { count: number; errors: MemoryError[] }>();
     const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
@@ -74,8 +66,8 @@ export class EpochReports {
     });
     for (const { kernel, by } of ran) {
       const words = snapshot(by.slot);
-      if (this.#memory && kernel.memory?.checks) {
-        const damaged = this.#memory.log.readKernel(words, kernel.name);
+      if (kernel.memory?.checks) {
+        const damaged = this.#memory.readKernel(words, kernel.name);
         reports.push(damaged);
         const count = damaged.count - damaged.damage.filter(({ owner }) => owner).length;
         if (count > 0) {
@@ -90,12 +82,12 @@ export class EpochReports {
       kernel.detections += findings.detections;
       kernel.unverified += findings.undecided;
       this.#arena.forgetExchange(by.slot);
-      for (const fault of findings.faults) this.#hooks.onDetection(fault);
-      for (const each of findings.unverified) this.#hooks.onUnverified(each);
+      for (const fault of findings.faults) this.#events.emit("detection", fault);
+      for (const each of findings.unverified) this.#events.emit("unverified", each);
       found.set(kernel, joined(found.get(kernel), findings));
     }
     // Kernels come first, as their errors tell more of a granule.
-    const all: readonly Damaged[] = own ? [...reports, own] : reports;
+    const all: readonly Damaged[] = [...reports, own];
     const number = Math.max(...epochs.map((epoch) => this.#numbers.get(epoch) ?? 0));
     return {
       corrected: together(all.map(({ corrected }) => corrected)),
@@ -115,12 +107,11 @@ export class EpochReports {
    * as damage, also those of epochs that were submitted before it, and that work runs again.
    */
   async scrubbed(found: Found): Promise<Found> {
-    if (!this.#memory) return found;
     if (found.suspects.size === 0) return this.#believed(found);
     if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
-    const snapshot = await this.#arena.takeSnapshot([this.#memory.slot]);
-    const { count, damage, corrected } = this.#memory.read(snapshot(this.#memory.slot));
+    const snapshot = await this.#arena.takeSnapshot(this.#memory.slots);
+    const { count, damage, corrected } = this.#memory.read(snapshot);
     return this.#believed({
       ...found,
       ...withoutRepetition([
@@ -137,7 +128,7 @@ export class EpochReports {
     return {
       ...found,
       damaged: found.damaged + corrected.count,
-      damage: [...found.damage, ...this.#memory!.log.disbelieved(corrected)],
+      damage: [...found.damage, ...this.#memory.disbelieved(corrected)],
     };
   }
 }

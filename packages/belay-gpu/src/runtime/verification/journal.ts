@@ -1,4 +1,7 @@
-import type { Memory } from "../memory/memory.ts";
+import { recovers } from "../context/policy.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import { Signal } from "../context/signal.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { CommandRecord } from "../recording/commandRecord.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import type { ErrorScopes } from "../webgpu/errorScopes.ts";
@@ -14,7 +17,7 @@ import {
 import { DeferredDestruction } from "./deferredDestruction.ts";
 import { type Epoch, type HostWrite, newEpoch, type QueueEvent } from "./epoch.ts";
 import { type SnapshotReport, Snapshots } from "./snapshots.ts";
-import type { Taints } from "./taints.ts";
+import { Taints } from "./taints.ts";
 
 /**
  * Everything on the queue that is not verified yet, and the means to run it again: what was submitted, what the host
@@ -23,6 +26,10 @@ import type { Taints } from "./taints.ts";
  * Whatever a kernel can write is saved, even where it only writes: a fault before it can have sent its stores anywhere.
  */
 export class Journal {
+  /** The contents that a fault may have reached. */
+  readonly taints = new Taints();
+  /** Emitted when a check would free memory. */
+  readonly pressure = new Signal();
   readonly #device: GPUDevice;
   /** Whether unverified work can be run again at all. */
   readonly recoverable: boolean;
@@ -31,31 +38,23 @@ export class Journal {
   readonly #snapshots: Snapshots;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
-  readonly #memory: Memory | undefined;
+  readonly #memory: MemoryProtection;
   readonly #scopes: ErrorScopes;
-  readonly #taints: Taints;
   readonly #destruction: DeferredDestruction;
 
-  /** `wantCheck` is called when a check would free memory. */
-  constructor(
-    device: GPUDevice,
-    textures: Textures,
-    usages: DeclaredUsages,
-    memory: Memory | undefined,
-    scopes: ErrorScopes,
-    taints: Taints,
-    recoverable: boolean,
-    wantCheck: () => void,
-  ) {
+  constructor(context: RuntimeContext, memory: MemoryProtection) {
+    const { device, policy, textures, usages, scopes } = context;
     this.#device = device;
-    this.#snapshots = new Snapshots(device, (buffer) => memory?.checksOf(buffer));
+    this.#snapshots = new Snapshots(device, memory);
     this.#textures = textures;
     this.#usages = usages;
     this.#memory = memory;
     this.#scopes = scopes;
-    this.#taints = taints;
-    this.recoverable = recoverable;
-    this.#destruction = new DeferredDestruction((resource) => this.#isTouched(resource), wantCheck);
+    this.recoverable = recovers(policy);
+    const isNeeded = (resource: Resource) => this.#isTouched(resource);
+    this.#destruction = new DeferredDestruction(isNeeded, () => this.pressure.emit());
+    // No commands can use a buffer while it is mapped.
+    memory.mappedWrites.subscribe((range) => this.#noteWrite(range.buffer, range));
   }
 
   /** Unverified epochs, oldest first, the open one last. */
@@ -92,8 +91,8 @@ export class Journal {
 
   /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
-    const buffer = this.#usages.createBuffer(descriptor);
-    this.#memory?.protect(buffer, descriptor, this.#usages.isVerified(buffer));
+    const buffer = this.#usages.createBuffer(descriptor, this.#memory.allocationOf(descriptor));
+    this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
     if (!descriptor.mappedAtCreation) this.#snapshots.made(buffer);
     if (this.recoverable) this.#destruction.keep(buffer);
     return buffer;
@@ -102,9 +101,11 @@ export class Journal {
   /** As `createBuffer`, for textures. */
   createTexture(descriptor: GPUTextureDescriptor): GPUTexture {
     const texture = this.#usages.createTexture(descriptor);
-    if (descriptor.usage & flags.transientAttachment) return texture;
-    this.#snapshots.made(texture);
-    if (this.recoverable) this.#destruction.keep(texture);
+    if ((descriptor.usage & flags.transientAttachment) === 0) {
+      this.#snapshots.made(texture);
+      if (this.recoverable) this.#destruction.keep(texture);
+    }
+    this.#textures.follow(texture);
     return texture;
   }
 
@@ -149,14 +150,6 @@ export class Journal {
     this.#noteWrite(range.buffer, range, again);
   }
 
-  /**
-   * Notes that the host has replaced a part of a buffer while it was mapped, when no commands can
-   * use it.
-   */
-  wroteMapped(range: BufferRange): void {
-    this.#noteWrite(range.buffer, range);
-  }
-
   /** The event is absent where nothing depends on it. */
   #noteWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
     this.using(target);
@@ -165,8 +158,8 @@ export class Journal {
     const kept = this.recoverable && isTouched;
     if (!kept) this.#snapshots.changed(target);
     // Nor can that work make it wrong. A check that has begun may still find its memory damaged.
-    const canBeDamaged = this.#memory !== undefined && this.#closed.length > 0;
-    if (!isTouched && !canBeDamaged && this.#taints.of(target) === undefined) return { replaced: [] };
+    const canBeDamaged = this.#memory.canFindDamage && this.#closed.length > 0;
+    if (!isTouched && !canBeDamaged && this.taints.of(target) === undefined) return { replaced: [] };
     const targets = new Set([target]);
     const replaced = kept ? this.#save(targets, filled && isWhole(filled) ? targets : new Set()) : [];
     if (kept && !again) this.#open.obstacle = "the host filled a texture it needs from elsewhere";
@@ -256,7 +249,7 @@ export class Journal {
     follow?.(encoder);
     for (const step of record.steps) step(encoder);
     const commands = encoder.finish();
-    this.#device.queue.submit(this.#memory?.commands.around(commands, record) ?? [commands]);
+    this.#device.queue.submit(this.#memory.around([commands], [record]));
   }
 
   /** Returns whether unverified work writes a resource. */

@@ -1,23 +1,13 @@
-import type { Memory } from "../memory/memory.ts";
+import { refusesFaults } from "../context/policy.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { Commands } from "../recording/commands.ts";
 import { coversTexture } from "../recording/transfers.ts";
-import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
-import { flags, front } from "../webgpu/nativeObjects.ts";
-import { type BufferRange, isTexture, type Resource, type Textures } from "../webgpu/resources.ts";
+import { flags, proxyOf } from "../webgpu/nativeObjects.ts";
+import { type BufferRange, isTexture, type Resource } from "../webgpu/resources.ts";
 import { copyDescriptor } from "../webgpu/steps.ts";
 import type { Journal } from "./journal.ts";
 import type { Verifier } from "./verifier.ts";
-
-interface QueueParts {
-  readonly commands: Commands;
-  readonly journal: Journal;
-  readonly verifier: Verifier;
-  readonly textures: Textures;
-  readonly usages: DeclaredUsages;
-  readonly memory: Memory | undefined;
-  /** Whether data that a fault may have reached is refused. */
-  readonly refuses: boolean;
-}
 
 /** Events after which an epoch is checked even if the program waits for nothing. */
 const MAX_OPEN_EVENTS = 256;
@@ -26,11 +16,16 @@ const MAX_CHECKS_UNDER_WAY = 2;
 
 /** The queue of a hardened device: keeps the journal of what is submitted and written. */
 export function hardenedQueue(
-  native: GPUQueue,
-  { commands, journal, verifier, textures, usages, memory, refuses }: QueueParts,
+  { device, policy, textures, usages }: RuntimeContext,
+  memory: MemoryProtection,
+  commands: Commands,
+  journal: Journal,
+  verifier: Verifier,
 ): { readonly queue: GPUQueue; readonly framesShown: () => number } {
+  const native = device.queue;
+  const refuses = refusesFaults(policy);
   let framesShown = 0;
-  const queue = front(native, {
+  const queue = proxyOf(native, {
     submit: (commandBuffers: Iterable<GPUCommandBuffer>): undefined => {
       const submitted = [...commandBuffers];
       const records = submitted.map((each) => commands.recordOf(each));
@@ -45,11 +40,7 @@ export function hardenedQueue(
         const tainted = refuses && [...record.read].find((resource) => verifier.taintOf(resource));
         if (tainted) throw verifier.taintOf(tainted);
       }
-      journal.submit(records, () =>
-        native.submit(
-          memory ? submitted.flatMap((each, i) => memory.commands.around(each, records[i])) : submitted,
-        ),
-      );
+      journal.submit(records, () => native.submit(memory.around(submitted, records)));
       const isLong = journal.openEvents >= MAX_OPEN_EVENTS;
       if (isLong && journal.closedEpochs < MAX_CHECKS_UNDER_WAY) void verifier.verify();
     },
@@ -60,7 +51,7 @@ export function hardenedQueue(
       const target = usages.target(buffer, offset + range.size);
       const isTaken = bytes && !isMapped(buffer) && target === buffer && isWritable(range);
       if (isTaken) journal.using(buffer);
-      const guarded = isTaken ? memory?.writes.into(range) : undefined;
+      const guarded = isTaken ? memory.hostWrite(range) : undefined;
       const write = guarded ?? ((data: Uint8Array<ArrayBuffer>) => native.writeBuffer(target, offset, data));
       if (isTaken) {
         journal.writingBuffer(range, () => {
@@ -82,10 +73,8 @@ export function hardenedQueue(
         const view = ArrayBuffer.isView(data)
           ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
           : new Uint8Array(data);
-        const [toCopy, layoutCopy, sizeCopy, bytes] = [
-          ...copyDescriptor([declared, layout, size] as const),
-          view.slice(),
-        ];
+        const [toCopy, layoutCopy, sizeCopy] = copyDescriptor([declared, layout, size] as const);
+        const bytes = view.slice();
         return () => native.writeTexture(toCopy, bytes, layoutCopy, sizeCopy);
       });
     },

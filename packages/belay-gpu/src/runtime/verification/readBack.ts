@@ -1,3 +1,6 @@
+import { refusesFaults } from "../context/policy.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { isMappedAndBound } from "../memory/protectedBuffers.ts";
 import { Layer, rank } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
@@ -16,26 +19,22 @@ interface Hold extends PendingMapping {
   cancelled: boolean;
 }
 
-interface ReadBackOptions {
-  /** Whether tainted contents are refused; otherwise they are released, the fault having been reported. */
-  readonly refuse: boolean;
-  /** Verifies what arrived on the host. */
-  readonly arrived: (buffer: GPUBuffer) => Promise<void>;
-}
-
 /**
  * Holds mappable buffers back from `mapAsync` until all work that may use them is verified. Until then a buffer looks as
  * if its mapping were still pending. Rejects, unmapped again, when a fault may have reached the contents.
  */
 export class ReadBack {
   readonly #verifier: Verifier;
-  readonly #options: ReadBackOptions;
+  /** Whether tainted contents are refused; otherwise they are released, as the fault has been reported. */
+  readonly #refuses: boolean;
+  readonly #memory: MemoryProtection;
   readonly #holds = new WeakMap<GPUBuffer, Hold>();
   readonly #layer: Layer<GPUBuffer>;
 
-  constructor(verifier: Verifier, journal: Journal, options: ReadBackOptions) {
+  constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
     this.#verifier = verifier;
-    this.#options = options;
+    this.#memory = memory;
+    this.#refuses = refusesFaults(policy);
     const holds = this.#holds;
     const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
     const release = (buffer: GPUBuffer, hold: Hold) => this.#release(buffer, hold);
@@ -48,7 +47,7 @@ export class ReadBack {
           const mapping = native.mapAsync.call(this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
           if (holds.has(this) || stateOf(this) !== "pending") return mapping;
-          if (!isHeld) return mapping.then(() => options.arrived(this)).then(() => undefined);
+          if (!isHeld) return mapping.then(() => memory.arrived(this)).then(() => undefined);
           const hold: Hold = {
             mapping,
             mode,
@@ -84,14 +83,13 @@ export class ReadBack {
     }, rank.mapping);
   }
 
-  /** Holds a buffer back from now on. */
-  cover(buffer: GPUBuffer): void {
-    this.#layer.cover(buffer, undefined);
+  /** Gates the mappings of a buffer with these usages from now on, if it can be mapped. */
+  attach(buffer: GPUBuffer, usage: GPUBufferUsageFlags): void {
+    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#layer.cover(buffer, undefined);
   }
 
   async #release(buffer: GPUBuffer, hold: Hold): Promise<undefined> {
     const verifier = this.#verifier;
-    const { refuse, arrived } = this.#options;
     const checking = verifier.verify();
     try {
       const { lost } = await checking;
@@ -100,10 +98,10 @@ export class ReadBack {
       await hold.mapping;
       throwIfCancelled(hold);
       // A mapping that only shows what the host wrote is how the program brings the data anew.
-      const isRefusable = refuse && showsWork(buffer, hold.mode);
+      const isRefusable = this.#refuses && showsWork(buffer, hold.mode);
       const error = lost ?? (isRefusable ? verifier.taintOf(hold.range) : undefined);
       if (error) throw error;
-      await arrived(buffer);
+      await this.#memory.arrived(buffer);
       throwIfCancelled(hold);
     } catch (error) {
       if (!hold.cancelled) this.#layer.below(buffer).unmap.call(buffer);

@@ -1,5 +1,5 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
 import {
@@ -37,7 +37,7 @@ export interface ReexecutionParts {
   readonly device: GPUDevice;
   readonly reports: EpochReports;
   readonly journal: Journal;
-  readonly memory: Memory | undefined;
+  readonly memory: DamageDetection;
   /** How often work is run again at most. */
   readonly retries: number;
   readonly search: StoreSearch;
@@ -88,13 +88,13 @@ export class Reexecution {
         epochs,
         () => {
           // What runs again need not come upon errors that are still there.
-          memory?.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
+          memory.scrub(epochs.flatMap(({ touched }) => memory.ownersOf(touched)));
           before = reports.takeSnapshot([]);
           if (inPlace) search.begin(inPlace);
         },
         inPlace && ((encoder) => search.follow(encoder, inPlace)),
       );
-      memory?.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
+      memory.scrub(last.damage.flatMap(({ owner }) => owner ?? []));
       const taking = reports.takeSnapshot(epochs, inPlace?.kernels);
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();

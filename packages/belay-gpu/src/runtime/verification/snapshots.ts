@@ -1,5 +1,6 @@
+import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
-import { type BufferRange, isTexture, type Resource, textureLike } from "../webgpu/resources.ts";
+import { isTexture, type Resource, textureLike } from "../webgpu/resources.ts";
 
 /**
  * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does at first; or something
@@ -23,9 +24,6 @@ export interface SnapshotReport {
 /** Copies that wait to be used again; more are freed. */
 const KEPT_COPIES = 16;
 
-/** Where a buffer's check words are now, if it has any: they belong to what it holds. */
-export type ChecksOf = (buffer: GPUBuffer) => BufferRange | undefined;
-
 /** Copies of buffers and textures as they were. */
 export class Snapshots {
   readonly #device: GPUDevice;
@@ -37,12 +35,12 @@ export class Snapshots {
   #held = 0;
   #peak = 0;
   #milliseconds = 0;
+  /** Tells where the check words of a buffer are: they belong to its contents. */
+  readonly #memory: Pick<MemoryProtection, "checksOf">;
 
-  readonly #checksOf: ChecksOf;
-
-  constructor(device: GPUDevice, checksOf: ChecksOf) {
+  constructor(device: GPUDevice, memory: Pick<MemoryProtection, "checksOf">) {
     this.#device = device;
-    this.#checksOf = checksOf;
+    this.#memory = memory;
   }
 
   get report(): SnapshotReport {
@@ -106,7 +104,7 @@ export class Snapshots {
         encodeTextureCopy(encoder, zeros, resource);
       } else {
         encoder.clearBuffer(resource, 0, wholeWords(resource));
-        const checks = this.#checksOf(resource);
+        const checks = this.#memory.checksOf(resource);
         if (checks) encoder.clearBuffer(checks.buffer, checks.offset, checks.size);
       }
     }
@@ -126,7 +124,7 @@ export class Snapshots {
 
   #copyOf(resource: Resource): Resource {
     if (isTexture(resource)) return this.#count(this.#textureLike(resource));
-    const size = wholeWords(resource) + (this.#checksOf(resource)?.size ?? 0);
+    const size = wholeWords(resource) + (this.#memory.checksOf(resource)?.size ?? 0);
     const idle = this.#idle.findIndex((copy) => copy.size === size);
     if (idle >= 0) return this.#idle.splice(idle, 1)[0]!;
     const usage = flags.bufferCopySrc | flags.bufferCopyDst;
@@ -139,7 +137,7 @@ export class Snapshots {
       encodeTextureCopy(encoder, resource, copy as GPUTexture);
       return;
     }
-    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    const [data, checks] = [wholeWords(resource), this.#memory.checksOf(resource)];
     encoder.copyBufferToBuffer(resource, 0, copy as GPUBuffer, 0, data);
     if (checks)
       encoder.copyBufferToBuffer(checks.buffer, checks.offset, copy as GPUBuffer, data, checks.size);
@@ -150,7 +148,7 @@ export class Snapshots {
       encodeTextureCopy(encoder, copy as GPUTexture, resource);
       return;
     }
-    const [data, checks] = [wholeWords(resource), this.#checksOf(resource)];
+    const [data, checks] = [wholeWords(resource), this.#memory.checksOf(resource)];
     encoder.copyBufferToBuffer(copy as GPUBuffer, 0, resource, 0, data);
     if (checks)
       encoder.copyBufferToBuffer(copy as GPUBuffer, data, checks.buffer, checks.offset, checks.size);

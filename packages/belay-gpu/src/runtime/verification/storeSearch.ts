@@ -5,6 +5,7 @@
  */
 
 import { type ReportArena, rangeOf } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { armingWords } from "../injection/injector.ts";
 import { addedPoints } from "../pipelines/addedPoints.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
@@ -12,6 +13,7 @@ import { namedByReport } from "../pipelines/doubledGrid.ts";
 import type { Kernel } from "../pipelines/kernel.ts";
 import type { Kernels } from "../pipelines/kernels.ts";
 import type { Variant } from "../pipelines/pipelineRecord.ts";
+import type { Pipelines } from "../pipelines/pipelines.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
@@ -49,11 +51,11 @@ export class StoreSearch {
   readonly #forsaken = new WeakSet<Kernel>();
   readonly #encoders: Layer<GPUCommandEncoder, Substitution>;
 
-  constructor(device: GPUDevice, kernels: Kernels, bindGroups: BindGroups, arena: ReportArena) {
+  constructor({ device, reports }: RuntimeContext, { kernels, bindGroups }: Pipelines) {
     this.#device = device;
     this.#kernels = kernels;
     this.#bindGroups = bindGroups;
-    this.#arena = arena;
+    this.#arena = reports;
     const inPlace = this.#inPlace.bind(this);
     const passes = new Layer<GPUComputePassEncoder, PassAgain>((native, stateOf) => ({
       setPipeline(pipeline) {

@@ -1,13 +1,14 @@
-import type { Fault, FaultOutcome } from "../context/detectedFault.ts";
-import type { MemoryFault } from "../context/memoryFault.ts";
+import type { FaultOutcome } from "../context/detectedFault.ts";
+import type { Events } from "../context/events.ts";
 import type { OnFault } from "../context/policy.ts";
-import type { GiveUp, Recovery, Refusal } from "../context/recovery.ts";
-import type { ReportArena } from "../context/reportArena.ts";
+import type { Refusal } from "../context/recovery.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
-import type { Memory } from "../memory/memory.ts";
+import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Place } from "../webgpu/resources.ts";
 import type { Epoch } from "./epoch.ts";
-import { EpochReports, kernelsOf, type ReportHooks } from "./epochReports.ts";
+import { EpochReports, kernelsOf } from "./epochReports.ts";
 import { blameOf, errorOf, type Found, firstOf, isClean, type Seen, seenIn } from "./found.ts";
 import type { Journal } from "./journal.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
@@ -34,17 +35,6 @@ export interface VerifierReport {
   readonly recoveryMilliseconds: number;
 }
 
-export interface VerifierHooks extends ReportHooks {
-  /** Called once per fault, as soon as its outcome is known. */
-  onFault(fault: Fault): void;
-  /** As `onFault`, for memory that is damaged beyond what its code corrects. */
-  onMemoryFault(fault: MemoryFault): void;
-  onRecovery(recovery: Recovery): void;
-  onGiveUp(giveUp: GiveUp): void;
-  /** Called before work runs again: a fault that was armed to happen once must not happen again. */
-  onReplay(): void;
-}
-
 /**
  * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
  * back and run again. Where that is not wanted or does not help, it marks the resources that the fault may have reached:
@@ -54,9 +44,11 @@ export interface VerifierHooks extends ReportHooks {
 export class Verifier {
   readonly #reports: EpochReports;
   readonly #journal: Journal;
+  /** Emitted before work runs again: a fault that was armed to happen once must not happen again. */
+  readonly replaying = new Signal();
   readonly #onFault: OnFault;
-  readonly #hooks: VerifierHooks;
-  readonly #memory: Memory | undefined;
+  readonly #events: Events;
+  readonly #memory: DamageDetection;
   readonly #reexecution: Reexecution;
   readonly #taints: Taints;
   /** Epochs whose outcome an earlier epoch's recovery has settled. */
@@ -66,26 +58,24 @@ export class Verifier {
   #giveUps = 0;
   #recoveryMilliseconds = 0;
 
-  constructor(
-    device: GPUDevice,
-    arena: ReportArena,
-    journal: Journal,
-    memory: Memory | undefined,
-    taints: Taints,
-    policy: { readonly onFault: OnFault; readonly retries: number },
-    search: StoreSearch,
-    hooks: VerifierHooks,
-  ) {
-    this.#reports = new EpochReports(arena, memory, hooks);
+  constructor(context: RuntimeContext, memory: DamageDetection, journal: Journal, search: StoreSearch) {
+    const { policy, events } = context;
+    this.#reports = new EpochReports(context, memory);
     this.#journal = journal;
     this.#memory = memory;
-    this.#taints = taints;
+    this.#taints = journal.taints;
     this.#onFault = policy.onFault;
-    this.#hooks = hooks;
+    this.#events = events;
     this.#reexecution = new Reexecution({
-      ...{ device, reports: this.#reports, journal, memory, retries: policy.retries, search },
-      onReplay: () => hooks.onReplay(),
+      device: context.device,
+      reports: this.#reports,
+      journal,
+      memory,
+      retries: policy.retries,
+      search,
+      onReplay: () => this.replaying.emit(),
     });
+    journal.pressure.subscribe(() => void this.verify());
   }
 
   get report(): VerifierReport {
@@ -129,7 +119,7 @@ export class Verifier {
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving, ...epoch.answers]);
       if (lost) return { lost };
-      const noMemory = await this.#memory?.buffers.failed;
+      const noMemory = await this.#memory.failed;
       if (noMemory) return { lost: new UnverifiedError(`no memory for check words: ${noMemory.message}`) };
       const found = await this.#reports.scrubbed(this.#reports.read([epoch], snapshot));
       const settled = this.#settled.get(epoch);
@@ -154,7 +144,7 @@ export class Verifier {
     if (isClean(last)) {
       this.#recoveries++;
       const errors = seen.damage.map(({ error }) => error);
-      this.#hooks.onRecovery({ faults: seen.faults, damage: errors, attempts, milliseconds });
+      this.#events.emit("recovery", { faults: seen.faults, damage: errors, attempts, milliseconds });
       return this.#settle(epochs, last, seen, "recovered");
     }
     this.#giveUps++;
@@ -162,7 +152,7 @@ export class Verifier {
     const outcome = this.#settle(epochs, last, seen, "refused", reason);
     const error = errorOf(last, reason);
     if (failure !== undefined) this.#taints.addWritten(epochs, error);
-    this.#hooks.onGiveUp({ error, attempts, reason });
+    this.#events.emit("giveUp", { error, attempts, reason });
     return outcome;
   }
 
@@ -187,7 +177,7 @@ export class Verifier {
       const known = blame.damage
         .map(({ place }) => place)
         .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
-      this.#memory?.accept(known);
+      this.#memory.accept(known);
     }
     this.#announce(seen, outcome);
     const isRefused = outcome === "refused" || isClean(found);
@@ -198,7 +188,7 @@ export class Verifier {
   }
 
   #announce({ faults, damage }: Seen, outcome: FaultOutcome): void {
-    for (const fault of faults) this.#hooks.onFault({ ...fault, outcome });
-    for (const { error } of damage) this.#hooks.onMemoryFault({ ...error, outcome });
+    for (const fault of faults) this.#events.emit("fault", { ...fault, outcome });
+    for (const { error } of damage) this.#events.emit("memoryFault", { ...error, outcome });
   }
 }

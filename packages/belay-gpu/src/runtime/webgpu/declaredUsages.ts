@@ -10,8 +10,6 @@ export interface HiddenUses {
   readonly copies: boolean;
   /** Reads the arguments of indirect dispatches. */
   readonly readsArguments: boolean;
-  /** Verifies buffers, which are to take this many bytes then; undefined for one that it leaves alone. */
-  readonly verifies?: (descriptor: GPUBufferDescriptor) => number | undefined;
 }
 
 /**
@@ -61,19 +59,21 @@ export class DeclaredUsages {
     }));
   }
 
-  createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
+  /** `allocated`: the bytes that a buffer takes which is to be verified; undefined for one that is not. */
+  createBuffer(descriptor: GPUBufferDescriptor, allocated: number | undefined): GPUBuffer {
     const { usage, size } = descriptor;
     // A descriptor that the device refuses has to reach it as it is.
     if (!isBufferUsage(usage)) return this.#device.createBuffer(descriptor);
     const isMappable = (usage & (flags.bufferMapRead | flags.bufferMapWrite)) !== 0;
-    const allocated = this.#uses.verifies?.(descriptor);
     const isVerified = allocated !== undefined;
     const copies = this.#uses.copies || isVerified ? flags.bufferCopySrc | flags.bufferCopyDst : 0;
     const isRead = this.#uses.readsArguments && (usage & flags.bufferIndirect) !== 0;
     const hidden = isMappable ? 0 : copies | (isRead || isVerified ? flags.bufferStorage : 0);
     if (hidden === 0 && !isVerified) return this.#device.createBuffer(descriptor);
     const made = this.#device.createBuffer({
-      ...{ ...membersOf(descriptor), usage: usage | hidden, size: allocated ?? size },
+      ...membersOf(descriptor),
+      usage: usage | hidden,
+      size: allocated ?? size,
     });
     this.#usages.cover(made, usage);
     this.#mappings.cover(made, undefined);

@@ -1,7 +1,7 @@
 import { likeNative, standIn } from "./faces.ts";
 
 /**
- * How Belay stands between a program and WebGPU. The device and its queue are shown through a front, so that the
+ * How Belay stands between a program and WebGPU. The device and its queue are shown through a proxy, so that the
  * program's own device stays plain. Everything made through them is the native object itself, which answers by a face:
  * the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
  */
@@ -48,7 +48,7 @@ export function isTextureUsage(usage: number): boolean {
  * refuse the call as the class does. What the program puts on the object, such as a method of its
  * own around one of these, goes before all and is nothing that Belay itself ever calls.
  */
-export function front<T extends object, M extends object>(native: T, members: M): T & M {
+export function proxyOf<T extends object, M extends object>(native: T, members: M): T & M {
   const made = new Map<PropertyKey, unknown>();
   const own: object = {};
   const get = (_: T, name: PropertyKey): unknown => {
@@ -77,7 +77,7 @@ export function front<T extends object, M extends object>(native: T, members: M)
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(own, name),
     ownKeys: () => Reflect.ownKeys(own),
   }) as T & M;
-  // The class's own methods, called with the front, do not find what the program has put on it.
+  // The class's own methods, called with the proxy, do not find what the program has put on it.
   const set = (_: T, name: PropertyKey, value: unknown) => Reflect.set(native, name, value, native);
   standIn(shown, prototype, new Proxy(native, { get, set }));
   return shown;

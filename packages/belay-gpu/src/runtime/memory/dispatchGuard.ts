@@ -21,11 +21,11 @@ export interface GuardedUse extends Omit<Use, "range"> {
 }
 
 /**
- * Guards dispatches. A kernel that knows nothing of check words is bracketed: what it uses is verified before, and what it may
- * have stored is encoded before anything else relies on it, at the end of the command buffer at the latest. What it uses
- * again in between stays raw.
+ * Guards dispatches. A kernel that knows nothing of check words is verified by passes: the ranges that it uses are verified
+ * before. The ranges that it may have stored to are encoded before anything else relies on them, at the end of the command
+ * buffer at the latest. A range that it uses again in between stays raw.
  */
-export class Bracketing {
+export class DispatchGuard {
   readonly #buffers: ProtectedBuffers;
   readonly #words: CodeWords;
 
@@ -34,7 +34,7 @@ export class Bracketing {
     this.#words = words;
   }
 
-  /** What of these uses has to be guarded. */
+  /** Returns the uses that have to be guarded. */
   guarded(uses: readonly Use[]): readonly GuardedUse[] {
     return uses.flatMap((use) => {
       const granules = this.#buffers.granulesIn(use.range);
@@ -42,7 +42,7 @@ export class Bracketing {
     });
   }
 
-  /** `canWait`: a pass behind the dispatch may verify what that only loads. */
+  /** `canWait`: a pass after the dispatch may verify what that only loads. */
   before(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
     if (uses.some(({ isChecked }) => isChecked)) this.#words.arenaAt(site);
     const { raw, verified } = site.state;

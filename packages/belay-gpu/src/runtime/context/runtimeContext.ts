@@ -1,0 +1,49 @@
+import { DeclaredUsages } from "../webgpu/declaredUsages.ts";
+import { ErrorScopes } from "../webgpu/errorScopes.ts";
+import { Textures } from "../webgpu/resources.ts";
+import { Events } from "./events.ts";
+import {
+  doublesGrids,
+  type Policy,
+  type ResolvedPolicy,
+  recovers,
+  refuseConflicts,
+  resolvePolicy,
+} from "./policy.ts";
+import { ReportArena } from "./reportArena.ts";
+
+/** The objects that all subsystems of a hardened device share. */
+export interface RuntimeContext {
+  /** The native device. */
+  readonly device: GPUDevice;
+  readonly policy: ResolvedPolicy;
+  readonly events: Events;
+  /** The report buffers of kernels. */
+  readonly reports: ReportArena;
+  /** The program's error scopes. */
+  readonly scopes: ErrorScopes;
+  /** The program's textures and their views. */
+  readonly textures: Textures;
+  /** The program's resources, with the usages and sizes that it declared. */
+  readonly usages: DeclaredUsages;
+}
+
+/** Makes the context of a device. Throws a `TypeError` for a policy that is wrong, or contradicts itself. */
+export function createContext(device: GPUDevice, given?: Policy): RuntimeContext {
+  const policy = resolvePolicy(given, device);
+  refuseConflicts(policy, device.features);
+  const scopes = new ErrorScopes(device);
+  const usages = new DeclaredUsages(device, scopes, {
+    copies: recovers(policy) || policy.injectFaults === true,
+    readsArguments: doublesGrids(policy),
+  });
+  return {
+    device,
+    policy,
+    events: new Events(),
+    reports: new ReportArena(device),
+    scopes,
+    textures: new Textures(device),
+    usages,
+  };
+}

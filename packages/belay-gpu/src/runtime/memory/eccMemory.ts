@@ -1,0 +1,293 @@
+import { hostCodeOf, schemeOf } from "../../codes/scheme.ts";
+import { type MemoryCode, type MemorySummary, reportWords, tableRow } from "../../compiler/contract.ts";
+import { refusesFaults } from "../context/policy.ts";
+import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import { Signal } from "../context/signal.ts";
+import { type BufferRange, isTexture, type Resource, whole } from "../webgpu/resources.ts";
+import { trialCells } from "./checksumKernels.ts";
+import { Checksums } from "./checksums.ts";
+import { CodeWords, type Site } from "./codeWords.ts";
+import { Constants } from "./constants.ts";
+import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
+import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
+import { GranulePasses } from "./granulePasses.ts";
+import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
+import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
+import { HostWrites } from "./hostWrites.ts";
+import { type DispatchSums, KernelSums, type SummingDispatch, type SumsOnGrid } from "./kernelSums.ts";
+import { Mappings } from "./mappings.ts";
+import { MemoryCommands } from "./memoryCommands.ts";
+import {
+  type Corrected,
+  type Damage,
+  type Damaged,
+  type KernelDamaged,
+  MemoryLog,
+  type MemoryReport,
+} from "./memoryLog.ts";
+import type { BoundPoint, MemoryProtection, UsingDispatch } from "./memoryProtection.ts";
+import type { MemoryState } from "./memoryState.ts";
+import { ProtectedBuffers } from "./protectedBuffers.ts";
+import { describeUnprotected, UnprotectedBufferError } from "./unprotectedBuffer.ts";
+
+type Checks = NonNullable<MemorySummary["checks"]>;
+
+/** The protected memory of a device: a check word for every granule of every buffer. */
+export class EccMemory implements MemoryProtection {
+  readonly canFindDamage = true;
+  readonly mappedWrites = new Signal<BufferRange>();
+  /** Whether every buffer has to have check words. */
+  readonly #strict: boolean;
+  readonly #buffers: ProtectedBuffers;
+  readonly #constants: Constants;
+  readonly #log: MemoryLog;
+  readonly #words: CodeWords;
+  readonly #commands: MemoryCommands;
+  readonly #transfers: GuardedTransfers;
+  readonly #dispatches: DispatchGuard;
+  readonly #writes: HostWrites;
+  readonly #mappings: Mappings;
+  /** The report of Belay's own kernels. */
+  readonly #slot: ReportSlot;
+  /** What kernels add up, where memory has checksums. */
+  readonly #sums: KernelSums;
+  readonly #checksums: Checksums | undefined;
+  /** Damaged contents whose check words fit, by where they begin. */
+  readonly #accepted = new WeakMap<GPUBuffer, Map<number, BufferRange>>();
+
+  constructor({ device, policy, events, reports }: RuntimeContext, code: MemoryCode) {
+    const scheme = hostCodeOf(code);
+    const isChecksum = code === "checksum";
+    const cells = isChecksum ? trialCells : 0;
+    const slot = reports.allocate({ bytes: 4 * (reportWords.total + cells), cells });
+    const buffers = new ProtectedBuffers(device, scheme);
+    const constants = new Constants(device);
+    const log = new MemoryLog(code, buffers, constants, events);
+    let checksums: Checksums | undefined;
+    const words = new CodeWords(device, buffers, constants, (arenaAt) => {
+      if (!isChecksum)
+        return new GranulePasses(device, { buffers, constants, slot, arenaAt, scheme: schemeOf(code) });
+      checksums = new Checksums(device, { buffers, constants, slot, arenaAt });
+      return checksums;
+    });
+    const transfers = new GuardedTransfers(buffers, words);
+    const commands = new MemoryCommands(device, buffers, words);
+    const submit = (encode: (site: EncoderSite) => void) => commands.submit(encode);
+    const writes = new HostWrites({ queue: device.queue, scheme, buffers, words, transfers, submit });
+    this.#strict = policy.strict;
+    this.#buffers = buffers;
+    this.#constants = constants;
+    this.#log = log;
+    this.#words = words;
+    this.#commands = commands;
+    this.#transfers = transfers;
+    this.#dispatches = new DispatchGuard(buffers, words);
+    this.#writes = writes;
+    this.#slot = slot;
+    this.#sums = new KernelSums(buffers);
+    this.#checksums = checksums;
+    this.#mappings = new Mappings({
+      scheme,
+      buffers,
+      retries: policy.retries,
+      refuses: refusesFaults(policy),
+      send: (owner) =>
+        submit((site) => {
+          words.ensureVerified(site, allOf(owner));
+          transfers.flush(site, allOf(owner));
+        }),
+      replaced: (range) => this.mappedWrites.emit(range),
+      initialize: (owner, bytes, checks) => writes.initialize(owner, bytes, checks),
+      corrected: (owner, count) => log.correctedOnHost(owner, count),
+      damaged: (owner, granules, outcome) => log.damagedOnHost(owner, granules, outcome),
+    });
+  }
+
+  get report(): MemoryReport {
+    return this.#log.report;
+  }
+
+  allocationOf(descriptor: GPUBufferDescriptor): number | undefined {
+    return this.#buffers.allocationOf(descriptor);
+  }
+
+  protect(buffer: GPUBuffer, { mappedAtCreation = false }: GPUBufferDescriptor, isAllocated: boolean): void {
+    const owner = this.#buffers.protect(buffer, isAllocated);
+    if (typeof owner === "string") {
+      const unprotected = describeUnprotected(buffer, owner);
+      if (this.#strict) throw new UnprotectedBufferError(unprotected);
+      this.#log.unprotected.push(unprotected);
+    } else if (owner && (owner.mapped || mappedAtCreation)) {
+      this.#mappings.attach(owner, mappedAtCreation);
+    }
+  }
+
+  arrived(buffer: GPUBuffer): Promise<void> {
+    return this.#mappings.arrived(buffer);
+  }
+
+  checksOf(buffer: GPUBuffer): BufferRange | undefined {
+    const owner = this.#buffers.of(buffer);
+    const size = owner && this.#buffers.checksOf(owner).size;
+    return owner && { buffer: this.arena, offset: 4 * owner.first, size: size! };
+  }
+
+  flipMapped(buffer: GPUBuffer, byteOffset: number, mask: number): boolean {
+    const owner = this.#buffers.of(buffer);
+    if (!owner?.mapped) return false;
+    this.#mappings.flipNext(owner, { byteOffset, mask });
+    return true;
+  }
+
+  get arena(): GPUBuffer {
+    return this.#buffers.arena.buffer;
+  }
+
+  lacksChecks({ buffer, offset }: BufferRange): boolean {
+    const owner = this.#buffers.of(buffer);
+    return owner === undefined || offset % owner.granuleBytes !== 0;
+  }
+
+  bindChecks(
+    { arena, table, tableBytes }: Checks,
+    rows: readonly { readonly index: number; readonly range: BufferRange }[],
+  ): readonly BoundPoint[] {
+    const words = new Array<number>(tableBytes / 4).fill(0);
+    for (const { index, range } of rows) {
+      const { owner, first } = this.#buffers.granulesIn(range)!;
+      words[index * tableRow.stride + tableRow.base] = owner.first + first;
+      words[index * tableRow.stride + tableRow.bytes] = range.size;
+    }
+    return [
+      { at: arena, range: whole(this.arena) },
+      { at: table, range: this.#constants.of(words) },
+    ];
+  }
+
+  bindSlots({ arena, table, tableBytes }: Checks, first: number): readonly BoundPoint[] {
+    const words = new Array<number>(tableBytes / 4).fill(0);
+    words[tableRow.base] = first;
+    return [
+      { at: arena, range: this.#checksums!.slots },
+      { at: table, range: this.#constants.of(words) },
+    ];
+  }
+
+  verifyIn(site: Site, range: BufferRange): void {
+    const granules = this.#buffers.granulesIn(range);
+    if (granules) this.#words.ensureVerified(site, granules);
+  }
+
+  sumsOn(dispatch: SummingDispatch, grid: readonly number[]): SumsOnGrid {
+    return this.#sums.on(dispatch, grid);
+  }
+
+  guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[] {
+    return this.#dispatches.guarded(dispatch.uses(sums));
+  }
+
+  beforeDispatch(site: Site, uses: readonly GuardedUse[], canWait: boolean): void {
+    if (uses.length > 0) this.#dispatches.before(site, uses, canWait);
+  }
+
+  reserve(site: Site, sums: DispatchSums): number {
+    const wanted = [...sums.values()].reduce((count, sum) => count + (sum?.doubt ? 2 : 1), 0);
+    return this.#checksums!.reserve(site, wanted + site.state.waiting.length);
+  }
+
+  afterDispatch(site: Site, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void {
+    if (sums) this.#checksums!.add(site, [...sums.values()]);
+    this.#dispatches.after(site.state, uses);
+  }
+
+  draws(state: MemoryState, read: Iterable<Resource>, written: Iterable<Resource>): void {
+    for (const each of [...read, ...written]) if (!isTexture(each)) state.drawn.add(each);
+    for (const owner of this.ownersOf(written)) state.wroteRaw(bytesOf(allOf(owner)));
+  }
+
+  transfer(
+    encoder: GPUCommandEncoder,
+    native: GPUCommandEncoder,
+    record: RecordedCommands,
+    transfer: Transfer,
+    encode: (buffers: StandIns) => void,
+  ): void {
+    this.#transfers.around(new EncoderSite(encoder, native, record), transfer, encode);
+  }
+
+  finish(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: RecordedCommands): void {
+    this.#words.finish(new EncoderSite(encoder, native, record));
+  }
+
+  around(
+    commands: readonly GPUCommandBuffer[],
+    records: readonly (RecordedCommands | undefined)[],
+  ): readonly GPUCommandBuffer[] {
+    return commands.flatMap((each, i) => this.#commands.around(each, records[i]));
+  }
+
+  hostWrite(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
+    return this.#writes.into(range);
+  }
+
+  get slots(): readonly ReportSlot[] {
+    return [this.#slot];
+  }
+
+  get failed(): Promise<GPUError | null> {
+    return this.#buffers.failed;
+  }
+
+  read(snapshot: ReportSnapshot): Damaged {
+    const words = snapshot(this.#slot);
+    this.#sums.read(words.subarray(reportWords.total));
+    return this.#log.read(words);
+  }
+
+  readKernel(words: Uint32Array, kernel: string): KernelDamaged {
+    return this.#log.readKernel(words, kernel);
+  }
+
+  disbelieved(corrected: Corrected): readonly Damage[] {
+    return this.#log.disbelieved(corrected);
+  }
+
+  ownersOf(resources: Iterable<Resource>): readonly ProtectedBuffer[] {
+    return [...resources].flatMap((each) => (isTexture(each) ? [] : (this.#buffers.of(each) ?? [])));
+  }
+
+  scrub(owners: Iterable<ProtectedBuffer> = this.#buffers): void {
+    const kept = [...owners].filter(({ mapped }) => mapped !== "write");
+    if (kept.length === 0) return;
+    this.#log.scrubs++;
+    this.#commands.submit((site) => {
+      for (const owner of kept) {
+        this.#words.clearPadding(site, allOf(owner));
+        this.#words.verify(site, allOf(owner));
+      }
+    });
+  }
+
+  accept(places: Iterable<BufferRange>): void {
+    const damaged = [...places].flatMap((place) => this.#buffers.granulesIn(place) ?? []);
+    if (damaged.length === 0) return;
+    for (const granules of damaged) {
+      const { buffer, offset, size } = bytesOf(granules);
+      const accepted = this.#accepted.get(buffer) ?? new Map<number, BufferRange>();
+      this.#accepted.set(buffer, accepted.set(offset, { buffer, offset, size }));
+    }
+    this.#commands.submit((site) => {
+      for (const granules of damaged) this.#words.encode(site, granules);
+    });
+  }
+
+  damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[] {
+    return [...this.#buffers].flatMap(({ buffer }) => {
+      const accepted = [...(this.#accepted.get(buffer) ?? [])].filter(([, place]) => isWrong(place));
+      if (accepted.length === 0) this.#accepted.delete(buffer);
+      else this.#accepted.set(buffer, new Map(accepted));
+      return accepted.map(([, place]) => place);
+    });
+  }
+}

@@ -1,0 +1,108 @@
+import { Signal } from "../context/signal.ts";
+import type { BufferRange } from "../webgpu/resources.ts";
+import type { StandIns, Transfer } from "./guardedTransfers.ts";
+import type { SumsOnGrid } from "./kernelSums.ts";
+import type { Corrected, Damaged, KernelDamaged } from "./memoryLog.ts";
+import type { MemoryProtection } from "./memoryProtection.ts";
+
+const noSums: SumsOnGrid = { less: undefined, sums: undefined };
+const noneCorrected: Corrected = { count: 0, places: [] };
+const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
+const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };
+const nothing: readonly never[] = [];
+
+/** The memory of a device without check words: commands are encoded as they are, and no damage is found. */
+export class NoMemoryProtection implements MemoryProtection {
+  readonly arena = undefined;
+  readonly canFindDamage = false;
+  readonly slots = nothing;
+  readonly failed = Promise.resolve(null);
+  readonly report = undefined;
+  readonly mappedWrites = new Signal<BufferRange>();
+
+  lacksChecks(): boolean {
+    return false;
+  }
+
+  bindChecks(): readonly never[] {
+    return nothing;
+  }
+
+  bindSlots(): readonly never[] {
+    return nothing;
+  }
+
+  verifyIn(): void {}
+
+  sumsOn(): SumsOnGrid {
+    return noSums;
+  }
+
+  guarded(): readonly never[] {
+    return nothing;
+  }
+
+  beforeDispatch(): void {}
+
+  reserve(): number {
+    return 0;
+  }
+
+  afterDispatch(): void {}
+
+  draws(): void {}
+
+  transfer(
+    _encoder: GPUCommandEncoder,
+    _native: GPUCommandEncoder,
+    _record: unknown,
+    { source, target }: Transfer,
+    encode: (buffers: StandIns) => void,
+  ): void {
+    encode({ source: source?.buffer as GPUBuffer, target: target?.buffer as GPUBuffer });
+  }
+
+  finish(): void {}
+
+  around(commands: readonly GPUCommandBuffer[]): readonly GPUCommandBuffer[] {
+    return commands;
+  }
+
+  hostWrite(): undefined {}
+
+  read(): Damaged {
+    return undamaged;
+  }
+
+  readKernel(): KernelDamaged {
+    return undamagedByKernel;
+  }
+
+  disbelieved(): readonly never[] {
+    return nothing;
+  }
+
+  ownersOf(): readonly never[] {
+    return nothing;
+  }
+
+  scrub(): void {}
+
+  accept(): void {}
+
+  damaged(): readonly never[] {
+    return nothing;
+  }
+
+  allocationOf(): undefined {}
+
+  protect(): void {}
+
+  checksOf(): undefined {}
+
+  async arrived(): Promise<void> {}
+
+  flipMapped(): boolean {
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+import { refusesFaults } from "../context/policy.ts";
+import type { RuntimeContext } from "../context/runtimeContext.ts";
+import type { DamageDetection } from "../memory/memoryProtection.ts";
+import type { Outcome, Verifier } from "./verifier.ts";
+
+/** Scrubs the memory of a device: when asked, and at the intervals of the policy. */
+export class Scrubber {
+  readonly #memory: DamageDetection;
+  readonly #verifier: Verifier;
+  /** Whether damaged data is refused. */
+  readonly #refuses: boolean;
+
+  constructor({ device, policy }: RuntimeContext, memory: DamageDetection, verifier: Verifier) {
+    this.#memory = memory;
+    this.#verifier = verifier;
+    this.#refuses = refusesFaults(policy);
+    if (memory.canFindDamage && policy.scrubInterval > 0) this.#repeat(device, policy.scrubInterval);
+  }
+
+  /** Verifies all memory. The outcome names damage that was refused before and is still there. */
+  async scrub(): Promise<Outcome> {
+    this.#memory.scrub();
+    const outcome = await this.#verifier.verifyAnyway();
+    if (!this.#refuses || outcome.lost || outcome.refused) return outcome;
+    // Damage that was found and refused before has check words that fit.
+    const [damaged] = this.#memory.damaged((place) => this.#verifier.taintOf(place) !== undefined);
+    const refused = damaged && this.#verifier.taintOf(damaged);
+    return refused ? { refused } : {};
+  }
+
+  /** Scrubs at intervals for as long as the device lives; keeps no process alive. */
+  #repeat(device: GPUDevice, milliseconds: number): void {
+    let isScrubbing = false;
+    const timer = setInterval(() => {
+      if (isScrubbing) return;
+      isScrubbing = true;
+      void this.scrub().finally(() => {
+        isScrubbing = false;
+      });
+    }, milliseconds);
+    (timer as { unref?: () => void }).unref?.();
+    void device.lost.then(() => clearInterval(timer));
+  }
+}
