@@ -1,5 +1,5 @@
 /** What the browser runs for `browser.test.ts`: the package as a web page gets it, and the workloads. */
-import { type ArmedFault, type Fault, harden, type Policy, protect } from "belay-gpu";
+import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
 import { catalog } from "belay-research/internal/workloads/index";
 import type { Outputs, Program } from "belay-research/internal/workloads/program";
 import * as sobelFilter from "belay-research/internal/workloads/sobelFilter";
@@ -37,7 +37,7 @@ export async function strike(policy: Policy) {
   const program: Program = sobelFilter.create({ width: 5 });
   const plain = await newDevice();
   const device = await harden(plain, { ...policy, injectFaults: true });
-  const heard: Fault[] = [];
+  const heard: DetectedFault[] = [];
   device.belay.on("fault", (fault) => heard.push(fault));
   await program.workload(device);
   const [kernel] = device.belay.faultSites();

@@ -48,8 +48,8 @@ export {
 } from "./runtime/context/coverage.ts";
 export {
   BelayFaultError,
+  type DetectedFault,
   type Detection,
-  type Fault,
   type FaultOutcome,
   type StoredDifference,
   type WorkgroupClass,

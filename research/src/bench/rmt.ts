@@ -1,35 +1,21 @@
-/**
- * The measurements of Wadden et al., "Real-world design and evaluation of compiler-managed GPU redundant multithreading",
- * ISCA 2014, sections 6 to 8: figures 2 to 7 and 9.
- */
-import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
 import { type CeilingSize, type Ceilings, measureCeilings } from "./ceilings.ts";
-import { type Flavor, measuredConfigurations } from "./configurations.ts";
+import { measuredConfigurations } from "./configurations.ts";
 import { findPowerMeter } from "./power.ts";
-import { type Conditions, measureProgram, type ProgramResult } from "./rmtProgram.ts";
+import {
+  type Conditions,
+  type MeasuredProgram,
+  measureProgram,
+  type ProgramOptions,
+  type ProgramResult,
+} from "./rmtProgram.ts";
 
-/** What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7 `components`, 5 `power`. */
-export const measurements = ["overhead", "auto", "roofline", "components", "power"] as const;
-export type Measurement = (typeof measurements)[number];
-
-export interface RmtOptions {
-  /** A new device of the adapter, with all limits and features. */
-  readonly newDevice: () => Promise<GPUDevice>;
+export interface RmtOptions extends ProgramOptions {
   readonly size: CeilingSize;
-  readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
-  readonly measure: readonly Measurement[];
-  readonly flavors: readonly Flavor[];
-  /** How often each configuration runs. */
-  readonly runs: number;
-  /** How often each configuration runs in search of false alarms. */
-  readonly faultFree: number;
-  /** How long a program runs for its power, in milliseconds. */
-  readonly powerTime: number;
+  readonly programs: readonly MeasuredProgram[];
   /** What was measured before, with the same options: it is not measured again. */
   readonly earlier?: RmtResult;
   /** No step begins when so many milliseconds have passed. */
   readonly timeLimit?: number;
-  readonly progress: (doing: string) => void;
   /** Called after each program with all that is there, so that a run that is cut short leaves something. */
   readonly save: (sofar: RmtResult, last: ProgramResult) => Promise<void>;
 }

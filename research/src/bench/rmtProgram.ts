@@ -4,13 +4,37 @@ import type { Program, Verdict } from "belay-gpu/internal/runtime/tuning/workloa
 import { type Automatic, measureAutomatic } from "./automatic.ts";
 import type { Ceilings } from "./ceilings.ts";
 import { type Components, measureComponents } from "./components.ts";
-import { type Configuration, nameOf, usualOf } from "./configurations.ts";
+import { type Configuration, type Flavor, nameOf, usualOf } from "./configurations.ts";
 import { countFalseAlarms, type FaultFree } from "./faultFree.ts";
 import { type Baseline, measureCost, type Overhead, type Refusal, withGuarded } from "./overhead.ts";
 import { measurePower, type Power, type PowerMeter } from "./power.ts";
-import type { RmtOptions } from "./rmt.ts";
 import { measureRoofline, type Roofline } from "./roofline.ts";
 import { TimedProgram } from "./timing.ts";
+
+/** What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7 `components`, 5 `power`. */
+export const measurements = ["overhead", "auto", "roofline", "components", "power"] as const;
+export type Measurement = (typeof measurements)[number];
+
+/** How programs are measured. */
+export interface ProgramOptions {
+  /** A new device of the adapter, with all limits and features. */
+  readonly newDevice: () => Promise<GPUDevice>;
+  readonly measure: readonly Measurement[];
+  readonly flavors: readonly Flavor[];
+  /** How often each configuration runs. */
+  readonly runs: number;
+  /** How often each configuration runs in search of false alarms. */
+  readonly faultFree: number;
+  /** How long a program runs for its power, in milliseconds. */
+  readonly powerTime: number;
+  readonly progress: (doing: string) => void;
+}
+
+/** A program to measure. */
+export interface MeasuredProgram {
+  readonly name: string;
+  readonly create: () => Program;
+}
 
 export interface ProgramResult {
   readonly name: string;
@@ -51,8 +75,8 @@ interface Step {
 
 /** Takes every step that `earlier` lacks. A step that fails is in the result, and keeps no other from being taken. */
 export async function measureProgram(
-  { name, create }: RmtOptions["programs"][number],
-  options: RmtOptions,
+  { name, create }: MeasuredProgram,
+  options: ProgramOptions,
   conditions: Conditions,
   earlier?: ProgramResult,
 ): Promise<ProgramResult> {
@@ -96,7 +120,7 @@ export async function measureProgram(
 /** The steps that are asked for and not taken yet. */
 function stepsFor(
   draft: Draft,
-  { newDevice, measure, flavors, runs, powerTime, faultFree }: RmtOptions,
+  { newDevice, measure, flavors, runs, powerTime, faultFree }: ProgramOptions,
   { configurations, ceilings, meter }: Conditions,
 ): Step[] {
   const steps: Step[] = [];

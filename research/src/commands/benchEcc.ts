@@ -1,6 +1,6 @@
 import { count, namesFrom, whole } from "belay-cli/internal/shared/flagValues";
 import type { Io } from "belay-cli/internal/shared/io";
-import { type MeasuredOn, measuredOn } from "belay-cli/internal/shared/machine";
+import { measuredOn } from "belay-cli/internal/shared/machine";
 import { openTimedGpu } from "belay-cli/internal/shared/openTimedGpu";
 import { withProgress } from "belay-cli/internal/shared/progress";
 import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
@@ -13,15 +13,8 @@ import type { EccProgram } from "../bench/eccProgram.ts";
 import { heldOut } from "../workloads/memory/heldOut.ts";
 import { memoryCatalog } from "../workloads/memory/index.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
+import type { EccRun } from "./benchResults.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
-
-/** What `belay bench ecc --json` prints. */
-export interface EccRun extends EccResult, MeasuredOn {
-  readonly size: "small" | "full";
-  readonly runs: number;
-  readonly schemes: readonly MemoryCode[];
-  readonly redundancy: Redundancy;
-}
 
 interface Flags extends OutputFlags {
   readonly size: "small" | "full";

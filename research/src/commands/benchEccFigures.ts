@@ -2,7 +2,7 @@
 import type { BarsSection, Section, TableSection } from "belay-cli/internal/report/report";
 import { rate, ratio } from "belay-cli/internal/shared/quantities";
 import { barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
-import type { EccRun } from "./benchEcc.ts";
+import type { EccRun } from "./benchResults.ts";
 
 interface Figure {
   readonly title: string;

@@ -1,8 +1,8 @@
 import { renderPage } from "belay-cli/internal/report/page";
 import { expect, it } from "vitest";
 import type { MemoryOverhead } from "../bench/eccOverhead.ts";
-import type { EccRun } from "./benchEcc.ts";
 import { describeEcc, summaryTable } from "./benchEccReport.ts";
+import type { EccRun } from "./benchResults.ts";
 
 const times = (median: number) => ({ median, lower: median, upper: median });
 const overhead: MemoryOverhead = {

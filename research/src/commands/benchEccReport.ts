@@ -7,8 +7,8 @@ import { corrects } from "belay-gpu/internal/codes/scheme";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isContained } from "../bench/eccFlips.ts";
 import { type EccProgram, isSound } from "../bench/eccProgram.ts";
-import type { EccRun } from "./benchEcc.ts";
 import { figures } from "./benchEccFigures.ts";
+import type { EccRun } from "./benchResults.ts";
 import { ceilingFacts } from "./ceilingFacts.ts";
 
 /** Puts the measurements into a report's terms. */

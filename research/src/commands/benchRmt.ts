@@ -1,32 +1,23 @@
 import { join } from "node:path";
 import { count, namesFrom, path, whole } from "belay-cli/internal/shared/flagValues";
 import type { Io } from "belay-cli/internal/shared/io";
-import { type MeasuredOn, measuredOn } from "belay-cli/internal/shared/machine";
+import { measuredOn } from "belay-cli/internal/shared/machine";
 import { openTimedGpu } from "belay-cli/internal/shared/openTimedGpu";
 import { withProgress } from "belay-cli/internal/shared/progress";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
 import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";
 import { idleReplicaFlags } from "../bench/idleReplicas.ts";
-import { type Measurement, measurements, measureRmt, type RmtResult } from "../bench/rmt.ts";
-import type { ProgramResult } from "../bench/rmtProgram.ts";
+import { measureRmt, type RmtResult } from "../bench/rmt.ts";
+import { type Measurement, measurements, type ProgramResult } from "../bench/rmtProgram.ts";
 import { benchmarkSizes } from "../workloads/benchmarkSizes.ts";
 import { catalog } from "../workloads/index.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { earlierRun, mergedRun } from "./benchRmtEarlier.ts";
 import { problemsOf } from "./benchRmtProblems.ts";
 import { describeRmt } from "./benchRmtReport.ts";
 import { summaryTable } from "./benchRmtTables.ts";
 import { addOutputOptions, type OutputFlags, publishRun, saveRun } from "./benchRun.ts";
-
-/** What `belay bench rmt --json` prints. */
-export interface RmtRun extends RmtResult, MeasuredOn {
-  readonly size: "small" | "full";
-  readonly runs: number;
-  readonly measure: readonly Measurement[];
-  readonly flavors: readonly Flavor[];
-  /** What measured this: several commands where a run went on with an earlier one. */
-  readonly commands: readonly string[];
-}
 
 interface Flags extends OutputFlags {
   readonly size: "small" | "full";

@@ -3,7 +3,7 @@
 import { CommandFailure } from "belay-cli/internal/shared/failure";
 import type { RmtResult } from "../bench/rmt.ts";
 import { mergeRmt } from "../bench/rmtMerge.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { readRun } from "./benchRun.ts";
 
 /** The result to go on with; undefined when there is none. Refuses one at another size, or of other runs. */

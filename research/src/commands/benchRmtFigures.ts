@@ -6,7 +6,7 @@ import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { type Configuration, flavors } from "../bench/configurations.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { bestCovering, compared, measured, usual } from "./benchRmtBest.ts";
 import { componentsSections, powerSections } from "./benchRmtParts.ts";
 

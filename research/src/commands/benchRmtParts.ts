@@ -5,7 +5,7 @@ import { ratio } from "belay-cli/internal/shared/quantities";
 import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { flavors } from "../bench/configurations.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { compared, usual } from "./benchRmtBest.ts";
 
 const parts = ["doubled workgroups", "redundant computation", "communication"] as const;

@@ -5,7 +5,7 @@ import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import { nameOf } from "../bench/configurations.ts";
 import type { FaultFree } from "../bench/faultFree.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import type { Problem } from "./benchRun.ts";
 
 /** The step without which a program has no result. */

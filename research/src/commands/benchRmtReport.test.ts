@@ -1,7 +1,7 @@
 import { renderPage } from "belay-cli/internal/report/page";
 import { expect, it } from "vitest";
 import type { Overhead } from "../bench/overhead.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { problemsOf } from "./benchRmtProblems.ts";
 import { describeRmt } from "./benchRmtReport.ts";
 import { summaryTable } from "./benchRmtTables.ts";

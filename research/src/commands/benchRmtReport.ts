@@ -4,7 +4,7 @@ import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isSound, withoutMissing } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { figures } from "./benchRmtFigures.ts";
 import { problemsTable } from "./benchRmtProblems.ts";
 import { automaticTable, configurationsTable, faultFreeTable, summaryTable } from "./benchRmtTables.ts";

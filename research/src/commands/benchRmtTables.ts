@@ -8,7 +8,7 @@ import { type Configuration, flavors, nameOf } from "../bench/configurations.ts"
 import type { FaultFree } from "../bench/faultFree.ts";
 import { isSound, withoutMissing } from "../bench/rmt.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";
-import type { RmtRun } from "./benchRmt.ts";
+import type { RmtRun } from "./benchResults.ts";
 import { bestCovering, bestIn, meanOf, measured, usual } from "./benchRmtBest.ts";
 import { notBegun } from "./benchRmtProblems.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { count, namesFrom, patience } from "belay-cli/internal/shared/flagValues";
 import type { Io } from "belay-cli/internal/shared/io";
-import { type MeasuredOn, measuredOn } from "belay-cli/internal/shared/machine";
+import { measuredOn } from "belay-cli/internal/shared/machine";
 import { withProgress } from "belay-cli/internal/shared/progress";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
@@ -16,19 +16,9 @@ import { type Variant, variants } from "../bench/speculationVariants.ts";
 import { compileLoop, describeCompiler, runCompiled } from "../workloads/loops/compiled.ts";
 import * as gatherScatter from "../workloads/loops/gatherScatter.ts";
 import { type LoopEntry, loops } from "../workloads/loops/index.ts";
+import type { SpeculationRun } from "./benchResults.ts";
 import { addOutputOptions, type OutputFlags, publishRun, readRun, saveRun } from "./benchRun.ts";
 import { describeSpeculation, lineFor, summaryTable } from "./benchSpeculationReport.ts";
-
-/** What `belay bench speculation --json` prints. */
-export interface SpeculationRun extends SpeculationResult, MeasuredOn {
-  readonly size: Size;
-  readonly runs: number;
-  readonly threads: number;
-  /** The compiler of the versions in C; null where there is none. */
-  readonly compiler: string | null;
-  /** What measured this: several commands where one went on with the result of another. */
-  readonly commands: readonly string[];
-}
 
 const sizes = ["small", "documented", "scaled", "full"] as const;
 type Size = (typeof sizes)[number];

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { TimedRuns } from "../bench/attempt.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Measured } from "../bench/speculationVariant.ts";
-import type { SpeculationRun } from "./benchSpeculation.ts";
+import type { SpeculationRun } from "./benchResults.ts";
 import { describeSpeculation } from "./benchSpeculationReport.ts";
 
 const times = (median: number, runs = 20): TimedRuns => ({ median, lower: median, upper: median, runs });

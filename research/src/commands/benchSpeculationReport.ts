@@ -6,7 +6,7 @@ import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { geometricMean } from "simple-statistics";
 import { inTime, isRight } from "../bench/speculation.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
-import type { SpeculationRun } from "./benchSpeculation.ts";
+import type { SpeculationRun } from "./benchResults.ts";
 import { figures } from "./benchSpeculationFigures.ts";
 import { bySize, digits, isTimed, ratio, type Timed, timesOf, titleOf } from "./benchSpeculationTimes.ts";
 

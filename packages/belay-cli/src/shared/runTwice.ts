@@ -1,5 +1,5 @@
 import type { KernelReport, Report } from "belay-gpu/internal/runtime/belay";
-import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
+import type { DetectedFault } from "belay-gpu/internal/runtime/context/detectedFault";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { describeDifference, findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
@@ -20,7 +20,7 @@ export interface RunResult {
   readonly difference?: string;
   /** Results were not released, because a detected fault may have reached them. */
   readonly refused: boolean;
-  readonly faults: readonly Fault[];
+  readonly faults: readonly DetectedFault[];
   /** What was found in protected memory; absent without. */
   readonly memory?: Report["memory"];
   readonly memoryFaults: Report["memoryFaults"];

@@ -1,6 +1,6 @@
 import type { FaultSite } from "../compiler/contract.ts";
 import type { KernelCoverage } from "./context/coverage.ts";
-import type { Fault } from "./context/detectedFault.ts";
+import type { DetectedFault } from "./context/detectedFault.ts";
 import type { BelayEvents, Events } from "./context/events.ts";
 import type { MemoryFault } from "./context/memoryFault.ts";
 import type { RuntimeContext } from "./context/runtimeContext.ts";
@@ -40,7 +40,7 @@ export interface Report extends VerifierReport {
   /** Frames that a canvas has shown, all of them before they were verified. */
   readonly framesShown: number;
   /** Detected faults, the latest ones; each kernel's `detections` counts all. */
-  readonly faults: readonly Fault[];
+  readonly faults: readonly DetectedFault[];
   /** Damaged granules of memory, the latest ones. */
   readonly memoryFaults: readonly MemoryFault[];
 }

@@ -3,7 +3,7 @@ import { standInProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import type { Protect } from "../compiler/contract.ts";
 import { ProtectionError } from "./context/coverage.ts";
-import type { Fault } from "./context/detectedFault.ts";
+import type { DetectedFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
 import { type HardenedDevice, hardenWith } from "./hardenedDevice.ts";
 
@@ -153,7 +153,7 @@ describe("a hardened device", () => {
 describe("a detected fault", () => {
   it("refuses the data it may have reached, and names place, invocation and values", async () => {
     const device = await newStruck({ injectFaults: true, onFault: "throw" });
-    const listener = vi.fn<(fault: Fault) => void>();
+    const listener = vi.fn<(fault: DetectedFault) => void>();
     device.belay.on("fault", listener);
     const { readBack } = submitInPlace(device);
     await expect(readBack.mapAsync(GPUMapMode.READ)).rejects.toMatchObject({

@@ -9,8 +9,8 @@ import { Pipelines } from "./pipelines/pipelines.ts";
 import { showOnCanvases } from "./recording/canvases.ts";
 import { Commands } from "./recording/commands.ts";
 import { Journal } from "./verification/journal.ts";
+import { MappingGate } from "./verification/mappingGate.ts";
 import { hardenedQueue } from "./verification/queue.ts";
-import { ReadBack } from "./verification/readBack.ts";
 import { Scrubber } from "./verification/scrubber.ts";
 import { StoreSearch } from "./verification/storeSearch.ts";
 import { Verifier } from "./verification/verifier.ts";
@@ -29,12 +29,12 @@ export function hardenWith(protect: Protect, device: GPUDevice, policy?: Policy)
   const journal = new Journal(context, memory);
   const verifier = new Verifier(context, memory, journal, new StoreSearch(context, pipelines));
   const scrubber = new Scrubber(context, memory, verifier);
-  const readBack = new ReadBack(context, memory, journal, verifier);
+  const mappings = new MappingGate(context, memory, journal, verifier);
   const injector = new Injector(context, pipelines.kernels);
   verifier.replaying.subscribe(() => injector.workRunsAgain());
   const { queue, framesShown } = hardenedQueue(context, memory, commands, journal, verifier);
   const belay = belayOf({ context, memory, pipelines, injector, journal, verifier, scrubber, framesShown });
-  const creation = creationMethods(device, { pipelines, commands, journal, readBack });
+  const creation = creationMethods(device, { pipelines, commands, journal, mappings });
   const { scopes, textures } = context;
   const hardened: HardenedDevice = proxyOf(device, {
     ...creation,
@@ -51,15 +51,15 @@ interface Creators {
   readonly pipelines: Pipelines;
   readonly commands: Commands;
   readonly journal: Journal;
-  readonly readBack: ReadBack;
+  readonly mappings: MappingGate;
 }
 
 /** Returns the methods of a hardened device that make objects. */
-function creationMethods(device: GPUDevice, { pipelines, commands, journal, readBack }: Creators) {
+function creationMethods(device: GPUDevice, { pipelines, commands, journal, mappings }: Creators) {
   return {
     createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
       const buffer = journal.createBuffer(descriptor);
-      readBack.attach(buffer, descriptor.usage);
+      mappings.attach(buffer, descriptor.usage);
       return buffer;
     },
     createTexture: (descriptor: GPUTextureDescriptor) => journal.createTexture(descriptor),

@@ -3,7 +3,7 @@
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
-import type { Fault } from "./context/detectedFault.ts";
+import type { DetectedFault } from "./context/detectedFault.ts";
 import type { Policy } from "./context/policy.ts";
 import { harden } from "./harden.ts";
 
@@ -85,7 +85,7 @@ describe("a program that hides names of the language", () => {
 
   it.each(policies)("learns of faults by its own names: %o", async (policy) => {
     const device = await harden(await newDevice(), { ...policy, injectFaults: true });
-    const told: Fault[] = [];
+    const told: DetectedFault[] = [];
     device.belay.on("fault", (fault) => told.push(fault));
     // The first run makes the kernel.
     await runOn(device, everything);

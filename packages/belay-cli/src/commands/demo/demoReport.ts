@@ -1,6 +1,6 @@
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { lineAndColumn } from "belay-gpu/internal/diagnostics/render";
-import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
+import type { DetectedFault } from "belay-gpu/internal/runtime/context/detectedFault";
 import type {
   BarsSection,
   Cell,
@@ -149,7 +149,7 @@ function describeInjection({ name, injection }: Demonstration): ReportedFault | 
   };
 }
 
-function describeReplicas({ values, difference }: Fault): (readonly [string, string])[] {
+function describeReplicas({ values, difference }: DetectedFault): (readonly [string, string])[] {
   if (difference !== null) return [["Hashes differ by", difference]];
   return values.map((value, replica) => [`Replica ${replica}`, value ?? "absent"]);
 }

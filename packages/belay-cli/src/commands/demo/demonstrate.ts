@@ -1,5 +1,5 @@
 import type { KernelReport } from "belay-gpu/internal/runtime/belay";
-import type { Fault } from "belay-gpu/internal/runtime/context/detectedFault";
+import type { DetectedFault } from "belay-gpu/internal/runtime/context/detectedFault";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
@@ -53,7 +53,7 @@ export interface Injection {
   /** The WGSL of the struck kernel, and the struck value's place in it. */
   readonly source?: string;
   readonly struck?: { readonly start: number; readonly end: number };
-  readonly fault?: Fault;
+  readonly fault?: DetectedFault;
 }
 
 /** Right results, and a fault that was caught. */
@@ -102,7 +102,7 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
 
 /** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
 async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
-  const faults: Fault[] = [];
+  const faults: DetectedFault[] = [];
   device.belay.on("fault", (fault) => faults.push(fault));
   // Every run is of the same kernels, and compiling them takes most of its time.
   const remembering = rememberPipelines(device);

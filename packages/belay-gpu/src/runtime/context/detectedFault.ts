@@ -6,7 +6,7 @@ import type { SourcePosition } from "./sourcePosition.ts";
 export type FaultOutcome = "recovered" | "refused" | "reported";
 
 /** A detection whose outcome is known. */
-export interface Fault extends Detection {
+export interface DetectedFault extends Detection {
   readonly outcome: FaultOutcome;
 }
 

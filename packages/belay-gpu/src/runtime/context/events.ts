@@ -1,5 +1,5 @@
 import type { KernelCoverage } from "./coverage.ts";
-import type { Detection, Fault } from "./detectedFault.ts";
+import type { DetectedFault, Detection } from "./detectedFault.ts";
 import type { Correction, MemoryFault } from "./memoryFault.ts";
 import type { GiveUp, Recovery } from "./recovery.ts";
 import type { Unverified } from "./unverified.ts";
@@ -17,7 +17,7 @@ export interface BelayEvents {
    * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose replicas disagreed, wherever they were
    * compared, and however often the fault came back.
    */
-  readonly fault: Fault;
+  readonly fault: DetectedFault;
   /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
   readonly unverified: Unverified;
   /** Errors in memory were corrected, in data or in check words. */
@@ -31,8 +31,14 @@ export interface BelayEvents {
 }
 
 const names: Readonly<Record<keyof BelayEvents, true>> = {
-  ...{ detection: true, fault: true, unverified: true, corrected: true, memoryFault: true },
-  ...{ recovery: true, giveUp: true, unprotected: true },
+  detection: true,
+  fault: true,
+  unverified: true,
+  corrected: true,
+  memoryFault: true,
+  recovery: true,
+  giveUp: true,
+  unprotected: true,
 };
 
 type Listener = (happened: never) => void;

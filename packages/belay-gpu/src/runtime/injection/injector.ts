@@ -1,9 +1,7 @@
 import { faultExtent, reportWords } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
-import { noStrike, type ObservedWords } from "../pipelines/kernel.ts";
-import type { Kernels } from "../pipelines/kernels.ts";
+import { type Kernel, type Kernels, noStrike, type ObservedWords } from "../pipelines/kernels.ts";
 
 /** One execution of a fault site, as a profile names it. */
 export interface Execution {
@@ -170,9 +168,19 @@ function wordsOf(fault: ArmedFault, { protection }: Kernel): number[] {
   const first = dispatch + 1;
   return [
     ...Object.values(found),
-    ...[fault.site, site?.isShared ? 2 : replica, faultExtent[extent], clear, mask],
+    fault.site,
+    site?.isShared ? 2 : replica,
+    faultExtent[extent],
+    clear,
+    mask,
     Math.min(component, Math.max(0, (site?.components ?? 1) - 1)),
-    ...[...workgroup, localIndex, occurrence, duration === "once" ? 0 : all - occurrence],
-    ...[first, permanent ? all - first : 0, line, fuel],
+    ...workgroup,
+    localIndex,
+    occurrence,
+    duration === "once" ? 0 : all - occurrence,
+    first,
+    permanent ? all - first : 0,
+    line,
+    fuel,
   ];
 }

@@ -1,7 +1,6 @@
 import { countWords, type FaultSite, reportWords, sampleCapacity } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
-import type { Kernels } from "../pipelines/kernels.ts";
+import type { Kernel, Kernels } from "../pipelines/kernels.ts";
 import type { Execution } from "./injector.ts";
 
 /** How often a fault site was executed, and by whom. */
@@ -56,8 +55,11 @@ export class Profiler {
     this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks, seed));
     this.#arena.write(kernel.slot, reportWords.dispatch, [0]);
     return {
-      ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, source: kernel.source },
-      ...{ dispatches: dispatches!, iterations: counts[countWords.iterations]! },
+      kernel: kernel.name,
+      entryPoint: kernel.entryPoint,
+      source: kernel.source,
+      dispatches: dispatches!,
+      iterations: counts[countWords.iterations]!,
       sites: faultSites.map((site, i) => ({
         ...site,
         executions: executionsIn(blocks[i]!),

@@ -29,7 +29,11 @@ export interface SumPart {
 export const sumList = (all: readonly SumPart[]): number[] => [
   all.length,
   ...all.flatMap(({ slot, quad, count, instead }) => [
-    ...[slot, quad, count, instead ? instead.number + 1 : 0, instead?.places ?? 0],
+    slot,
+    quad,
+    count,
+    instead ? instead.number + 1 : 0,
+    instead?.places ?? 0,
   ]),
 ];
 
@@ -127,8 +131,15 @@ export function settleRecord(record: SettleRecord): number[] {
   const numbered = (number = -1) => number + 1;
   const { reference, trial, instead } = record;
   return [
-    ...[checksum, numbered(reference), weight, Number(isCompared), keeping[kept]],
-    ...[numbered(trial?.cell), places, numbered(instead), trial?.tag ?? 0],
+    checksum,
+    numbered(reference),
+    weight,
+    Number(isCompared),
+    keeping[kept],
+    numbered(trial?.cell),
+    places,
+    numbered(instead),
+    trial?.tag ?? 0,
   ];
 }
 

@@ -13,7 +13,7 @@ import {
   settleRecord,
   sumList,
 } from "./checksumKernels.ts";
-import type { CodePasses, Site } from "./codeWords.ts";
+import type { CheckWordPasses, Site } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { Granules, ProtectedBuffer } from "./granules.ts";
 import type { PendingSum } from "./memoryState.ts";
@@ -32,7 +32,7 @@ export interface ChecksumParts {
  * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the program's, leaves the sum in a slot;
  * one workgroup later compares all sums with what had been stored, or takes them for that, and empties the slots.
  */
-export class Checksums implements CodePasses {
+export class Checksums implements CheckWordPasses {
   readonly #parts: ChecksumParts;
   readonly #sum: OwnKernel;
   readonly #settle: OwnKernel;
@@ -49,10 +49,14 @@ export class Checksums implements CodePasses {
       buffers: [write, read, ...Array<typeof read>(partsAtOnce).fill(read)],
     });
     this.#settle = new OwnKernel(device, {
-      ...{ label: "belay: compare sums", code: SETTLE, buffers: [write, write, read, write] },
+      label: "belay: compare sums",
+      code: SETTLE,
+      buffers: [write, write, read, write],
     });
     this.#slots = device.createBuffer({
-      ...{ label: "belay: sums", size: bytesOfSlots, usage: flags.bufferStorage },
+      label: "belay: sums",
+      size: bytesOfSlots,
+      usage: flags.bufferStorage,
     });
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / 256) * 256;
   }
@@ -148,7 +152,10 @@ export class Checksums implements CodePasses {
       if (!sum) return settleRecord({ checksum: 0, weight: 0, isCompared: false, kept: "nothing" });
       const { owner, kind, weight, doubt, isVerified, standsInFor: instead } = sum;
       return settleRecord({
-        ...{ checksum: owner.first, weight, instead, reference: references[i] },
+        checksum: owner.first,
+        weight,
+        instead,
+        reference: references[i],
         isCompared: (kind === "loaded" && !doubt) || (kind === "begun" && !isVerified),
         kept: latest.get(owner) === i ? keptOf[kind] : "nothing",
         ...(doubt ?? pending[instead ?? -1]?.doubt),

@@ -52,7 +52,8 @@ export class Constants {
     const [latest] = this.#pages;
     if (latest && latest.used + size <= latest.buffer.size) return latest;
     const buffer = this.#device.createBuffer({
-      ...{ label: "belay: constants", size: Math.max(PAGE_BYTES, size) },
+      label: "belay: constants",
+      size: Math.max(PAGE_BYTES, size),
       usage: flags.bufferStorage | flags.bufferUniform | flags.bufferCopyDst,
     });
     const page = { buffer, known: new Map(), used: 0 };

@@ -1,5 +1,5 @@
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { CodeWords, Site } from "./codeWords.ts";
+import type { CheckWordEncoder, Site } from "./checkWordEncoder.ts";
 import { bytesOf, type Granules } from "./granules.ts";
 import type { MemoryState } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -27,9 +27,9 @@ export interface GuardedUse extends Omit<Use, "range"> {
  */
 export class DispatchGuard {
   readonly #buffers: ProtectedBuffers;
-  readonly #words: CodeWords;
+  readonly #words: CheckWordEncoder;
 
-  constructor(buffers: ProtectedBuffers, words: CodeWords) {
+  constructor(buffers: ProtectedBuffers, words: CheckWordEncoder) {
     this.#buffers = buffers;
     this.#words = words;
   }

@@ -7,11 +7,11 @@ import { Signal } from "../context/signal.ts";
 import { type BufferRange, isTexture, type Resource, whole } from "../webgpu/resources.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { Checksums } from "./checksums.ts";
-import { CodeWords, type Site } from "./codeWords.ts";
+import { CheckWordEncoder, type Site } from "./checkWordEncoder.ts";
 import { Constants } from "./constants.ts";
 import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
+import { EccPasses } from "./eccPasses.ts";
 import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
-import { GranulePasses } from "./granulePasses.ts";
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
@@ -42,7 +42,7 @@ export class EccMemory implements MemoryProtection {
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
   readonly #log: MemoryLog;
-  readonly #words: CodeWords;
+  readonly #words: CheckWordEncoder;
   readonly #commands: MemoryCommands;
   readonly #transfers: GuardedTransfers;
   readonly #dispatches: DispatchGuard;
@@ -65,9 +65,9 @@ export class EccMemory implements MemoryProtection {
     const constants = new Constants(device);
     const log = new MemoryLog(code, buffers, constants, events);
     let checksums: Checksums | undefined;
-    const words = new CodeWords(device, buffers, constants, (arenaAt) => {
+    const words = new CheckWordEncoder(device, buffers, constants, (arenaAt) => {
       if (!isChecksum)
-        return new GranulePasses(device, { buffers, constants, slot, arenaAt, scheme: schemeOf(code) });
+        return new EccPasses(device, { buffers, constants, slot, arenaAt, scheme: schemeOf(code) });
       checksums = new Checksums(device, { buffers, constants, slot, arenaAt });
       return checksums;
     });

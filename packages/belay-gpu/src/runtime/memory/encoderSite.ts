@@ -1,7 +1,7 @@
 import { PassCommands } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { Step } from "../webgpu/steps.ts";
-import type { Site } from "./codeWords.ts";
+import type { Site } from "./checkWordEncoder.ts";
 import type { MemoryState } from "./memoryState.ts";
 
 /** What encoding needs to know of a command buffer. */

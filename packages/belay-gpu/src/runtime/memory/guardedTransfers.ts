@@ -1,6 +1,6 @@
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { CodeWords } from "./codeWords.ts";
+import type { CheckWordEncoder } from "./checkWordEncoder.ts";
 import type { EncoderSite } from "./encoderSite.ts";
 import { bytesOf, type Granules, splitWrite } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -27,9 +27,9 @@ export interface StandIns {
  */
 export class GuardedTransfers {
   readonly #buffers: ProtectedBuffers;
-  readonly #words: CodeWords;
+  readonly #words: CheckWordEncoder;
 
-  constructor(buffers: ProtectedBuffers, words: CodeWords) {
+  constructor(buffers: ProtectedBuffers, words: CheckWordEncoder) {
     this.#buffers = buffers;
     this.#words = words;
   }

@@ -1,6 +1,6 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { CodeWords } from "./codeWords.ts";
+import type { CheckWordEncoder } from "./checkWordEncoder.ts";
 import type { EncoderSite } from "./encoderSite.ts";
 import { type ProtectedBuffer, paddingBehind, splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
@@ -11,7 +11,7 @@ interface HostWriteParts {
   readonly queue: GPUQueue;
   readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
-  readonly words: CodeWords;
+  readonly words: CheckWordEncoder;
   readonly transfers: GuardedTransfers;
   /** Submits commands of Belay's own. */
   readonly submit: (encode: (site: EncoderSite) => void) => void;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 import { trialCells } from "./checksumKernels.ts";
 import { KernelSums } from "./kernelSums.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";

@@ -91,7 +91,8 @@ export class KernelSums {
       const { of, scheme, site = -1, isKnown } = binding;
       const next = misses.includes(binding) ? site + 1 : site;
       return {
-        ...{ of, scheme },
+        of,
+        scheme,
         ...(next >= 0 && { site: next }),
         ...((isKnown || known.includes(binding)) && { isKnown: true }),
       };

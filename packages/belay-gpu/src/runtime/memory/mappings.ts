@@ -106,7 +106,7 @@ export class Mappings {
   attach(owner: ProtectedBuffer, isMappedNow: boolean): void {
     const { buffer } = owner;
     const mapping = isMappedNow ? this.#begin(owner, buffer, 0, buffer.size, true) : undefined;
-    this.#layer.cover(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
+    this.#layer.attach(buffer, { owner, asked: nothingAsked, mapping, isFirst: isMappedNow });
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { BufferRange } from "../webgpu/resources.ts";
-import type { CodeWords } from "./codeWords.ts";
+import type { CheckWordEncoder } from "./checkWordEncoder.ts";
 import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
 import { allOf } from "./granules.ts";
 import { MemoryState } from "./memoryState.ts";
@@ -9,9 +9,9 @@ import type { ProtectedBuffers } from "./protectedBuffers.ts";
 export class MemoryCommands {
   readonly #device: GPUDevice;
   readonly #buffers: ProtectedBuffers;
-  readonly #words: CodeWords;
+  readonly #words: CheckWordEncoder;
 
-  constructor(device: GPUDevice, buffers: ProtectedBuffers, words: CodeWords) {
+  constructor(device: GPUDevice, buffers: ProtectedBuffers, words: CheckWordEncoder) {
     this.#device = device;
     this.#buffers = buffers;
     this.#words = words;

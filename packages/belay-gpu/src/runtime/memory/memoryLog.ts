@@ -108,10 +108,10 @@ export class MemoryLog {
   read(words: Uint32Array): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
-    this.#noteCorrected(corrected.count, places);
+    this.#recordCorrected(corrected.count, places);
     const uncorrectable = memoryFindings(words, "uncorrectable");
     const damage = this.#damageIn(uncorrectable, null);
-    this.#noteDamaged(uncorrectable.count, damage);
+    this.#recordDamaged(uncorrectable.count, damage);
     return { count: uncorrectable.count, damage, corrected: { count: corrected.count, places } };
   }
 
@@ -127,10 +127,10 @@ export class MemoryLog {
       share(corrected.count, loads, "correctedLoads");
       this.#events.emit("corrected", { count: corrected.count, errors: loads.map(({ error }) => error) });
     }
-    this.#noteDamaged(uncorrectable.count, damage);
+    this.#recordDamaged(uncorrectable.count, damage);
     const suspects = this.#damageIn(suspect, kernel);
     const repaired = suspects.filter(({ error }) => this.#isSingle(error.syndrome!));
-    this.#noteCorrected(repaired.length, repaired);
+    this.#recordCorrected(repaired.length, repaired);
     const found = [...loads, ...damage, ...suspects];
     const named = found.flatMap(({ owner }) => owner ?? []);
     // Where not all is recorded, it may be anywhere.
@@ -159,7 +159,7 @@ export class MemoryLog {
 
   /** The host corrected bits of a buffer. */
   correctedOnHost(owner: ProtectedBuffer, count: number): void {
-    this.#noteCorrected(count, [{ owner, error: this.#errorIn(owner) }]);
+    this.#recordCorrected(count, [{ owner, error: this.#errorIn(owner) }]);
   }
 
   /** The host found damaged granules of a buffer; returns the error that names them. */
@@ -170,7 +170,7 @@ export class MemoryLog {
   ): BelayMemoryError {
     const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
     const damage = errors.map((error) => ({ owner, error }));
-    this.#noteDamaged(granules.length, damage);
+    this.#recordDamaged(granules.length, damage);
     for (const error of errors) this.#events.emit("memoryFault", { ...error, outcome });
     return new BelayMemoryError(errors);
   }
@@ -189,14 +189,14 @@ export class MemoryLog {
     return { buffer: buffer.label, byteOffset, granuleBytes, kernel: null, syndrome: null };
   }
 
-  #noteCorrected(count: number, found: readonly Damage[]): void {
+  #recordCorrected(count: number, found: readonly Damage[]): void {
     if (count === 0) return;
     this.#corrected += count;
     share(count, found, "corrected");
     this.#events.emit("corrected", { count, errors: found.map(({ error }) => error) });
   }
 
-  #noteDamaged(count: number, found: readonly Damage[]): void {
+  #recordDamaged(count: number, found: readonly Damage[]): void {
     this.#uncorrectable += count;
     share(count, found, "uncorrectable");
   }

@@ -2,7 +2,7 @@ import type { BindingPoint, MemorySummary } from "../../compiler/contract.ts";
 import type { ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { Signal } from "../context/signal.ts";
 import type { BufferRange, Resource } from "../webgpu/resources.ts";
-import type { Site } from "./codeWords.ts";
+import type { Site } from "./checkWordEncoder.ts";
 import type { GuardedUse, Use } from "./dispatchGuard.ts";
 import type { RecordedCommands } from "./encoderSite.ts";
 import type { ProtectedBuffer } from "./granules.ts";

@@ -175,7 +175,7 @@ export class ProtectedBuffers {
     const belongings: Belongings = { first, words, mirror: undefined, owner: new WeakRef(owner) };
     this.#alive.set(first, belongings);
     this.#collected.register(buffer, belongings);
-    this.#layer.cover(buffer, owner);
+    this.#layer.attach(buffer, owner);
     return owner;
   }
 

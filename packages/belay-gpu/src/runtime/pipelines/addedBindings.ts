@@ -8,7 +8,7 @@ import type { BufferRange } from "../webgpu/resources.ts";
 import { noOffsets } from "../webgpu/steps.ts";
 import { addedPoints, checkedGranules, type GranulesByGroup } from "./addedPoints.ts";
 import type { BindGroups } from "./bindGroups.ts";
-import { type Kernel, prove } from "./kernel.ts";
+import { type Kernel, prove } from "./kernels.ts";
 import type { ShadowBuffers } from "./shadowBuffers.ts";
 
 const noGranules: ReadonlyMap<number, number> = new Map();
@@ -25,7 +25,7 @@ export interface AddedBindingsDescriptor {
   readonly accepts: (layout: GPUBindGroupLayout) => boolean;
 }
 
-/** What a dispatch of a protected pipeline takes, as the program has set its bind groups. */
+/** The bind groups to set for one dispatch of a protected pipeline. */
 export interface Bound {
   /** The bind groups to set in place of the program's. */
   readonly groups: SetGroups;
@@ -35,7 +35,7 @@ export interface Bound {
   readonly arena: GPUBuffer | undefined;
 }
 
-/** What Belay binds for a protected pipeline. */
+/** Makes the bind groups of a protected pipeline, with the buffers that Belay adds. */
 export class AddedBindings {
   readonly #bindGroups: BindGroups;
   readonly #shadows: ShadowBuffers;
@@ -70,7 +70,10 @@ export class AddedBindings {
     this.#layouts = new Map(made);
   }
 
-  /** Leaves out what the program has not provided for. `slot`: the first of those where a kernel is to add what it sums. */
+  /**
+   * Returns the bind groups for what the program has set; those that it has not set are left out.
+   * `slot`: the first slot to which the kernel adds its sums.
+   */
   bindFor(own: SetGroups, slot?: number): Bound {
     const isSumming = slot !== undefined;
     if (this.#fixed && !isSumming) return this.#fixed;

@@ -1,7 +1,7 @@
 /** What a protected kernel needs in its layout besides what the program has there. */
 import { schemeOf } from "../../codes/scheme.ts";
 import type { BindingPoint } from "../../compiler/contract.ts";
-import type { Kernel } from "./kernel.ts";
+import type { Kernel } from "./kernels.ts";
 
 /** A buffer that is added to a pipeline layout. */
 export interface AddedPoint extends BindingPoint {

@@ -1,13 +1,19 @@
 import type {
   BindingAccess,
+  BindingPoint,
+  BindingScheme,
   EntryPointSummary,
   Fill,
   InterGroup,
+  KernelLimits,
+  MemoryBindings,
   MemorySummary,
   Protect,
+  ProtectOptions,
   ProtectResult,
 } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
+import { messageOf } from "../../diagnostics/messageOf.ts";
 import {
   describeShortfall,
   type KernelCoverage,
@@ -17,13 +23,162 @@ import {
   shortfalls,
 } from "../context/coverage.ts";
 import type { Events } from "../context/events.ts";
-import { policyFor, type ResolvedPolicy } from "../context/policy.ts";
-import type { ReportArena } from "../context/reportArena.ts";
+import { type KernelPolicy, policyFor, type ResolvedPolicy } from "../context/policy.ts";
+import type { ReportArena, ReportSlot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
-import type { Kernel, KernelRequest } from "./kernel.ts";
-import { noStrike } from "./kernel.ts";
-import { addedBuffers, type Protection, Protections, summaryOf } from "./protections.ts";
+
+/**
+ * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of some buffers, where that of
+ * all their accesses is of no use.
+ */
+export type LessMemory = "none" | readonly BindingScheme[];
+
+/** What can be added to an explicit pipeline layout. */
+export interface LayoutRoom {
+  /** Where: a bind group of its own if possible, else behind the program's bindings of a group. */
+  readonly reportBinding: BindingPoint;
+  /** Where check words are added: behind the report. */
+  readonly memoryBindings: MemoryBindings;
+  /** How many storage and uniform buffers more the device allows. */
+  readonly storageBuffers: number;
+  readonly uniformBuffers: number;
+}
+
+/** What identifies a kernel. */
+export interface KernelRequest {
+  readonly source: string;
+  readonly entryPoint: string | undefined;
+  readonly label: string;
+  readonly constants: Readonly<Record<string, number>>;
+  /** What an explicit pipeline layout has room for. */
+  readonly room: LayoutRoom | undefined;
+  /** Set where the kernel is to do less about memory than it could. */
+  readonly lessMemory?: LessMemory;
+}
+
+/** What a report says about the armed fault. */
+export interface ObservedWords {
+  readonly strikes: number;
+  readonly struck: number;
+  readonly hung: boolean;
+}
+
+export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
+
+/** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
+export interface Kernel {
+  /** Its pipeline's label, else its entry point; `#2` and so on tell kernels of the same name apart. */
+  readonly name: string;
+  readonly entryPoint: string;
+  /** The program's own source, which every position refers to. */
+  readonly source: string;
+  readonly protection: ProtectResult;
+  /** The native module with the protected code. */
+  readonly module: GPUShaderModule;
+  /** The device's error about the module, if it has one: a pipeline's error names no reason then. */
+  readonly moduleFailed: Promise<GPUError | null>;
+  readonly slot: ReportSlot;
+  /** What it takes to dispatch it, where a replica is a workgroup. */
+  readonly interGroup: InterGroup | undefined;
+  /** What it does about the memory that it uses. */
+  readonly memory: MemorySummary | undefined;
+  /** Disagreements read so far, and findings that are none. */
+  detections: number;
+  unverified: number;
+  /** What its report says about the armed fault. */
+  observed: ObservedWords;
+  /** Why the device refused the protected code or its buffers, if it did; known when `proving` settles. */
+  refused?: string;
+  proving?: Promise<void>;
+}
+
+/** Lets the checks of a kernel's work wait for something that is going to be known of it. */
+export function prove(kernel: Kernel, known: Promise<void>): void {
+  kernel.proving = Promise.all([kernel.proving, known]).then(() => {});
+}
+
+/** A source as the compiler protects it, and the module that is made of that once it is needed. */
+interface Protection {
+  readonly result: ProtectResult;
+  module?: ReturnType<typeof makeSilently<GPUShaderModule>>;
+}
+
+/** What the compiler makes of a program's sources for one device, each once. */
+class Protections {
+  readonly #device: GPUDevice;
+  readonly #policy: ResolvedPolicy;
+  readonly #protect: Protect;
+  readonly #limits: KernelLimits;
+  readonly #made = new Map<string, Protection>();
+
+  constructor(device: GPUDevice, policy: ResolvedPolicy, protect: Protect) {
+    this.#device = device;
+    this.#policy = policy;
+    this.#protect = protect;
+    this.#limits = kernelLimits(device.limits);
+  }
+
+  /** Returns the names of a source's entry points. */
+  entryPointsOf(source: string): string[] {
+    const { entryPoints } = protectOrLeave(this.#protect, source, { redundancy: "none" });
+    return entryPoints.map(({ name }) => name);
+  }
+
+  /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
+  within(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
+    const { room, lessMemory } = request;
+    if (lessMemory === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
+    const usual = this.#policy.memory;
+    const memory = lessMemory ? { default: usual, bindings: lessMemory } : usual;
+    const protection = this.#once(request, policy, memory);
+    const summary = summaryOf(protection.result, request);
+    if (!room || !summary?.memory?.checks) return [protection];
+    const fits = addedBuffers(summary) <= room.storageBuffers && room.uniformBuffers > 0;
+    return fits ? [protection] : [this.#once(request, policy, "none"), leftAlone.noRoomForChecks()];
+  }
+
+  #once(
+    { source, constants, room, entryPoint }: KernelRequest,
+    { redundancy, cover, check, channel, pairing }: Required<KernelPolicy>,
+    memory: NonNullable<ProtectOptions["memory"]>,
+  ): Protection {
+    const reportBinding = room?.reportBinding;
+    // Which way is the cheapest depends on the kernel, and any other way on the module only.
+    const chosenFor =
+      redundancy === "auto"
+        ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
+        : {};
+    const policy = [redundancy, cover, check, channel, pairing, memory, chosenFor];
+    const key = JSON.stringify([reportBinding, Object.entries(constants).sort(), policy, source]);
+    let protection = this.#made.get(key);
+    if (!protection) {
+      const { injectFaults, strikeMachinery } = this.#policy;
+      // Not all browsers tell.
+      const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
+      const options: ProtectOptions = {
+        // Strictness is a matter of each pipeline: a module may have entry points that no pipeline uses.
+        redundancy,
+        cover,
+        check,
+        channel,
+        pairing,
+        memory,
+        injectFaults,
+        strikeMachinery,
+        constants,
+        ...chosenFor,
+        ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
+        features: this.#device.features,
+        ...(adapter?.subgroupMinSize && { subgroupSize: adapter.subgroupMinSize }),
+        limits: this.#limits,
+      };
+      protection = { result: protectOrLeave(this.#protect, source, options) };
+      this.#made.set(key, protection);
+    }
+    return protection;
+  }
+}
 
 /** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
 export interface KernelChoice {
@@ -312,4 +467,47 @@ function fits({ protection, interGroup, memory }: Kernel, result: ProtectResult,
 
 function keyOf({ source, entryPoint, label, constants, room, lessMemory }: KernelRequest): string {
   return JSON.stringify([label, entryPoint, room, lessMemory, Object.entries(constants).sort(), source]);
+}
+
+/** A defect of the compiler must not take the program along. */
+function protectOrLeave(protect: Protect, source: string, options: ProtectOptions): ProtectResult {
+  try {
+    return protect(source, options);
+  } catch (error) {
+    const diagnostics = [leftAlone.compilerFailed(messageOf(error))];
+    const nothing = { renamed: {}, layout: null, entryPoints: [], checks: [], faultSites: [] };
+    return { code: source, diagnostics, ...nothing };
+  }
+}
+
+/** The entry point that is asked for, if it is clear which. */
+function summaryOf(
+  { entryPoints }: ProtectResult,
+  { entryPoint }: KernelRequest,
+): EntryPointSummary | undefined {
+  if (entryPoint !== undefined) return entryPoints.find(({ name }) => name === entryPoint);
+  return entryPoints.length === 1 ? entryPoints[0] : undefined;
+}
+
+/** How many storage buffers protection adds: the report, shadows, check words. */
+function addedBuffers({ interGroup, memory }: EntryPointSummary): number {
+  return 1 + (interGroup?.shadows.length ?? 0) + (memory?.checks ? 1 : 0);
+}
+
+/** `GPUSupportedLimits` has its values on the prototype, so they are picked by name. */
+function kernelLimits(limits: GPUSupportedLimits): KernelLimits {
+  const {
+    maxComputeInvocationsPerWorkgroup,
+    maxComputeWorkgroupSizeX,
+    maxComputeWorkgroupStorageSize,
+    maxStorageBuffersPerShaderStage,
+    maxBindGroups,
+  } = limits;
+  return {
+    maxComputeInvocationsPerWorkgroup,
+    maxComputeWorkgroupSizeX,
+    maxComputeWorkgroupStorageSize,
+    maxStorageBuffersPerShaderStage,
+    maxBindGroups,
+  };
 }

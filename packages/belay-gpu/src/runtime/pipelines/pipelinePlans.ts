@@ -3,8 +3,7 @@ import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { leftAlone, ProtectionError } from "../context/coverage.ts";
 import { membersOf } from "../webgpu/nativeObjects.ts";
 import { addedPoints, checkedGranules } from "./addedPoints.ts";
-import type { Kernel, KernelRequest, LessMemory } from "./kernel.ts";
-import type { KernelChoice, Kernels } from "./kernels.ts";
+import type { Kernel, KernelChoice, KernelRequest, Kernels, LessMemory } from "./kernels.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { Guarded } from "./pipelineRecord.ts";
 

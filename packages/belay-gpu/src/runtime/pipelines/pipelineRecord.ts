@@ -3,8 +3,7 @@ import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
 import type { GroupAccess } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
-import type { Kernel, LessMemory } from "./kernel.ts";
-import type { KernelChoice, RunCounts } from "./kernels.ts";
+import type { Kernel, KernelChoice, LessMemory, RunCounts } from "./kernels.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 
 /** A protected kernel, and how pipelines are made from it. */
@@ -33,8 +32,8 @@ interface Known {
   readonly explicit?: LayoutRecord | undefined;
 }
 
-/** Whether no grid is doubled: then one pipeline runs both replicas. */
-export const runsInTurn = ({ interGroup }: Kernel): boolean => interGroup?.mostWorkgroups === 0;
+/** Returns whether no grid is doubled: one pipeline then runs the replicas one after the other. */
+export const runsSequentially = ({ interGroup }: Kernel): boolean => interGroup?.mostWorkgroups === 0;
 
 /** A pipeline of the program's, and the pipelines that run in its place. */
 export class PipelineRecord {
@@ -87,7 +86,7 @@ export class PipelineRecord {
   ): void {
     this.#guarded = guarded;
     this.#variants.set(0, primary);
-    if (guarded.kernel.interGroup && !runsInTurn(guarded.kernel)) this.#makeVariant = makeVariant;
+    if (guarded.kernel.interGroup && !runsSequentially(guarded.kernel)) this.#makeVariant = makeVariant;
     this.#makeWith = makeWith;
   }
 

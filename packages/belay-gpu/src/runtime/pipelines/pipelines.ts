@@ -8,11 +8,10 @@ import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import { AddedBindings } from "./addedBindings.ts";
 import { BindGroups } from "./bindGroups.ts";
 import { type Doubling, namedByReport } from "./doubledGrid.ts";
-import { type LessMemory, prove } from "./kernel.ts";
-import { Kernels } from "./kernels.ts";
+import { Kernels, type LessMemory, prove } from "./kernels.ts";
 import { PipelineLayouts } from "./pipelineLayouts.ts";
 import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
-import { type Guarded, PipelineRecord, runsInTurn, type Variant } from "./pipelineRecord.ts";
+import { type Guarded, PipelineRecord, runsSequentially, type Variant } from "./pipelineRecord.ts";
 import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
@@ -47,7 +46,7 @@ export class Pipelines {
   /** Makes the program's own module: its messages and errors are the ones that the program sees. */
   createModule(descriptor: GPUShaderModuleDescriptor): GPUShaderModule {
     const module = this.#device.createShaderModule(descriptor);
-    this.#modules.cover(module, descriptor.code);
+    this.#modules.attach(module, descriptor.code);
     this.#plans.trackModule(module, descriptor.code);
     return module;
   }
@@ -187,7 +186,7 @@ export class Pipelines {
     plan: PipelinePlan,
     record = new PipelineRecord(this.#device, pipeline, plan),
   ): GPUComputePipeline {
-    this.#pipelines.cover(pipeline, record);
+    this.#pipelines.attach(pipeline, record);
     return pipeline;
   }
 }
@@ -204,7 +203,7 @@ async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Prom
 function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
   if (!kernel.interGroup) return descriptor;
   const { compute } = descriptor;
-  const doubling = runsInTurn(kernel) ? namedByReport : dimension;
+  const doubling = runsSequentially(kernel) ? namedByReport : dimension;
   const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
   return { ...descriptor, compute: { ...compute, constants } };
 }

@@ -20,7 +20,10 @@ function messageOf({ code, message, line, column, span }: LocatedDiagnostic): GP
   const members = {
     message: `${code} ${message}`,
     type: "warning",
-    ...{ lineNum: line, linePos: column, offset: span.start, length: span.end - span.start },
+    lineNum: line,
+    linePos: column,
+    offset: span.start,
+    length: span.end - span.start,
   } as const;
   // Node.js has the class only where a program has made it global.
   const prototype: object = globalThis.GPUCompilationMessage?.prototype ?? Object.prototype;

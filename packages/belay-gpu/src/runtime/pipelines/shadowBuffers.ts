@@ -52,7 +52,9 @@ export class ShadowBuffers {
   constructor(device: GPUDevice) {
     this.#device = device;
     this.#copy = new OwnKernel(device, {
-      ...{ label: "belay: shadow", code: COPY, buffers: ["read-only-storage", "storage"] },
+      label: "belay: shadow",
+      code: COPY,
+      buffers: ["read-only-storage", "storage"],
     });
     const discard = (shadow: Shadow) => this.#discard(shadow);
     this.#shadows = new Layer((native, shadowOf) => ({
@@ -76,7 +78,7 @@ export class ShadowBuffers {
       this.#device.createBuffer({ label: "belay: shadow", size, usage: flags.bufferStorage }),
     );
     const shadow = { buffer: made, failed, held: size };
-    this.#shadows.cover(original, shadow);
+    this.#shadows.attach(original, shadow);
     this.#held += size;
     this.#peak = Math.max(this.#peak, this.#held);
     return shadow;

@@ -3,7 +3,7 @@ import type { Use } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { CheckWordBindings, CommandGuard } from "../memory/memoryProtection.ts";
 import type { Access, BindGroups, UsedPlace } from "../pipelines/bindGroups.ts";
-import type { Kernel, LessMemory } from "../pipelines/kernel.ts";
+import type { Kernel, LessMemory } from "../pipelines/kernels.ts";
 import type { PipelineRecord } from "../pipelines/pipelineRecord.ts";
 import type { SetGroups } from "../webgpu/passCommands.ts";
 import type { BufferRange } from "../webgpu/resources.ts";

@@ -1,8 +1,7 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import { MemoryState } from "../memory/memoryState.ts";
 import type { Access } from "../pipelines/bindGroups.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
-import type { RunCounts } from "../pipelines/kernels.ts";
+import type { Kernel, RunCounts } from "../pipelines/kernels.ts";
 import type { Variant } from "../pipelines/pipelineRecord.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
 import {
@@ -74,7 +73,7 @@ export class CommandRecord extends Uses {
   obstacle?: string;
 
   /** Notes the effect of what comes next. */
-  note(effect: Effect): void {
+  addEffect(effect: Effect): void {
     // The same dispatch once more changes nothing of what depends on what.
     if (this.effects.at(-1) !== effect) this.effects.push(effect);
   }
@@ -91,7 +90,7 @@ export class CommandRecord extends Uses {
   transfer(source: Place | undefined, destination: Place, replaces: boolean): void {
     this.fill(source && resourceOf(source), destination, replaces);
     const written = [destination];
-    this.note({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
+    this.addEffect({ read: source ? [source] : [], written, replaced: replaces ? written : [] });
   }
 
   /** As `transfer`, as a part of an effect that is noted elsewhere. */

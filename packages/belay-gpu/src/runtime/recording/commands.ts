@@ -60,8 +60,8 @@ export class Commands {
           memory.finish(this, native, record);
           const buffer = native.finish.call(this, descriptor);
           commands.#records.set(buffer, record);
-          // What comes behind the end is for the device to refuse, and no part of the commands.
-          commands.#encoders.uncover(this);
+          // WebGPU validation rejects commands after the end; they are not recorded.
+          commands.#encoders.detach(this);
           return buffer;
         },
       };
@@ -73,7 +73,7 @@ export class Commands {
   }
 
   follow(encoder: GPUCommandEncoder): void {
-    this.#encoders.cover(encoder, new CommandRecord());
+    this.#encoders.attach(encoder, new CommandRecord());
   }
 
   /** Follows an encoder of render bundles, whose commands are recorded once and for all. */

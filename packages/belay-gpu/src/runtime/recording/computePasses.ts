@@ -1,5 +1,5 @@
 import type { RuntimeContext } from "../context/runtimeContext.ts";
-import type { Site } from "../memory/codeWords.ts";
+import type { Site } from "../memory/checkWordEncoder.ts";
 import type { GuardedUse } from "../memory/dispatchGuard.ts";
 import type { DispatchSums } from "../memory/kernelSums.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
@@ -21,7 +21,7 @@ import { workgroupsOf } from "./filled.ts";
 import { BYTES_OF_ARGUMENTS, IndirectDispatch } from "./indirectDispatch.ts";
 import { SequentialReplicas } from "./sequentialReplicas.ts";
 
-/** What passes need to prepare dispatches. */
+/** The parts of the runtime that prepare dispatches. */
 interface PassParts {
   readonly bindGroups: BindGroups;
   readonly shadows: ShadowBuffers;
@@ -36,7 +36,7 @@ interface PassParts {
 
 type Grid = Parameters<PassCommands["dispatchWorkgroups"]>;
 
-/** What dispatches take until the program sets something else. */
+/** The state of dispatches until the program sets another pipeline or bind group. */
 interface Prepared {
   readonly runs: BoundPipeline;
   /** The pipeline that runs in place of the program's, and what it has bound. */
@@ -111,7 +111,7 @@ class ComputePass {
   dispatch(grid: readonly unknown[]): void {
     const counts = workgroupsOf(grid);
     const runs = this.#choose(counts);
-    // Without a pipeline, a dispatch is for the device to refuse.
+    // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
       this.#commands.dispatchWorkgroups(...(grid as Grid));
       return;
@@ -128,8 +128,8 @@ class ComputePass {
     this.#run(this.#withSlots(prepared), isSequential, () =>
       this.#commands.dispatchWorkgroups(...workgroups),
     );
-    this.#record.note(this.#effectOn(prepared, counts));
-    this.#noteWrites(prepared);
+    this.#record.addEffect(this.#effectOn(prepared, counts));
+    this.#recordWrites(prepared);
   }
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
@@ -140,7 +140,7 @@ class ComputePass {
     }
     const { indirect, memory } = this.#parts;
     const kernel = runs.kernelToDouble;
-    // A kernel that writes its own arguments is for the device to refuse.
+    // WebGPU validation rejects a kernel that writes its own indirect arguments.
     const isSequential = kernel?.interGroup?.mostWorkgroups !== undefined;
     const isDoubled = kernel && !isSequential && indirect.accepts(buffer, offset) && !runs.mayWrite(buffer);
     const prepared = this.#prepare(runs, isDoubled || isSequential ? namedByReport : 0);
@@ -154,8 +154,8 @@ class ComputePass {
     this.#run(prepared, isSequential, () => this.#commands.dispatchWorkgroupsIndirect(from, at));
     this.#record.read.add(buffer);
     const grid = { buffer, offset, size: BYTES_OF_ARGUMENTS };
-    this.#record.note({ ...prepared.effect, read: [...prepared.effect.read, grid] });
-    this.#noteWrites(prepared);
+    this.#record.addEffect({ ...prepared.effect, read: [...prepared.effect.read, grid] });
+    this.#recordWrites(prepared);
   }
 
   /**
@@ -246,7 +246,7 @@ class ComputePass {
     else run();
   }
 
-  #noteWrites(prepared: Prepared): void {
+  #recordWrites(prepared: Prepared): void {
     const { shadowSync } = this.#record;
     const { runs, guarded } = prepared;
     this.#parts.memory.afterDispatch(this.#site, guarded, this.#sums);
@@ -299,8 +299,8 @@ export class ComputePasses {
       },
       end() {
         passOf(this).end();
-        // What comes behind the end is for the device to refuse, and no part of the commands.
-        layer.uncover(this);
+        // WebGPU validation rejects commands after the end; they are not recorded.
+        layer.detach(this);
       },
     }));
     this.#layer = layer;
@@ -309,7 +309,7 @@ export class ComputePasses {
   /** Returns the steps of the pass, to which everything is added that happens in it. */
   follow(pass: GPUComputePassEncoder, record: CommandRecord): readonly Step<GPUComputePassEncoder>[] {
     const commands = new PassCommands(pass);
-    this.#layer.cover(pass, new ComputePass(commands, record, this.#parts));
+    this.#layer.attach(pass, new ComputePass(commands, record, this.#parts));
     return commands.steps;
   }
 }

@@ -13,7 +13,8 @@ export class DispatchCounter {
 
   constructor(device: GPUDevice) {
     this.#count = new OwnKernel(device, {
-      ...{ label: "belay: count dispatches", code: COUNT },
+      label: "belay: count dispatches",
+      code: COUNT,
       buffers: ["storage"],
     });
   }

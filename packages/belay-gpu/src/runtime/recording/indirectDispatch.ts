@@ -47,7 +47,8 @@ export class IndirectDispatch {
   constructor(device: GPUDevice) {
     this.#device = device;
     this.#double = new OwnKernel(device, {
-      ...{ label: "belay: indirect dispatch", code: DOUBLE },
+      label: "belay: indirect dispatch",
+      code: DOUBLE,
       buffers: ["read-only-storage", "storage", "storage"],
       constants: { limit: device.limits.maxComputeWorkgroupsPerDimension },
     });
@@ -66,7 +67,8 @@ export class IndirectDispatch {
   double(commands: PassCommands, buffer: GPUBuffer, offset: number, slot: ReportSlot): GPUBuffer {
     this.#doubled ??= makeSilently(this.#device, () =>
       this.#device.createBuffer({
-        ...{ label: "belay: indirect dispatch", size: BYTES_OF_ARGUMENTS },
+        label: "belay: indirect dispatch",
+        size: BYTES_OF_ARGUMENTS,
         usage: flags.bufferStorage | flags.bufferIndirect,
       }),
     ).made;

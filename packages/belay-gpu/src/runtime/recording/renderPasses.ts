@@ -72,21 +72,21 @@ export class RenderPasses {
       return [index, bindGroups.asDeclared({ group: group as GPUBindGroup, offsets }).group, ...offsets];
     };
     const bundles = this.#bundles;
-    const noteUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
-      noteArguments(record, args, bindGroups, memory, effect);
+    const recordUse = (record: CommandRecord, args: readonly unknown[], effect?: PassEffect) =>
+      recordArguments(record, args, bindGroups, memory, effect);
     const passes = new Layer<GPURenderPassEncoder, RenderPass>((native, passOf) => ({
       ...followed(native, [...settings, ...readers, "setBindGroup"], asDeclared, (pass, name, args) => {
         const { record, effect, steps } = passOf(pass);
         const copies = copyOffsets(args);
         steps.push((again) => (again[name] as Anything)(...copies));
-        noteUse(record, args, effect);
+        recordUse(record, args, effect);
       }),
       end() {
         native.end.call(this);
         const { record, steps } = passOf(this);
         steps.push((again) => again.end());
         record.isInPass = false;
-        passes.uncover(this);
+        passes.detach(this);
       },
       executeBundles(list) {
         const all = [...list];
@@ -105,7 +105,7 @@ export class RenderPasses {
     this.#passes = passes;
     this.#bundleEncoders = new Layer<GPURenderBundleEncoder, CommandRecord>((native, recordOf) => ({
       ...followed(native, [...readers, "setBindGroup"], asDeclared, (encoder, _, args) =>
-        noteUse(recordOf(encoder), args),
+        recordUse(recordOf(encoder), args),
       ),
       finish(descriptor) {
         const bundle = native.finish.call(this, descriptor);
@@ -118,11 +118,11 @@ export class RenderPasses {
   follow(pass: GPURenderPassEncoder, descriptor: GPURenderPassDescriptor, record: CommandRecord): void {
     const steps: PassStep[] = [];
     const effect = new PassEffect();
-    this.#passes.cover(pass, { record, effect, steps });
+    this.#passes.attach(pass, { record, effect, steps });
     record.shadowSync.clear();
-    record.note(effect);
+    record.addEffect(effect);
     const copy = copyDescriptor(descriptor);
-    this.#noteAttachments(copy, record, effect);
+    this.#recordAttachments(copy, record, effect);
     record.steps.push((again) => {
       const passAgain = again.beginRenderPass(this.#again(copy));
       for (const step of steps) step(passAgain);
@@ -130,10 +130,10 @@ export class RenderPasses {
   }
 
   followBundle(encoder: GPURenderBundleEncoder): void {
-    this.#bundleEncoders.cover(encoder, new CommandRecord());
+    this.#bundleEncoders.attach(encoder, new CommandRecord());
   }
 
-  #noteAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord, effect: PassEffect): void {
+  #recordAttachments(descriptor: GPURenderPassDescriptor, record: CommandRecord, effect: PassEffect): void {
     const { colorAttachments, depthStencilAttachment: depth, occlusionQuerySet } = descriptor;
     if (occlusionQuerySet) record.obstacle = "it counts samples in a query set";
     const attach = (view: View, treatmentsOf: (format: GPUTextureFormat) => readonly Treatment[]) => {
@@ -260,7 +260,7 @@ function isBuffer(value: unknown): value is GPUBuffer {
 }
 
 /** Notes the buffers and bind groups among a command's arguments. */
-function noteArguments(
+function recordArguments(
   record: CommandRecord,
   args: readonly unknown[],
   bindGroups: BindGroups,

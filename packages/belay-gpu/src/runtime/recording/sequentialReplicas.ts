@@ -1,6 +1,6 @@
 import { reportWords } from "../../compiler/contract.ts";
 import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
-import { firstInTurn, secondInTurn } from "../pipelines/doubledGrid.ts";
+import { firstReplicaAlone, secondReplicaAlone } from "../pipelines/doubledGrid.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 
@@ -8,7 +8,7 @@ import type { PassCommands } from "../webgpu/passCommands.ts";
 const SAY = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> report: array<u32>;
 @compute @workgroup_size(1)
-fn sayTurn(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+fn sayReplica(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   if (id.x == 0) { report[${reportWords.grid}] = groups.x; }
 }`;
 
@@ -17,13 +17,13 @@ export class SequentialReplicas {
   readonly #say: OwnKernel;
 
   constructor(device: GPUDevice) {
-    this.#say = new OwnKernel(device, { label: "belay: turn", code: SAY, buffers: ["storage"] });
+    this.#say = new OwnKernel(device, { label: "belay: replica", code: SAY, buffers: ["storage"] });
   }
 
   /** `dispatch` has to set what the kernel takes. */
   each(commands: PassCommands, slot: ReportSlot, dispatch: () => void): void {
-    for (const turn of [secondInTurn, firstInTurn]) {
-      this.#say.encode(commands, [rangeOf(slot)], turn);
+    for (const replica of [secondReplicaAlone, firstReplicaAlone]) {
+      this.#say.encode(commands, [rangeOf(slot)], replica);
       dispatch();
     }
   }

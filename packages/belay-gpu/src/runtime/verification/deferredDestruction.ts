@@ -25,7 +25,7 @@ export class DeferredDestruction {
 
   /** Lets a resource outlive the program's `destroy` from now on, where it has to. */
   keep(resource: Resource): void {
-    this.#layer.cover(resource, undefined);
+    this.#layer.attach(resource, undefined);
   }
 
   /** Destroys a resource at once if the program has; returns whether. */

@@ -5,7 +5,7 @@ import { Events } from "../context/events.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 import { type Epoch, newEpoch } from "./epoch.ts";
 import { EpochReports } from "./epochReports.ts";
 

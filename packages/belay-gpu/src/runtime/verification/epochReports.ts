@@ -5,9 +5,9 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { observedIn } from "../injection/injector.ts";
 import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
+import { type CheckResult, nothingFound } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
-import { type Found, nothing } from "./found.ts";
 import { type Findings, readReport } from "./readReport.ts";
 import type { Substitution } from "./storeSearch.ts";
 
@@ -54,8 +54,8 @@ export class EpochReports {
     epochs: readonly Epoch[],
     snapshot: ReportSnapshot | undefined,
     substitutes: Substitution["kernels"] = new Map(),
-  ): Found {
-    if (!snapshot) return nothing;
+  ): CheckResult {
+    if (!snapshot) return nothingFound;
     const found = new Map<Kernel, Findings>();
     const own = this.#memory.read(snapshot);
     const reports: KernelDamaged[] = [];
@@ -106,7 +106,7 @@ export class EpochReports {
    * overlooks leaves right data with a wrong check word, which a look takes for wrong data. So all corrections up to the scrub count
    * as damage, also those of epochs that were submitted before it, and that work runs again.
    */
-  async scrubbed(found: Found): Promise<Found> {
+  async scrubbed(found: CheckResult): Promise<CheckResult> {
     if (found.suspects.size === 0) return this.#believed(found);
     if (found.isInDoubt) this.#lastInDoubt = this.#checks + 1;
     this.#memory.scrub(found.suspects);
@@ -122,7 +122,7 @@ export class EpochReports {
     });
   }
 
-  #believed(found: Found): Found {
+  #believed(found: CheckResult): CheckResult {
     const { corrected, isInDoubt } = found;
     if (!isInDoubt || corrected.count === 0) return found;
     return {
@@ -148,7 +148,7 @@ function joined(before: Findings | undefined, more: Findings): Findings {
 /** Adds up damaged granules, each once where several looks have found it. */
 function withoutRepetition(
   all: readonly Pick<Damaged, "count" | "damage">[],
-): Pick<Found, "damaged" | "damage"> {
+): Pick<CheckResult, "damaged" | "damage"> {
   const recorded = all.flatMap(({ damage }) => damage);
   const damage = distinct(recorded);
   const repeated = recorded.length - damage.length;

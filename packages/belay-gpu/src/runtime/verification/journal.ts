@@ -54,7 +54,7 @@ export class Journal {
     const isNeeded = (resource: Resource) => this.#isTouched(resource);
     this.#destruction = new DeferredDestruction(isNeeded, () => this.pressure.emit());
     // No commands can use a buffer while it is mapped.
-    memory.mappedWrites.subscribe((range) => this.#noteWrite(range.buffer, range));
+    memory.mappedWrites.subscribe((range) => this.#recordWrite(range.buffer, range));
   }
 
   /** Unverified epochs, oldest first, the open one last. */
@@ -140,18 +140,18 @@ export class Journal {
    * its data.
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
-    const { event, replaced } = this.#noteWrite(target, whole ? target : undefined, again);
+    const { event, replaced } = this.#recordWrite(target, whole ? target : undefined, again);
     if (event) this.#watch(call, [event], replaced);
     else call();
   }
 
   /** Call before the host writes to a part of a buffer what the device is known to accept; `again` as for textures. */
   writingBuffer(range: BufferRange, again: () => () => void): void {
-    this.#noteWrite(range.buffer, range, again);
+    this.#recordWrite(range.buffer, range, again);
   }
 
   /** The event is absent where nothing depends on it. */
-  #noteWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
+  #recordWrite(target: Resource, filled: Place | undefined, again?: () => () => void) {
     this.using(target);
     // What no unverified work touches is not undone when that work is, so it need not be kept.
     const isTouched = this.#isTouched(target);

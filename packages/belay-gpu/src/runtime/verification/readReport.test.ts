@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../../compiler/contract.ts";
 import { describeFault } from "../context/detectedFault.ts";
 import { describeUnverified } from "../context/unverified.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 import { readReport } from "./readReport.ts";
 
 const source = "fn main() {\n  out[i] = 1.5;\n}";

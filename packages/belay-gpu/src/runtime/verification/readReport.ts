@@ -2,7 +2,7 @@ import { type CheckSite, cellsOfWorkgroup, recordCause, reportWords } from "../.
 import { type Detection, invocationOf } from "../context/detectedFault.ts";
 import { sourcePosition } from "../context/sourcePosition.ts";
 import type { Unverified } from "../context/unverified.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 
 /** What a kernel's report says. */
 export interface Findings {
@@ -117,10 +117,14 @@ function readCells(kernel: Kernel, cells: Uint32Array): Pick<Findings, "faults" 
   const first = [...differences].slice(0, reportWords.recordCapacity);
   const faults = first.map(
     ([index, difference]): Detection => ({
-      ...{ kernel: kernel.name, entryPoint: kernel.entryPoint, cause: "mismatch" },
+      kernel: kernel.name,
+      entryPoint: kernel.entryPoint,
+      cause: "mismatch",
       site: positioned(kernel, site),
       workgroup: { index, modulo: cells.length / cellsOfWorkgroup },
-      ...{ localIndex: null, wordOffsets: [null, null], values: [null, null] },
+      localIndex: null,
+      wordOffsets: [null, null],
+      values: [null, null],
       difference: formatWord("hash", difference),
       stored: null,
     }),

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { standInProtect } from "../../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Protect } from "../../compiler/contract.ts";
-import type { Fault } from "../context/detectedFault.ts";
+import type { DetectedFault } from "../context/detectedFault.ts";
 import type { Policy } from "../context/policy.ts";
 import type { GiveUp } from "../context/recovery.ts";
 import { type HardenedDevice, hardenWith } from "../hardenedDevice.ts";
@@ -89,7 +89,7 @@ async function harden(policy?: Policy, protect: Protect = standInProtect): Promi
 describe("recovery", () => {
   it("puts buffers back and runs the work again before anybody sees the result", async () => {
     const device = await harden();
-    const listener = vi.fn<(fault: Fault) => void>();
+    const listener = vi.fn<(fault: DetectedFault) => void>();
     device.belay.on("fault", listener);
     const program = new Program(device);
     program.run("increment", 0);

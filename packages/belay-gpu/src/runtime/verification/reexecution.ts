@@ -1,17 +1,9 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
+import { type CheckResult, isClean, isHashed, isUndecided } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import type { EpochReports } from "./epochReports.ts";
-import {
-  type Found,
-  isClean,
-  isHashed,
-  isUndecided,
-  note,
-  noteReturned,
-  noteStored,
-  type Seen,
-} from "./found.ts";
+import type { FaultLog } from "./faultLog.ts";
 import type { Journal } from "./journal.ts";
 import { compareStored, placesOf, readStored } from "./storedDifference.ts";
 import type { StoreSearch, Substitution } from "./storeSearch.ts";
@@ -27,7 +19,7 @@ interface Reexecuted {
   /** All that ran again. */
   readonly epochs: readonly Epoch[];
   /** What the last check of it has found. */
-  readonly last: Found;
+  readonly last: CheckResult;
   readonly attempts: number;
   /** Why the last attempt did not run, or only in part. */
   readonly failure?: string;
@@ -61,8 +53,8 @@ export class Reexecution {
     return this.#replays;
   }
 
-  /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; `seen` gets what else is found. */
-  async untilClean(epoch: Epoch, found: Found, seen: Seen): Promise<Reexecuted> {
+  /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; the `log` records what else is found. */
+  async untilClean(epoch: Epoch, found: CheckResult, log: FaultLog): Promise<Reexecuted> {
     const { device, reports, journal, memory, retries, search, onReplay } = this.#parts;
     let epochs: readonly Epoch[] = [epoch];
     let last = found;
@@ -99,7 +91,7 @@ export class Reexecution {
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, before, taking, accepted]);
-      note(seen, reports.read(epochs, discarded));
+      log.record(reports.read(epochs, discarded));
       // What is still damaged is found again.
       reports.read([], restored);
       // What the device turns out to have refused is left out the next time.
@@ -114,18 +106,18 @@ export class Reexecution {
       // Substitutes that have waited in vain for each other tell less than what was known before.
       if (inPlace && isUndecided(again)) search.forsake(inPlace);
       else last = again;
-      noteReturned(seen, last);
+      log.recordReturned(last);
       for (const [i, { kernel, places }] of searched.entries()) {
         const [before, after] = await Promise.all([faulty[i], clean[i]]);
         if (before && after && isClean(last))
-          noteStored(seen, kernel, compareStored(kernel, places, [before, after]));
+          log.recordStored(kernel, compareStored(kernel, places, [before, after]));
       }
     }
     return { epochs, last, attempts };
   }
 
   /** The kernels of whose faults only hashes are known, and what they store to, where that can be compared. */
-  #search(epochs: readonly Epoch[], { kernels }: Found) {
+  #search(epochs: readonly Epoch[], { kernels }: CheckResult) {
     return [...kernels].flatMap(([kernel, { faults }]) => {
       const places = faults.some(isHashed) ? placesOf(epochs, kernel) : undefined;
       return places ? [{ kernel, places }] : [];

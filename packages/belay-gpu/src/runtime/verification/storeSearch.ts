@@ -10,16 +10,15 @@ import { armingWords } from "../injection/injector.ts";
 import { addedPoints } from "../pipelines/addedPoints.ts";
 import type { BindGroups } from "../pipelines/bindGroups.ts";
 import { namedByReport } from "../pipelines/doubledGrid.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
-import type { Kernels } from "../pipelines/kernels.ts";
+import type { Kernel, Kernels } from "../pipelines/kernels.ts";
 import type { Variant } from "../pipelines/pipelineRecord.ts";
 import type { Pipelines } from "../pipelines/pipelines.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { makeSilently, membersOf } from "../webgpu/nativeObjects.ts";
 import type { SetGroup, SetGroups } from "../webgpu/passCommands.ts";
 import { type Anything, copyOffsets } from "../webgpu/steps.ts";
+import { type CheckResult, isHashed } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
-import { type Found, isHashed } from "./found.ts";
 
 /** A pipeline that compares before each store, in place of one that compares hashes. */
 interface Substitute {
@@ -78,7 +77,7 @@ export class StoreSearch {
     this.#encoders = new Layer((native, stateOf) => ({
       beginComputePass(descriptor) {
         const pass = native.beginComputePass.call(this, descriptor);
-        passes.cover(pass, { substitution: stateOf(this), pipeline: undefined, groups: new Map() });
+        passes.attach(pass, { substitution: stateOf(this), pipeline: undefined, groups: new Map() });
         return pass;
       },
     }));
@@ -90,7 +89,7 @@ export class StoreSearch {
    */
   async prepare(
     epochs: readonly Epoch[],
-    { kernels: found }: Found,
+    { kernels: found }: CheckResult,
     before: Substitution | undefined,
   ): Promise<Substitution | undefined> {
     const hashed = [...found].flatMap(([kernel, { faults }]) => (faults.some(isHashed) ? [kernel] : []));
@@ -131,7 +130,7 @@ export class StoreSearch {
 
   /** Lets an encoder that encodes commands again encode the substitutes. */
   follow(encoder: GPUCommandEncoder, substitution: Substitution): void {
-    this.#encoders.cover(encoder, substitution);
+    this.#encoders.attach(encoder, substitution);
   }
 
   async #substitute(

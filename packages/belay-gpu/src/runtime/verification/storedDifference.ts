@@ -6,7 +6,7 @@
 import type { BindingPoint } from "../../compiler/contract.ts";
 import type { StoredDifference } from "../context/detectedFault.ts";
 import { sourcePosition } from "../context/sourcePosition.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 import type { StoredPlace } from "../recording/commandRecord.ts";
 import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { isTexture } from "../webgpu/resources.ts";

@@ -1,8 +1,8 @@
 import type { Refusal } from "../context/recovery.ts";
 import type { CommandRecord, Effect } from "../recording/commandRecord.ts";
 import { isTexture, type Place, type Resource, resourceOf } from "../webgpu/resources.ts";
+import type { Blame } from "./checkResult.ts";
 import type { Epoch, QueueEvent } from "./epoch.ts";
-import type { Blame } from "./found.ts";
 
 /** Bytes of a buffer that a fault may have reached; all of a texture counts as one. */
 interface Taint {

@@ -3,7 +3,7 @@
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
-import { describeFault, type Fault } from "../context/detectedFault.ts";
+import { type DetectedFault, describeFault } from "../context/detectedFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { ArmedFault } from "../injection/injector.ts";
@@ -15,7 +15,7 @@ const BYTES = 256;
 /** Hardens a device, makes a kernel of 8 invocations with one buffer for each binding, and strikes it. */
 async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
   const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
-  const told: Fault[] = [];
+  const told: DetectedFault[] = [];
   device.belay.on("fault", (fault) => told.push(fault));
   const module = device.createShaderModule({ code });
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute: { module } });
@@ -143,7 +143,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   textureStore(out, vec2u(i % 4u, i / 4u), vec4f(x));
 }`;
     const device = await harden(await newDevice(), { injectFaults: true });
-    const told: Fault[] = [];
+    const told: DetectedFault[] = [];
     device.belay.on("fault", (fault) => told.push(fault));
     const texture = device.createTexture({
       size: [4, 2],
@@ -214,7 +214,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
   textureStore(picture, vec2u(i, 0), vec4u(i * 3u));
 }`;
     const device = await harden(await newDevice(), { injectFaults: true });
-    const told: Fault[] = [];
+    const told: DetectedFault[] = [];
     device.belay.on("fault", (fault) => told.push(fault));
     const visibility = GPUShaderStage.COMPUTE;
     const layout = device.createBindGroupLayout({

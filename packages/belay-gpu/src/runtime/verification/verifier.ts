@@ -7,9 +7,10 @@ import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Place } from "../webgpu/resources.ts";
+import { blameOf, type CheckResult, errorOf, firstOf, isClean } from "./checkResult.ts";
 import type { Epoch } from "./epoch.ts";
 import { EpochReports, kernelsOf } from "./epochReports.ts";
-import { blameOf, errorOf, type Found, firstOf, isClean, type Seen, seenIn } from "./found.ts";
+import { FaultLog } from "./faultLog.ts";
 import type { Journal } from "./journal.ts";
 import { type PendingMapping, Reexecution } from "./reexecution.ts";
 import type { StoreSearch } from "./storeSearch.ts";
@@ -125,31 +126,31 @@ export class Verifier {
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
       // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
-      this.#announce(seenIn(found), settled.outcome);
+      this.#announce(new FaultLog(found), settled.outcome);
       return settled.result;
     } catch (error) {
       return { lost: new UnverifiedError(error) };
     }
   }
 
-  async #judge(epoch: Epoch, found: Found): Promise<Outcome> {
-    const seen = seenIn(found);
+  async #judge(epoch: Epoch, found: CheckResult): Promise<Outcome> {
+    const log = new FaultLog(found);
     if (isClean(found) || this.#onFault !== "recover") {
-      return this.#settle([epoch], found, seen, this.#onFault === "report" ? "reported" : "refused");
+      return this.#settle([epoch], found, log, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
-    const { epochs, last, attempts, failure } = await this.#reexecution.untilClean(epoch, found, seen);
+    const { epochs, last, attempts, failure } = await this.#reexecution.untilClean(epoch, found, log);
     const milliseconds = performance.now() - start;
     this.#recoveryMilliseconds += milliseconds;
     if (isClean(last)) {
       this.#recoveries++;
-      const errors = seen.damage.map(({ error }) => error);
-      this.#events.emit("recovery", { faults: seen.faults, damage: errors, attempts, milliseconds });
-      return this.#settle(epochs, last, seen, "recovered");
+      const errors = log.damage.map(({ error }) => error);
+      this.#events.emit("recovery", { faults: log.faults, damage: errors, attempts, milliseconds });
+      return this.#settle(epochs, last, log, "recovered");
     }
     this.#giveUps++;
     const reason = failure ?? this.#journal.obstacle ?? `the fault came back ${attempts} times`;
-    const outcome = this.#settle(epochs, last, seen, "refused", reason);
+    const outcome = this.#settle(epochs, last, log, "refused", reason);
     const error = errorOf(last, reason);
     if (failure !== undefined) this.#taints.addWritten(epochs, error);
     this.#events.emit("giveUp", { error, attempts, reason });
@@ -159,8 +160,8 @@ export class Verifier {
   /** Ends epochs: their outcome is known, and what they kept for running again is let go. */
   #settle(
     epochs: readonly Epoch[],
-    found: Found,
-    seen: Seen,
+    found: CheckResult,
+    log: FaultLog,
     outcome: FaultOutcome,
     reason?: string,
   ): Outcome {
@@ -179,7 +180,7 @@ export class Verifier {
         .filter((place) => this.#taints.coverAll(place) && !this.#journal.isWritten(place.buffer));
       this.#memory.accept(known);
     }
-    this.#announce(seen, outcome);
+    this.#announce(log, outcome);
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;
     const result: Outcome = refused ? { refused } : {};
@@ -187,7 +188,7 @@ export class Verifier {
     return result;
   }
 
-  #announce({ faults, damage }: Seen, outcome: FaultOutcome): void {
+  #announce({ faults, damage }: FaultLog, outcome: FaultOutcome): void {
     for (const fault of faults) this.#events.emit("fault", { ...fault, outcome });
     for (const { error } of damage) this.#events.emit("memoryFault", { ...error, outcome });
   }

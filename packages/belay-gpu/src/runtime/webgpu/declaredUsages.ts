@@ -75,9 +75,9 @@ export class DeclaredUsages {
       usage: usage | hidden,
       size: allocated ?? size,
     });
-    this.#usages.cover(made, usage);
-    this.#mappings.cover(made, undefined);
-    if (isVerified) this.#sizes.cover(made, size);
+    this.#usages.attach(made, usage);
+    this.#mappings.attach(made, undefined);
+    if (isVerified) this.#sizes.attach(made, size);
     return made;
   }
 
@@ -96,8 +96,8 @@ export class DeclaredUsages {
       () => this.#device.createTexture({ ...membersOf(descriptor), usage: usage | hidden }),
       () => this.#device.createTexture(declared),
     );
-    this.#usages.cover(made, usage);
-    this.#views.cover(made, undefined);
+    this.#usages.attach(made, usage);
+    this.#views.attach(made, undefined);
     return made;
   }
 

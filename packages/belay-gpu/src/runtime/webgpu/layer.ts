@@ -38,13 +38,13 @@ export class Layer<T extends object, State = undefined> implements AnyLayer {
   }
 
   /** Lets the methods of this layer answer for an object from now on. */
-  cover(object: T, state: State): void {
+  attach(object: T, state: State): void {
     if (state !== undefined) this.#states.set(object, state);
     setFace(object, put(this, faceOf(object)));
   }
 
   /** Lets the native methods of an object answer for it again, which has this layer on top. */
-  uncover(object: T): void {
+  detach(object: T): void {
     this.#states.delete(object);
     setFace(object, tops.get(faceOf(object))!.below);
   }

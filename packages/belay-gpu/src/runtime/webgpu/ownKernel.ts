@@ -45,7 +45,9 @@ export class OwnKernel {
     const layout = this.#device.createBindGroupLayout({
       label,
       entries: buffers.map((type, binding) => ({
-        ...{ binding, visibility: flags.shaderStageCompute, buffer: { type } },
+        binding,
+        visibility: flags.shaderStageCompute,
+        buffer: { type },
       })),
     });
     const pipeline = this.#device.createComputePipeline({

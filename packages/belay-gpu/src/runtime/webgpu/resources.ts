@@ -90,7 +90,7 @@ export class Textures {
   }
 
   follow(texture: GPUTexture): void {
-    this.#layer.cover(texture, undefined);
+    this.#layer.attach(texture, undefined);
   }
 
   /** A canvas shows this texture, and takes it back after the current frame. */

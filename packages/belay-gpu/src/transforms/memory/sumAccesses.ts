@@ -1,3 +1,4 @@
+import type { SumAccessesOptions } from "./sumEnds.ts";
 /**
  * Has kernels add up a checksum of what they load from buffers, or store to them, and leave the sums of each dispatch in a slot.
  *
@@ -18,7 +19,6 @@
  * Source:   Blum et al. 1994, offline checking.
  */
 
-import type { BindingPoint } from "../../analysis/bindings.ts";
 import { dependencesOfPlaces } from "../../analysis/dependences.ts";
 import { memoryAccesses } from "../../analysis/memoryAccesses.ts";
 import { knownWorkgroupSize } from "../../analysis/workgroupSize.ts";
@@ -30,27 +30,6 @@ import { AccessSums } from "./accessSums.ts";
 import { Library } from "./library.ts";
 import { SumEnds } from "./sumEnds.ts";
 import { summedAccesses } from "./summedAccesses.ts";
-
-export interface SumAccessesOptions {
-  readonly slots: BindingPoint;
-  readonly table: BindingPoint;
-  readonly rows: number;
-  readonly kernels: readonly {
-    readonly entryPoint: string;
-    readonly functions: ReadonlySet<FunctionDeclaration>;
-    /** The variables that are summed, by name. */
-    readonly summed: ReadonlyMap<string, SummedVariable>;
-  }[];
-}
-
-interface SummedVariable {
-  /** Variables have slots in the order of their rows. */
-  readonly row: number;
-  /** The only access that is summed, if not all are. */
-  readonly site?: number | undefined;
-  /** Whether places are counted. */
-  readonly isCounted: boolean;
-}
 
 export function sumAccesses(program: Program, names: Names, options: SumAccessesOptions): Module {
   const library = new Library();

@@ -1,11 +1,33 @@
+import type { BindingPoint } from "../../analysis/bindings.ts";
 import { dependence } from "../../analysis/valueDependences.ts";
 import { slotStripes, slotWords, stripeWords } from "../../codes/checksum.ts";
 import type { FunctionDeclaration } from "../../wgsl/ast.ts";
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
 import type { Library } from "./library.ts";
-import type { SumAccessesOptions } from "./sumAccesses.ts";
 import type { SumClass } from "./summedAccesses.ts";
+
+/** The sums of kernels, and where their slots are bound. */
+export interface SumAccessesOptions {
+  readonly slots: BindingPoint;
+  readonly table: BindingPoint;
+  readonly rows: number;
+  readonly kernels: readonly {
+    readonly entryPoint: string;
+    readonly functions: ReadonlySet<FunctionDeclaration>;
+    /** The variables that are summed, by name. */
+    readonly summed: ReadonlyMap<string, SummedVariable>;
+  }[];
+}
+
+interface SummedVariable {
+  /** Variables have slots in the order of their rows. */
+  readonly row: number;
+  /** The only access that is summed, if not all are. */
+  readonly site?: number | undefined;
+  /** Whether places are counted. */
+  readonly isCounted: boolean;
+}
 
 /** What a kernel does with its sums before it ends. */
 export class SumEnds {

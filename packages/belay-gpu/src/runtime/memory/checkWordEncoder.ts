@@ -19,7 +19,7 @@ interface ClearingSite extends Site {
 }
 
 /** How the checks of granules are made and verified on the device. */
-export interface CodePasses {
+export interface CheckWordPasses {
   encode(site: Site, granules: Granules): void;
   /** Corrects granules that do not fit their check words, or reports them as damaged. */
   verify(site: Site, granules: Granules): void;
@@ -34,10 +34,10 @@ export interface CodePasses {
 }
 
 /** Makes and verifies check words on the device, within command buffers, and knows there which ones are up to date. */
-export class CodeWords {
+export class CheckWordEncoder {
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
-  readonly #passes: CodePasses;
+  readonly #passes: CheckWordPasses;
   readonly #move: OwnKernel;
   readonly #carryOver: OwnKernel;
 
@@ -45,7 +45,7 @@ export class CodeWords {
     device: GPUDevice,
     buffers: ProtectedBuffers,
     constants: Constants,
-    makePasses: (arenaAt: (site: Site) => GPUBuffer) => CodePasses,
+    makePasses: (arenaAt: (site: Site) => GPUBuffer) => CheckWordPasses,
   ) {
     this.#buffers = buffers;
     this.#constants = constants;

@@ -3,12 +3,12 @@ import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import { encodeKernel, toggleKernel, verifyKernel, workgroupsFor } from "./checkKernels.ts";
-import type { CodePasses, Site } from "./codeWords.ts";
+import type { CheckWordPasses, Site } from "./checkWordEncoder.ts";
 import type { Constants } from "./constants.ts";
 import type { Granules } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
-export interface GranulePassesParts {
+export interface EccPassesParts {
   readonly scheme: MemoryScheme;
   readonly buffers: ProtectedBuffers;
   readonly constants: Constants;
@@ -19,26 +19,32 @@ export interface GranulePassesParts {
 }
 
 /** The passes of a code that has a check word for each granule. */
-export class GranulePasses implements CodePasses {
-  readonly #parts: GranulePassesParts;
+export class EccPasses implements CheckWordPasses {
+  readonly #parts: EccPassesParts;
   readonly #encode: OwnKernel;
   readonly #verify: OwnKernel;
   readonly #toggle: OwnKernel;
   /** Granules that can be bound at once: a multiple of 256, as every device accepts offsets of 256 bytes. */
   readonly #bindable: number;
 
-  constructor(device: GPUDevice, parts: GranulePassesParts) {
+  constructor(device: GPUDevice, parts: EccPassesParts) {
     const { scheme } = parts;
     this.#parts = parts;
     const [read, write] = ["read-only-storage", "storage"] as const;
     this.#encode = new OwnKernel(device, {
-      ...{ label: "belay: encode", code: encodeKernel(scheme), buffers: [read, write, read] },
+      label: "belay: encode",
+      code: encodeKernel(scheme),
+      buffers: [read, write, read],
     });
     this.#verify = new OwnKernel(device, {
-      ...{ label: "belay: verify", code: verifyKernel(scheme), buffers: [write, write, read, write] },
+      label: "belay: verify",
+      code: verifyKernel(scheme),
+      buffers: [write, write, read, write],
     });
     this.#toggle = new OwnKernel(device, {
-      ...{ label: "belay: toggle", code: toggleKernel(scheme), buffers: [read, write, read] },
+      label: "belay: toggle",
+      code: toggleKernel(scheme),
+      buffers: [read, write, read],
     });
     this.#bindable = Math.floor(device.limits.maxStorageBufferBindingSize / scheme.granuleBytes / 256) * 256;
   }

@@ -10,7 +10,7 @@ import type { PendingMapping } from "./reexecution.ts";
 import type { Verifier } from "./verifier.ts";
 
 /** A mapping the program waits for. */
-interface Hold extends PendingMapping {
+interface GatedMapping extends PendingMapping {
   /** The native mapping; begun anew when work that uses the buffer runs again. */
   mapping: Promise<undefined>;
   readonly mode: GPUMapModeFlags;
@@ -20,24 +20,24 @@ interface Hold extends PendingMapping {
 }
 
 /**
- * Holds mappable buffers back from `mapAsync` until all work that may use them is verified. Until then a buffer looks as
- * if its mapping were still pending. Rejects, unmapped again, when a fault may have reached the contents.
+ * Gates `mapAsync` until all work that may use the buffer is verified. Until then the mapping looks pending. It
+ * rejects, and the buffer is unmapped again, when a fault may have reached the contents.
  */
-export class ReadBack {
+export class MappingGate {
   readonly #verifier: Verifier;
   /** Whether tainted contents are refused; otherwise they are released, as the fault has been reported. */
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
-  readonly #holds = new WeakMap<GPUBuffer, Hold>();
+  readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
   readonly #layer: Layer<GPUBuffer>;
 
   constructor({ policy }: RuntimeContext, memory: MemoryProtection, journal: Journal, verifier: Verifier) {
     this.#verifier = verifier;
     this.#memory = memory;
     this.#refuses = refusesFaults(policy);
-    const holds = this.#holds;
+    const gated = this.#gated;
     const cancel = (buffer: GPUBuffer) => this.#cancel(buffer);
-    const release = (buffer: GPUBuffer, hold: Hold) => this.#release(buffer, hold);
+    const release = (buffer: GPUBuffer, pending: GatedMapping) => this.#release(buffer, pending);
     this.#layer = new Layer((native) => {
       const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
       return {
@@ -46,26 +46,26 @@ export class ReadBack {
           journal.using(this);
           const mapping = native.mapAsync.call(this, mode, offset, size);
           const isHeld = showsWork(this, mode) || journal.recoverable;
-          if (holds.has(this) || stateOf(this) !== "pending") return mapping;
+          if (gated.has(this) || stateOf(this) !== "pending") return mapping;
           if (!isHeld) return mapping.then(() => memory.arrived(this)).then(() => undefined);
-          const hold: Hold = {
+          const pending: GatedMapping = {
             mapping,
             mode,
             range: { buffer: this, offset: offset ?? 0, size: size ?? this.size - (offset ?? 0) },
             cancelled: false,
             suspend: () => native.unmap.call(this),
             resume: () => {
-              hold.mapping = native.mapAsync.call(this, mode, offset, size);
-              hold.mapping.catch(() => {});
+              pending.mapping = native.mapAsync.call(this, mode, offset, size);
+              pending.mapping.catch(() => {});
             },
           };
           mapping.catch(() => {});
-          holds.set(this, hold);
-          verifier.mappings.add(hold);
-          return release(this, hold);
+          gated.set(this, pending);
+          verifier.mappings.add(pending);
+          return release(this, pending);
         },
         getMappedRange(offset, size) {
-          return native.getMappedRange.call(this, ...(holds.has(this) ? [BEYOND, 0] : [offset, size]));
+          return native.getMappedRange.call(this, ...(gated.has(this) ? [BEYOND, 0] : [offset, size]));
         },
         unmap() {
           cancel(this);
@@ -77,7 +77,7 @@ export class ReadBack {
           native.destroy.call(this);
         },
         get mapState() {
-          return holds.has(this as never) ? "pending" : stateOf(this as never);
+          return gated.has(this as never) ? "pending" : stateOf(this as never);
         },
       };
     }, rank.mapping);
@@ -85,38 +85,38 @@ export class ReadBack {
 
   /** Gates the mappings of a buffer with these usages from now on, if it can be mapped. */
   attach(buffer: GPUBuffer, usage: GPUBufferUsageFlags): void {
-    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#layer.cover(buffer, undefined);
+    if (usage & (flags.bufferMapRead | flags.bufferMapWrite)) this.#layer.attach(buffer, undefined);
   }
 
-  async #release(buffer: GPUBuffer, hold: Hold): Promise<undefined> {
+  async #release(buffer: GPUBuffer, pending: GatedMapping): Promise<undefined> {
     const verifier = this.#verifier;
     const checking = verifier.verify();
     try {
       const { lost } = await checking;
       // Nothing unverified uses the buffer any more, so this mapping stays.
-      verifier.mappings.delete(hold);
-      await hold.mapping;
-      throwIfCancelled(hold);
+      verifier.mappings.delete(pending);
+      await pending.mapping;
+      throwIfCancelled(pending);
       // A mapping that only shows what the host wrote is how the program brings the data anew.
-      const isRefusable = this.#refuses && showsWork(buffer, hold.mode);
-      const error = lost ?? (isRefusable ? verifier.taintOf(hold.range) : undefined);
+      const isRefusable = this.#refuses && showsWork(buffer, pending.mode);
+      const error = lost ?? (isRefusable ? verifier.taintOf(pending.range) : undefined);
       if (error) throw error;
       await this.#memory.arrived(buffer);
-      throwIfCancelled(hold);
+      throwIfCancelled(pending);
     } catch (error) {
-      if (!hold.cancelled) this.#layer.below(buffer).unmap.call(buffer);
+      if (!pending.cancelled) this.#layer.below(buffer).unmap.call(buffer);
       throw error;
     } finally {
-      if (this.#holds.get(buffer) === hold) this.#holds.delete(buffer);
+      if (this.#gated.get(buffer) === pending) this.#gated.delete(buffer);
     }
   }
 
   #cancel(buffer: GPUBuffer): void {
-    const hold = this.#holds.get(buffer);
-    if (!hold) return;
-    hold.cancelled = true;
-    this.#verifier.mappings.delete(hold);
-    this.#holds.delete(buffer);
+    const pending = this.#gated.get(buffer);
+    if (!pending) return;
+    pending.cancelled = true;
+    this.#verifier.mappings.delete(pending);
+    this.#gated.delete(buffer);
   }
 }
 
@@ -128,7 +128,7 @@ function showsWork({ usage }: GPUBuffer, mode: GPUMapModeFlags): boolean {
   return (mode & flags.mapRead) !== 0 || isMappedAndBound(usage);
 }
 
-function throwIfCancelled({ cancelled }: Hold): void {
+function throwIfCancelled({ cancelled }: GatedMapping): void {
   if (cancelled)
     throw new DOMException("the buffer was unmapped while its mapping was pending", "AbortError");
 }

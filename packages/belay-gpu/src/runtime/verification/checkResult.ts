@@ -1,17 +1,17 @@
-/** What the check of submitted work finds, and why data is refused for it. */
+/** The result of a check of submitted work, and the refusals that follow from it. */
 
-import { BelayFaultError, type Detection, invocationOf } from "../context/detectedFault.ts";
+import { BelayFaultError, type Detection } from "../context/detectedFault.ts";
 import { BelayMemoryError, type MemoryError } from "../context/memoryFault.ts";
 import type { Refusal } from "../context/recovery.ts";
 import { UnverifiedError, unverifiedError } from "../context/unverified.ts";
 import type { ProtectedBuffer } from "../memory/granules.ts";
-import { type Corrected, type Damage, distinct } from "../memory/memoryLog.ts";
-import type { Kernel } from "../pipelines/kernel.ts";
+import type { Corrected, Damage } from "../memory/memoryLog.ts";
+import type { Kernel } from "../pipelines/kernels.ts";
 import { type BufferRange, whole } from "../webgpu/resources.ts";
 import type { Findings } from "./readReport.ts";
 
-/** What one check has found: nothing when all is well. */
-export interface Found {
+/** The result of one check: empty when all is well. */
+export interface CheckResult {
   readonly kernels: ReadonlyMap<Kernel, Findings>;
   /** Granules that are damaged: how many, and the first ones. */
   readonly damaged: number;
@@ -28,35 +28,18 @@ export interface Found {
   readonly isInDoubt: boolean;
 }
 
-/** All that was seen of faults while work was run again: each once, however often it came back. */
-export interface Seen {
-  readonly faults: Detection[];
-  damage: readonly Damage[];
-}
-
-export const nothing: Found = {
+export const nothingFound: CheckResult = {
   kernels: new Map(),
   damaged: 0,
   damage: [],
   unplaced: new Map(),
   suspects: new Set(),
-  ...{ corrected: { count: 0, places: [] }, isInDoubt: false },
+  corrected: { count: 0, places: [] },
+  isInDoubt: false,
 };
 
-export function isClean({ kernels, damaged }: Found): boolean {
+export function isClean({ kernels, damaged }: CheckResult): boolean {
   return kernels.size === 0 && damaged === 0;
-}
-
-export function seenIn(found: Found): Seen {
-  const seen: Seen = { faults: [], damage: [] };
-  note(seen, found);
-  return seen;
-}
-
-/** Tells of a kernel's faults what they have stored, where replicas were compared as hashes. */
-export function noteStored(seen: Seen, kernel: Kernel, stored: Detection["stored"]): void {
-  for (const [i, fault] of seen.faults.entries())
-    if (fault.kernel === kernel.name && isHashed(fault)) seen.faults[i] = { ...fault, stored };
 }
 
 /** Whether only a hash is known of what the replicas wrote. */
@@ -64,55 +47,16 @@ export const isHashed = ({ site, difference }: Detection): boolean =>
   difference !== null || site?.scalar === "hash";
 
 /** Whether there are only findings that are no fault. */
-export const isUndecided = (found: Found): boolean =>
+export const isUndecided = (found: CheckResult): boolean =>
   !isClean(found) && found.damaged === 0 && faultsIn(found).length === 0;
 
-/**
- * Adds what the check of work that has run again has found, less the faults that came back. Of one
- * that was known by its hashes, and now by a store, the store is kept.
- */
-export function noteReturned(seen: Seen, found: Found): void {
-  const known = new Set(seen.faults.map(invocationOf));
-  for (const fault of faultsIn(found)) {
-    const hashed = isHashed(fault)
-      ? -1
-      : seen.faults.findIndex((each) => isHashed(each) && mayBeOf(each, fault));
-    if (hashed >= 0) seen.faults[hashed] = fault;
-    else if (!known.has(invocationOf(fault))) seen.faults.push(fault);
-    known.add(invocationOf(fault));
-  }
-  noteDamage(seen, found);
-}
-
-/** Adds what the check of work that runs for the first time has found. */
-export function note(seen: Seen, found: Found): void {
-  seen.faults.push(...faultsIn(found));
-  noteDamage(seen, found);
-}
-
-/**
- * Whether what is known by hashes of an invocation, or of a whole workgroup, may be of the same as
- * a fault.
- */
-function mayBeOf(hashed: Detection, { kernel, workgroup, localIndex }: Detection): boolean {
-  if (hashed.kernel !== kernel) return false;
-  if (hashed.localIndex !== null && hashed.localIndex !== localIndex) return false;
-  if (!("index" in hashed.workgroup)) return hashed.workgroup.join() === String(workgroup);
-  // The grid is not known, which says how workgroups of other rows are numbered.
-  const [x, y, z] = workgroup as readonly [number, number, number];
-  return y + z > 0 || x % hashed.workgroup.modulo === hashed.workgroup.index;
-}
-
-function faultsIn({ kernels }: Found): Detection[] {
+/** Returns the faults of all kernels. */
+export function faultsIn({ kernels }: CheckResult): Detection[] {
   return [...kernels.values()].flatMap(({ faults }) => faults);
 }
 
-function noteDamage(seen: Seen, { damage }: Found): void {
-  seen.damage = distinct([...seen.damage, ...damage]);
-}
-
 /** The refusal of all that a check has found. */
-export function errorOf({ kernels, damage }: Found, reason?: string): Refusal {
+export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refusal {
   return kernels.size > 0
     ? faultError([...kernels.values()], reason)
     : new BelayMemoryError(
@@ -131,7 +75,7 @@ export interface Blame {
 }
 
 /** Returns what is to blame for what a check of these kernels' work has found. */
-export function blameOf(found: Found, kernels: Iterable<Kernel>, reason?: string): Blame {
+export function blameOf(found: CheckResult, kernels: Iterable<Kernel>, reason?: string): Blame {
   const refusals = new Map<Kernel, Refusal>();
   const damage = found.damage.flatMap(({ error, owner }) => {
     if (!owner) return [];
