@@ -11,13 +11,12 @@ import { CheckWordEncoder, type Site } from "./checkWordEncoder.ts";
 import { Constants } from "./constants.ts";
 import { DispatchGuard, type GuardedUse } from "./dispatchGuard.ts";
 import { EccPasses } from "./eccPasses.ts";
-import { EncoderSite, type RecordedCommands } from "./encoderSite.ts";
 import { allOf, bytesOf, type ProtectedBuffer } from "./granules.ts";
 import { GuardedTransfers, type StandIns, type Transfer } from "./guardedTransfers.ts";
 import { HostWrites } from "./hostWrites.ts";
 import { type DispatchSums, KernelSums, type SummingDispatch, type SumsOnGrid } from "./kernelSums.ts";
 import { Mappings } from "./mappings.ts";
-import { MemoryCommands } from "./memoryCommands.ts";
+import { EncoderSite, MemoryCommands, type RecordedCommands } from "./memoryCommands.ts";
 import {
   type Corrected,
   type Damage,

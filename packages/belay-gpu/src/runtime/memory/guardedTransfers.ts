@@ -1,8 +1,8 @@
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import type { EncoderSite } from "./encoderSite.ts";
 import { bytesOf, type Granules, splitWrite } from "./granules.ts";
+import type { EncoderSite } from "./memoryCommands.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /** What a command that moves data does to buffers. */

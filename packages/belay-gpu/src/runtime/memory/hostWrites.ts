@@ -1,10 +1,10 @@
 import type { HostCode } from "../../codes/scheme.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
 import type { CheckWordEncoder } from "./checkWordEncoder.ts";
-import type { EncoderSite } from "./encoderSite.ts";
 import { type ProtectedBuffer, paddingBehind, splitWrite } from "./granules.ts";
 import { canReplace, type GuardedTransfers } from "./guardedTransfers.ts";
 import { checkWordsOf, encodeBytes } from "./hostCodes.ts";
+import type { EncoderSite } from "./memoryCommands.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 interface HostWriteParts {

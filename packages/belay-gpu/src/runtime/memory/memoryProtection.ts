@@ -4,10 +4,10 @@ import type { Signal } from "../context/signal.ts";
 import type { BufferRange, Resource } from "../webgpu/resources.ts";
 import type { Site } from "./checkWordEncoder.ts";
 import type { GuardedUse, Use } from "./dispatchGuard.ts";
-import type { RecordedCommands } from "./encoderSite.ts";
 import type { ProtectedBuffer } from "./granules.ts";
 import type { StandIns, Transfer } from "./guardedTransfers.ts";
 import type { DispatchSums, SummingDispatch, SumsOnGrid } from "./kernelSums.ts";
+import type { RecordedCommands } from "./memoryCommands.ts";
 import type { Corrected, Damage, Damaged, KernelDamaged, MemoryReport } from "./memoryLog.ts";
 import type { MemoryState } from "./memoryState.ts";
 

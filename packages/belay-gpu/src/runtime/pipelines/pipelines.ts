@@ -1,6 +1,6 @@
 import type { Protect } from "../../compiler/contract.ts";
 import { messageOf } from "../../diagnostics/messageOf.ts";
-import { leftAlone } from "../context/coverage.ts";
+import { type LocatedDiagnostic, leftAlone } from "../context/coverage.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import type { CheckWordBindings } from "../memory/memoryProtection.ts";
 import { Layer } from "../webgpu/layer.ts";
@@ -12,7 +12,6 @@ import { Kernels, type LessMemory, prove } from "./kernels.ts";
 import { PipelineLayouts } from "./pipelineLayouts.ts";
 import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
 import { type Guarded, PipelineRecord, runsSequentially, type Variant } from "./pipelineRecord.ts";
-import { shaderModules } from "./shaderModules.ts";
 import { ShadowBuffers } from "./shadowBuffers.ts";
 
 /** Makes compute pipelines from protected kernels, and knows what each of them does. */
@@ -206,4 +205,32 @@ function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUCom
   const doubling = runsSequentially(kernel) ? namedByReport : dimension;
   const constants = { ...membersOf(compute.constants ?? {}), [kernel.interGroup.doubling]: doubling };
   return { ...descriptor, compute: { ...compute, constants } };
+}
+
+/** Adds warnings of what stays unprotected in a module to the messages that the device has for it. */
+function shaderModules(kernels: Kernels): Layer<GPUShaderModule, string> {
+  return new Layer<GPUShaderModule, string>((native, sourceOf) => ({
+    async getCompilationInfo() {
+      const info = await native.getCompilationInfo.call(this);
+      const isInvalid = info.messages.some(({ type }) => type === "error");
+      const warnings = isInvalid ? [] : kernels.shortfallsIn(sourceOf(this)).map(compilationMessage);
+      if (warnings.length === 0) return info;
+      const messages = Object.freeze([...info.messages, ...warnings]);
+      return Object.create(info, { messages: { value: messages, enumerable: true } });
+    },
+  }));
+}
+
+function compilationMessage({ code, message, line, column, span }: LocatedDiagnostic): GPUCompilationMessage {
+  const members = {
+    message: `${code} ${message}`,
+    type: "warning",
+    lineNum: line,
+    linePos: column,
+    offset: span.start,
+    length: span.end - span.start,
+  } as const;
+  // Node.js has the class only where a program has made it global.
+  const prototype: object = globalThis.GPUCompilationMessage?.prototype ?? Object.prototype;
+  return Object.create(prototype, Object.getOwnPropertyDescriptors(members)) as GPUCompilationMessage;
 }
