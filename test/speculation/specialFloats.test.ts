@@ -181,6 +181,22 @@ it("operations that are rounded: infinities, zeros, NaN, and numbers up to their
   expect(differences(rounded, found, isAlike)).toEqual([]);
 }, 60_000);
 
+it("large and small numbers, divided and squared", async () => {
+  const of = ["x / y", "x / 3e38", "1 / y", "x * y", "Math.hypot(x, y)", "Math.hypot(x, y, 1e-30)"];
+  const found = await results(
+    program(of, "Float32Array", (one) => one),
+    () => new Float32Array(xs.length * of.length),
+  );
+  const isAlike = (value: number, expected: number, x: number, y: number) =>
+    Object.is(value, expected) ||
+    // Numbers that are too small to be normal may be zero, as operands and as results.
+    isTiny(x) ||
+    isTiny(y) ||
+    (isTiny(expected) && Math.abs(value) < 2 ** -125) ||
+    Math.abs(value - expected) <= 1e-6 * Math.abs(expected);
+  expect(differences(of, found, isAlike)).toEqual([]);
+}, 60_000);
+
 it("minima and maxima over iterations", async () => {
   const source = `export async function run(a: Float32Array) {
     "use speculate";

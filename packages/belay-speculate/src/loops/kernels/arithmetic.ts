@@ -148,6 +148,20 @@ fn plus_zero_f32(x: f32) -> f32 {
   return x;
 }`,
 
+  /**
+   * Returns a quotient. WGSL leaves divisors beyond 2^126 open, and a driver that multiplies by the
+   * reciprocal gives 0.
+   */
+  quotient_f32: `
+fn quotient_f32(a: f32, b: f32) -> f32 {
+  let scale = select(1f, 0.25f, (bitcast<u32>(b) & 0x7fffffffu) > 0x7e800000u);
+  return (a * scale) / (b * scale);
+}`,
+  /** Chooses bits: where an arm is a zero, a driver may take 0 and -0 for each other. */
+  select_f32: `
+fn select_f32(no: f32, yes: f32, test: bool) -> f32 {
+  return bitcast<f32>(select(bitcast<u32>(no), bitcast<u32>(yes), test));
+}`,
   negate_f32: "fn negate_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }",
   abs_f32: "fn abs_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }",
   sign_f32: `
@@ -339,14 +353,24 @@ fn tanh_f32(x: f32) -> f32 {
   return tanh(x);
 }`,
 
-  /** Scaled, so that no square overflows. */
+  /** Scales by powers of two, so that no square overflows or is too small, and divides by nothing. */
   hypot_f32: `
 fn hypot_f32(a: f32, b: f32) -> f32 {
   if (is_infinite_f32(a) || is_infinite_f32(b)) { return infinity_f32(); }
   if (is_nan(a) || is_nan(b)) { return nan_f32(); }
-  let scale = max_f32(abs_f32(a), abs_f32(b));
-  if (is_zero_f32(scale)) { return 0f; }
-  return scale * sqrt((a / scale) * (a / scale) + (b / scale) * (b / scale));
+  let most = max_f32(abs_f32(a), abs_f32(b));
+  var scale = 1f;
+  var back = 1f;
+  if (less_f32(0x1p60f, most)) {
+    scale = 0x1p-80f;
+    back = 0x1p80f;
+  } else if (less_f32(most, 0x1p-40f)) {
+    scale = 0x1p80f;
+    back = 0x1p-80f;
+  }
+  let x = a * scale;
+  let y = b * scale;
+  return sqrt(x * x + y * y) * back;
 }`,
 
   /** WGSL leaves powers of negative numbers open, and those of infinities and zeros. */

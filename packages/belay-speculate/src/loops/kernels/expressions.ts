@@ -43,7 +43,9 @@ export function emitExpression(expression: Expression, target: Target): string {
       return emitBinary(expression, target);
     case "conditional": {
       if (!needsStatements(expression)) {
-        return `select(${emit(expression.no)}, ${emit(expression.yes)}, ${emit(expression.test)})`;
+        const hasZero = [expression.yes, expression.no].some((arm) => constantOf(arm) === 0);
+        const select = expression.type === "f32" && hasZero ? "select_f32" : "select";
+        return `${select}(${emit(expression.no)}, ${emit(expression.yes)}, ${emit(expression.test)})`;
       }
       const result = target.temporary();
       target.line(`var ${result}: ${expression.type};`);
@@ -110,7 +112,13 @@ function emitBinary(expression: Binary, target: Target): string {
   if (left.type === "f32" && type === "bool") return compareFloats(operator, a, b);
   if (type === "f32") {
     if (operator === "%") return `remainder_f32(${a}, ${b})`;
-    return withConstant(operator, constantOf(left), a, constantOf(right), b) ?? `(${a} ${operator} ${b})`;
+    const divisor = constantOf(right);
+    const simplified = withConstant(operator, constantOf(left), a, divisor, b);
+    if (simplified) return simplified;
+    if (operator === "/" && !(Math.abs(divisor ?? Number.NaN) <= 2 ** 126)) {
+      return `quotient_f32(${a}, ${b})`;
+    }
+    return `(${a} ${operator} ${b})`;
   }
   switch (operator) {
     case "/":
