@@ -39,6 +39,17 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
     "",
     "tuning",
   ],
+  "packages/belay-speculate/src/engine": ["policy", "device", "transfer", "rounds", "call", ""],
+  "packages/belay-speculate/src/loops": [
+    "tree",
+    "directives",
+    "analysis",
+    "source",
+    "javascript",
+    "kernels",
+    "lowering",
+    "",
+  ],
 };
 
 /** Folders where files import each other: a language is a tree, and functions over a tree call each other. */

@@ -3,8 +3,8 @@
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

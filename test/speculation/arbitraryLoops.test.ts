@@ -3,7 +3,7 @@ import { publishedEngine } from "belay-research/internal/published/published";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

@@ -1,13 +1,13 @@
 /** Random loops whose addresses may depend on anything, and index patterns that are hostile to speculation. */
 
+import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import type {
   BinaryOperator,
   ElementType,
   Expression,
   Loop,
   Statement,
-} from "belay-speculate/internal/loops/ir";
-import type { LoopData } from "belay-speculate/internal/loops/sequential";
+} from "belay-speculate/internal/loops/tree/ir";
 import fc from "fast-check";
 
 const span = { start: 0, end: 0 };

@@ -3,7 +3,7 @@
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { deviceCopies } from "belay-speculate/internal/engine/transfer/deviceCopies";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";

@@ -5,8 +5,8 @@ import { CountedHandover, TimedHandover } from "belay-speculate/internal/engine/
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { mostEpochs } from "belay-speculate/internal/loops/kernels/control";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
 import { describe, expect, it, vi } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { changeKernels } from "./changedKernels.ts";

@@ -2,8 +2,9 @@
  * One loop that executes enumerated loops given as data, one behind the other and each on elements of its own, so that
  * thousands of them share a pipeline and a run.
  */
-import type { BinaryOperator, Expression, Loop, Statement } from "belay-speculate/internal/loops/ir";
-import type { LoopData } from "belay-speculate/internal/loops/sequential";
+
+import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
+import type { BinaryOperator, Expression, Loop, Statement } from "belay-speculate/internal/loops/tree/ir";
 import { type AbstractLoop, initialState, type Operation } from "./abstractLoops.ts";
 import { mixed } from "./mixing.ts";
 

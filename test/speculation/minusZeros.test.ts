@@ -1,7 +1,7 @@
 /** Integers that are −0: whatever makes one and whatever can tell it from 0, against JavaScript, on the CPU and on the GPU. */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
 import { evaluate, evaluateTranslated } from "../support/loopPrograms.ts";

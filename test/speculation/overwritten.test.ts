@@ -6,7 +6,7 @@ import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine
 import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { Resident } from "belay-speculate/internal/engine/transfer/resident";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";

@@ -2,7 +2,7 @@
 
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";
-import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
+import { specialize } from "belay-speculate/internal/loops/analysis/specialization/specialize";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";

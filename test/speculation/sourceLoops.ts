@@ -3,13 +3,13 @@
 import type { Speculated, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { Resident } from "belay-speculate/internal/engine/transfer/resident";
-import type { Loop } from "belay-speculate/internal/loops/ir";
 import {
   type LoopData,
   type SequentialLoop,
   sequentialLoop,
-} from "belay-speculate/internal/loops/sequential";
+} from "belay-speculate/internal/loops/javascript/sequential";
 import { translate } from "belay-speculate/internal/loops/translate";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { expect } from "vitest";
 
 /** A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its directive. */

@@ -1,7 +1,7 @@
 /** Every operator and function of floats, on the values that hardware and drivers treat in their own ways, against JavaScript. */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { translate } from "belay-speculate/internal/loops/translate";
 import { expect, it } from "vitest";
 import { evaluate } from "../support/loopPrograms.ts";

@@ -3,7 +3,7 @@
 import { publishedEngine } from "belay-research/internal/published/published";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
-import { sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../support/testDevices.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";

@@ -2,8 +2,8 @@
 
 import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call/call.ts";
 import { speculate as run } from "./engine/speculate.ts";
-import type { Reduction } from "./loops/ir.ts";
-import type { LoopData } from "./loops/sequential.ts";
+import type { LoopData } from "./loops/javascript/sequential.ts";
+import type { Reduction } from "./loops/tree/ir.ts";
 
 export { SpeculationError } from "./diagnostics/speculation.ts";
 export type { Engine, SpeculateCall, Speculated, SpeculateOptions, Statistics } from "./engine/call/call.ts";
@@ -11,8 +11,8 @@ export type { EngineOutcome, Execution } from "./engine/rounds/execution.ts";
 export { type DeviceUse, useDevice } from "./engine/speculate.ts";
 export { type Resident, resident } from "./engine/transfer/resident.ts";
 export { type LoopTurn, type LoopUses, requireOnHost, takeTurn } from "./engine/writtenLoops.ts";
-export type { Loop } from "./loops/ir.ts";
-export type { LoopData, SequentialLoop } from "./loops/sequential.ts";
+export type { LoopData, SequentialLoop } from "./loops/javascript/sequential.ts";
+export type { Loop } from "./loops/tree/ir.ts";
 
 /** Before a loop: iterations may depend on each other through these arrays. Has no effect in a program that is not translated. */
 export function speculate(...arrays: readonly LoopData[]): void;

@@ -1,18 +1,18 @@
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
-import { collapse } from "belay-speculate/internal/loops/analysis/collapse";
-import { specialize } from "belay-speculate/internal/loops/analysis/specialize";
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import { type Effects, emitBody } from "belay-speculate/internal/loops/kernels/body";
+import { collapse } from "belay-speculate/internal/loops/analysis/specialization/collapse";
+import { specialize } from "belay-speculate/internal/loops/analysis/specialization/specialize";
+import { type Effects, emitBody } from "belay-speculate/internal/loops/kernels/code/body";
 import {
   assembleKernel,
   type Kernel,
   numberInGrid,
   placeInGrid,
   workgroupSize,
-} from "belay-speculate/internal/loops/kernels/kernel";
-import { wgslName } from "belay-speculate/internal/loops/kernels/names";
-import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
+} from "belay-speculate/internal/loops/kernels/code/kernel";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 
 /** Every access goes straight to memory, as in a loop that is known to be parallel. */
 const direct: Effects = {

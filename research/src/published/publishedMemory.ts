@@ -1,9 +1,9 @@
 import type { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { contributionBytes } from "belay-speculate/internal/engine/rounds/contributions";
 import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import { parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import { controlSize } from "belay-speculate/internal/loops/kernels/control";
-import { wgslName } from "belay-speculate/internal/loops/kernels/names";
-import { parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
 import { addedParameters, keysOf, logRows, ownedStores, stateSize, tableWords } from "./kernels/layout.ts";
 import { mostUndone } from "./kernels/recovery.ts";
 

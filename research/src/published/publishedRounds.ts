@@ -8,7 +8,7 @@ import {
 } from "belay-speculate/internal/engine/rounds/contributions";
 import type { Execution } from "belay-speculate/internal/engine/rounds/execution";
 import { bitsOf, numberOf } from "belay-speculate/internal/engine/rounds/scalarBits";
-import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
+import { packParameters, parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
 import type { PublishedKernels } from "./kernels/kernels.ts";
 import { addedParameters, markWords, type StateWord, stateSize, stateWords } from "./kernels/layout.ts";
 import { type PublishedMemory, publishedMemory } from "./publishedMemory.ts";

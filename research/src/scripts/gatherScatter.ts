@@ -14,7 +14,7 @@ import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice"
 import { openGpu } from "belay-node/internal/adapter";
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";
-import { type LoopData, sequentialLoop } from "belay-speculate/internal/loops/sequential";
+import { type LoopData, sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
 import Table from "cli-table3";
 import { median } from "simple-statistics";
 import { type Accesses, cases } from "./gatherScatter/cases.ts";

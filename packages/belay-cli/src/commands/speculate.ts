@@ -1,8 +1,8 @@
 import { lineAndColumn, renderDiagnostic } from "belay-gpu/internal/diagnostics/render";
 import { firstPlan, type PlanName } from "belay-speculate/internal/engine/policy/planChoice";
 import { type Plan, planOf } from "belay-speculate/internal/engine/rounds/plans";
-import { addressLoop } from "belay-speculate/internal/loops/kernels/addressLoop";
-import { logSize } from "belay-speculate/internal/loops/kernels/logSize";
+import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop";
+import { logSize } from "belay-speculate/internal/loops/analysis/logSize";
 import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";
 import { Command } from "commander";
 import { exitStatus } from "../shared/failure.ts";

@@ -1,6 +1,6 @@
 import { speculationError } from "../diagnostics/speculation.ts";
-import type { Loop } from "../loops/ir.ts";
-import type { LoopData } from "../loops/sequential.ts";
+import type { LoopData } from "../loops/javascript/sequential.ts";
+import type { Loop } from "../loops/tree/ir.ts";
 import {
   onCpuAlone,
   type SpeculateCall,

@@ -3,7 +3,7 @@
  * arrays, which devices may have newer copies of.
  */
 import { speculationError } from "../diagnostics/speculation.ts";
-import type { LoopData } from "../loops/sequential.ts";
+import type { LoopData } from "../loops/javascript/sequential.ts";
 import { deviceCopies } from "./transfer/deviceCopies.ts";
 import { rescue } from "./transfer/downloads.ts";
 import { Resident, residentOf } from "./transfer/resident.ts";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { arbitraryLoop } from "../../../../test/support/arbitraryLoops.ts";
 import { callCounter } from "../../../../test/support/countCalls.ts";
-import { sequentialLoop } from "./sequential.ts";
+import { sequentialLoop } from "./javascript/sequential.ts";
 import { translate } from "./translate.ts";
 
 const folder = resolve(import.meta.dirname, "../../../../research/src/workloads/loops");

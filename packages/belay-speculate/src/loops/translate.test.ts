@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { evaluate, evaluateTranslated } from "../../../../test/support/loopPrograms.ts";
-import type { Loop } from "./ir.ts";
 import { translate } from "./translate.ts";
+import type { Loop } from "./tree/ir.ts";
 
 const parameters = `a: Int32Array, u: Uint32Array, c: Uint8Array, f: Float32Array, p: Int32Array, n: number, width: number, scale: number, flag: boolean`;
 

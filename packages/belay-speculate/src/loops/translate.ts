@@ -1,9 +1,8 @@
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Node } from "oxc-parser";
 import { loopError } from "../diagnostics/loops.ts";
-import type { Loop } from "./ir.ts";
+import { sequentialSource } from "./javascript/sequential.ts";
 import { type HostCode, lowerLoop } from "./lowering/lowerLoop.ts";
-import { sequentialSource } from "./sequential.ts";
 import { parse } from "./source/parse.ts";
 import {
   type Binding,
@@ -15,6 +14,7 @@ import {
   type Scopes,
 } from "./source/scopes.ts";
 import { speculatedLoops, type UndirectedLoop } from "./source/speculatedLoops.ts";
+import type { Loop } from "./tree/ir.ts";
 
 export interface TranslatedLoop extends PlacedLoop {
   readonly loop: Loop;

@@ -5,9 +5,9 @@
  */
 import { Worker } from "node:worker_threads";
 import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import { identityOf } from "belay-speculate/internal/loops/kernels/body";
-import type { LoopData } from "belay-speculate/internal/loops/sequential";
+import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
+import { identityOf } from "belay-speculate/internal/loops/kernels/code/body";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { emitTrackedLoop } from "./trackedLoop.ts";
 import type { SharedWords, ThreadArray, ThreadJob, ThreadResult } from "./worker.ts";
 

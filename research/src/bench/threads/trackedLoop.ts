@@ -2,9 +2,10 @@
  * A loop as JavaScript whose accesses to what it writes are tracked, so that threads can execute blocks of its iterations
  * before it is known whether they may.
  */
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import { type Accesses, writeBody } from "belay-speculate/internal/loops/javaScriptBody";
-import { Writer } from "belay-speculate/internal/loops/writer";
+
+import { type Accesses, writeBody } from "belay-speculate/internal/loops/javascript/javaScriptBody";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
+import { Writer } from "belay-speculate/internal/loops/tree/writer";
 
 /** Everything that one thread's block of iterations has accessed, and a copy of what it wrote; keys count all tracked elements. */
 export interface Track {

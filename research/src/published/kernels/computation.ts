@@ -1,7 +1,7 @@
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import type { Effects } from "belay-speculate/internal/loops/kernels/body";
-import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/kernel";
-import { toBits, wgslName } from "belay-speculate/internal/loops/kernels/names";
+import type { Effects } from "belay-speculate/internal/loops/kernels/code/body";
+import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/code/kernel";
+import { toBits, wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { stateWords } from "./layout.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import { emitBody } from "belay-speculate/internal/loops/kernels/body";
-import { assembleKernel, type Kernel } from "belay-speculate/internal/loops/kernels/kernel";
-import { wgslName } from "belay-speculate/internal/loops/kernels/names";
-import { parametersOf } from "belay-speculate/internal/loops/kernels/parameters";
+import { emitBody } from "belay-speculate/internal/loops/kernels/code/body";
+import { assembleKernel, type Kernel } from "belay-speculate/internal/loops/kernels/code/kernel";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import { parametersOf } from "belay-speculate/internal/loops/kernels/code/parameters";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { compute, computing } from "./computation.ts";
 import { addedParameters, stateWords, writtenArrays } from "./layout.ts";
 import {

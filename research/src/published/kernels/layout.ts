@@ -1,6 +1,6 @@
-import type { Loop, LoopArray, Statement } from "belay-speculate/internal/loops/ir";
-import { wgslName } from "belay-speculate/internal/loops/kernels/names";
-import { everyStatement } from "belay-speculate/internal/loops/kernels/walk";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import type { Loop, LoopArray, Statement } from "belay-speculate/internal/loops/tree/ir";
+import { everyStatement } from "belay-speculate/internal/loops/tree/walk";
 
 /**
  * What the kernels of the published engine keep of a round, in three buffers.

@@ -1,4 +1,4 @@
-import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/kernel";
+import { numberInGrid, placeInGrid, workgroupSize } from "belay-speculate/internal/loops/kernels/code/kernel";
 import { stateWords } from "./layout.ts";
 
 /** Reads and writes of what a round keeps; see `layout.ts`. */

@@ -1,6 +1,6 @@
-import type { Loop } from "belay-speculate/internal/loops/ir";
-import type { Effects } from "belay-speculate/internal/loops/kernels/body";
-import { wgslName } from "belay-speculate/internal/loops/kernels/names";
+import type { Effects } from "belay-speculate/internal/loops/kernels/code/body";
+import { wgslName } from "belay-speculate/internal/loops/kernels/code/names";
+import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { contribute, mostNamed } from "./computation.ts";
 import { stateWords } from "./layout.ts";
 

@@ -1,4 +1,4 @@
-import type { Expression, Loop } from "belay-speculate/internal/loops/ir";
+import type { Expression, Loop } from "belay-speculate/internal/loops/tree/ir";
 
 const span = { start: 0, end: 0 };
 const index: Expression = { kind: "index", type: "i32" };

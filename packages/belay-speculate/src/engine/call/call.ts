@@ -1,6 +1,7 @@
 /** A call of a loop: what the plugin writes in its place, how it is executed, and what came of it. */
-import type { Loop } from "../../loops/ir.ts";
-import type { LoopData, SequentialLoop } from "../../loops/sequential.ts";
+
+import type { LoopData, SequentialLoop } from "../../loops/javascript/sequential.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { EngineOutcome, Execution } from "../rounds/execution.ts";

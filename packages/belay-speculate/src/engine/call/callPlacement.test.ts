@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Loop } from "../../loops/ir.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { LoopProfile } from "../policy/loopProfile.ts";
 import type { Costs } from "../policy/placement.ts";

@@ -1,6 +1,6 @@
-import type { Loop, NumberType } from "../../loops/ir.ts";
+import type { LoopData } from "../../loops/javascript/sequential.ts";
 import { hasMarks, markedElements } from "../../loops/kernels/marks.ts";
-import type { LoopData } from "../../loops/sequential.ts";
+import type { Loop, NumberType } from "../../loops/tree/ir.ts";
 import { bitsOf, numberOf } from "../rounds/scalarBits.ts";
 import { overlap } from "../transfer/deviceCopies.ts";
 import { isWhatItSays, typedArrays } from "../transfer/typedArrays.ts";

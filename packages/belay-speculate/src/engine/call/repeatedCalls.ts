@@ -1,4 +1,4 @@
-import type { LoopData } from "../../loops/sequential.ts";
+import type { LoopData } from "../../loops/javascript/sequential.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { afterCpu, afterRepeat, type GivenArray, repeatedCall, repeats } from "../policy/placement.ts";
 import { deviceCopies } from "../transfer/deviceCopies.ts";

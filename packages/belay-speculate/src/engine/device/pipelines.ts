@@ -1,7 +1,7 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import type { Loop } from "../../loops/ir.ts";
-import { type Kernel, usesWorkgroupSize, workgroupSize } from "../../loops/kernels/kernel.ts";
-import { takesLong } from "../../loops/kernels/walk.ts";
+import { type Kernel, usesWorkgroupSize, workgroupSize } from "../../loops/kernels/code/kernel.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
+import { takesLong } from "../../loops/tree/walk.ts";
 import { rounds } from "../policy/tuning.ts";
 import { DeviceFailure } from "./deviceFailure.ts";
 

@@ -1,4 +1,4 @@
-import type { Loop } from "../../loops/ir.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import { LoopProfile } from "../policy/loopProfile.ts";
 import type { Costs } from "../policy/placement.ts";
 import { moving } from "../policy/tuning.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Loop } from "../../loops/ir.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import { type LastRounds, LoopProfile } from "./loopProfile.ts";
 import type { PlanName } from "./planChoice.ts";
 

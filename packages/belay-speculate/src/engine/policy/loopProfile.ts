@@ -1,4 +1,4 @@
-import type { Loop } from "../../loops/ir.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import { type RepeatedCall, type Timings, unmeasured } from "./placement.ts";
 import type { PlanName } from "./planChoice.ts";
 import { remembering } from "./tuning.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Loop } from "../../loops/ir.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import {
   afterCpu,
   afterCpuAlone,

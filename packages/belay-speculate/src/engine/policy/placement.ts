@@ -6,9 +6,9 @@
  * most that the GPU is expected to take. Arrays that stay on the GPU move once the time lost by leaving them where they are adds up to
  * the cost of moving them, as in the ski rental problem: not more than twice the least is lost.
  */
-import type { Loop, Statement } from "../../loops/ir.ts";
-import { everyStatement, expressionsOf, hasInnerLoops, withOperands } from "../../loops/kernels/walk.ts";
-import { oncePerLoop } from "../../loops/oncePerLoop.ts";
+import type { Loop, Statement } from "../../loops/tree/ir.ts";
+import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
+import { everyStatement, expressionsOf, hasInnerLoops, withOperands } from "../../loops/tree/walk.ts";
 import { placing, repeating } from "./tuning.ts";
 
 /** The time that a device takes for things that the CPU does not have to do. */

@@ -1,8 +1,8 @@
-import type { Loop } from "../../loops/ir.ts";
-import { addressLoop } from "../../loops/kernels/addressLoop.ts";
-import { mostClaims } from "../../loops/kernels/claims.ts";
+import { addressLoop } from "../../loops/analysis/addressLoop.ts";
 import { type ControlWord, conflictKinds, states } from "../../loops/kernels/control.ts";
 import { hasMarks } from "../../loops/kernels/marks.ts";
+import { mostBitmapStores } from "../../loops/kernels/writeBitmap.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import { rounds } from "./tuning.ts";
 
 /**
@@ -44,7 +44,7 @@ export function firstPlan(loop: Loop, marked: number): PlanName {
   if (!addresses?.isExact) return "logged";
   if (addresses.isPredicted) return "in place";
   const stores = (loop.mostStores ?? Infinity) + loop.carried.length;
-  return hasMarks(loop) && stores <= mostClaims && marked >= rounds.fewestBits ? "claimed" : "in place";
+  return hasMarks(loop) && stores <= mostBitmapStores && marked >= rounds.fewestBits ? "claimed" : "in place";
 }
 
 /** Chooses the plan to go on with after rounds that found, or showed by what they wasted, that theirs is wrong; null when it is not. */

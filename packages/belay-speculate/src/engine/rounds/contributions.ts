@@ -1,9 +1,9 @@
-import type { Loop } from "../../loops/ir.ts";
-import { identityOf } from "../../loops/kernels/body.ts";
+import { identityOf } from "../../loops/kernels/code/body.ts";
+import type { Kernel } from "../../loops/kernels/code/kernel.ts";
 import { controlWords } from "../../loops/kernels/control.ts";
-import type { Kernel } from "../../loops/kernels/kernel.ts";
 import { levelsOf, packLevel, reductionKernel, scratchWords } from "../../loops/kernels/reductions.ts";
-import { oncePerLoop } from "../../loops/oncePerLoop.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
+import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
 import type { PhaseTimer } from "../device/phaseTimer.ts";
 import { readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";

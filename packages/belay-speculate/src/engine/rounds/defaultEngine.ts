@@ -1,5 +1,5 @@
-import { collapse } from "../../loops/analysis/collapse.ts";
-import { specialize } from "../../loops/analysis/specialize.ts";
+import { collapse } from "../../loops/analysis/specialization/collapse.ts";
+import { specialize } from "../../loops/analysis/specialization/specialize.ts";
 import { markedElements } from "../../loops/kernels/marks.ts";
 import { PhaseTimer } from "../device/phaseTimer.ts";
 import type { Workspace } from "../device/workspace.ts";

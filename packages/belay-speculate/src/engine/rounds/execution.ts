@@ -1,5 +1,5 @@
-import type { Loop } from "../../loops/ir.ts";
-import { addressLoop } from "../../loops/kernels/addressLoop.ts";
+import { addressLoop } from "../../loops/analysis/addressLoop.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimes } from "../device/phaseTimer.ts";
 
 /** One execution of a loop, whose arrays lie in buffers. */

@@ -1,9 +1,10 @@
 /** What an execution shows for later ones with the same numbers: windows without dependences, and arrays that are overwritten. */
+
+import { addressLoop } from "../../loops/analysis/addressLoop.ts";
 import { storedOnly } from "../../loops/analysis/storedOnly.ts";
-import type { Loop } from "../../loops/ir.ts";
-import { addressLoop } from "../../loops/kernels/addressLoop.ts";
 import { offsetsOf } from "../../loops/kernels/marks.ts";
 import { mostWindows } from "../../loops/kernels/scheduling.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import { readBuffers } from "../device/readBuffers.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";

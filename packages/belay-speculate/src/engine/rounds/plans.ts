@@ -1,14 +1,14 @@
-import type { Loop } from "../../loops/ir.ts";
-import { claimKernels } from "../../loops/kernels/claims.ts";
+import { type LogSize, logBytes, versionBytes } from "../../loops/analysis/logSize.ts";
+import type { Kernel } from "../../loops/kernels/code/kernel.ts";
 import { inPlaceKernels } from "../../loops/kernels/inPlace.ts";
-import type { Kernel } from "../../loops/kernels/kernel.ts";
 import { loggedKernels } from "../../loops/kernels/logged.ts";
-import { type LogSize, logBytes, versionBytes } from "../../loops/kernels/logSize.ts";
 import { hasMarks } from "../../loops/kernels/marks.ts";
+import { multiVersionKernels } from "../../loops/kernels/multiVersion.ts";
 import { schedulingKernels } from "../../loops/kernels/scheduling.ts";
-import { versionedKernels } from "../../loops/kernels/versioned.ts";
-import { mayReport } from "../../loops/kernels/walk.ts";
-import { oncePerLoop } from "../../loops/oncePerLoop.ts";
+import { writeBitmapKernels } from "../../loops/kernels/writeBitmap.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
+import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
+import { mayReport } from "../../loops/tree/walk.ts";
 import type { PhaseName } from "../device/phaseTimer.ts";
 import type { PlanName } from "../policy/planChoice.ts";
 
@@ -123,19 +123,19 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false
   }
 }
 
-type Kernels = ReturnType<typeof claimKernels> &
+type Kernels = ReturnType<typeof writeBitmapKernels> &
   ReturnType<typeof inPlaceKernels> &
   ReturnType<typeof loggedKernels> &
-  ReturnType<typeof versionedKernels> &
+  ReturnType<typeof multiVersionKernels> &
   ReturnType<typeof schedulingKernels>;
 
 /** Emits all kernels of a loop, by their names. */
 const kernelsOf = oncePerLoop(
   (loop): Kernels => ({
-    ...claimKernels(loop),
+    ...writeBitmapKernels(loop),
     ...inPlaceKernels(loop),
     ...loggedKernels(loop),
-    ...versionedKernels(loop),
+    ...multiVersionKernels(loop),
     ...schedulingKernels(loop),
   }),
 );

@@ -1,6 +1,6 @@
 import { hasOpenRounding } from "../../loops/analysis/openRounding.ts";
 import { longestWindow, states } from "../../loops/kernels/control.ts";
-import { takesLong } from "../../loops/kernels/walk.ts";
+import { takesLong } from "../../loops/tree/walk.ts";
 import type { PhaseTimer } from "../device/phaseTimer.ts";
 import type { Handover } from "../policy/handover.ts";
 import type { LastRounds } from "../policy/loopProfile.ts";

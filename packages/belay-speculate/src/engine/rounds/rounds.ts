@@ -1,8 +1,8 @@
-import type { Loop } from "../../loops/ir.ts";
+import { packParameters } from "../../loops/kernels/code/parameters.ts";
 import { type ControlWord, controlWords, mostEpochs, none, states } from "../../loops/kernels/control.ts";
 import { engineParameters } from "../../loops/kernels/marks.ts";
-import { packParameters } from "../../loops/kernels/parameters.ts";
 import { mostWindows } from "../../loops/kernels/scheduling.ts";
+import type { Loop } from "../../loops/tree/ir.ts";
 import type { PhaseTimer } from "../device/phaseTimer.ts";
 import type { LoopPipeline } from "../device/pipelines.ts";
 import { type Reading, readBuffers } from "../device/readBuffers.ts";

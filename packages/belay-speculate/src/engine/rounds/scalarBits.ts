@@ -1,4 +1,4 @@
-import type { NumberType, Reduction } from "../../loops/ir.ts";
+import type { NumberType, Reduction } from "../../loops/tree/ir.ts";
 
 const word = new DataView(new ArrayBuffer(4));
 

@@ -1,4 +1,4 @@
-import { escapes } from "../../loops/kernels/body.ts";
+import { bailOuts } from "../../loops/kernels/code/body.ts";
 import { longestWindow, none, states } from "../../loops/kernels/control.ts";
 import { DeviceFailure } from "../device/deviceFailure.ts";
 import type { LoopPipeline } from "../device/pipelines.ts";
@@ -88,7 +88,7 @@ export class Segment {
       const slow = state.state === states.running && handover?.isDue(count - this.#tally.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keep(state);
-      if (state.state === states.escaped && state.escape === escapes.overflow && this.#memory.growLog()) {
+      if (state.state === states.escaped && state.escape === bailOuts.overflow && this.#memory.growLog()) {
         await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
       }

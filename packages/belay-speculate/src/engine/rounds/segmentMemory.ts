@@ -1,10 +1,10 @@
-import { addressLoop } from "../../loops/kernels/addressLoop.ts";
-import { claimShift } from "../../loops/kernels/claims.ts";
+import { addressLoop } from "../../loops/analysis/addressLoop.ts";
+import { type LogSize, logBytes, logSize } from "../../loops/analysis/logSize.ts";
+import { wgslName } from "../../loops/kernels/code/names.ts";
 import { controlSize, longestWindow } from "../../loops/kernels/control.ts";
-import { type LogSize, logBytes, logSize } from "../../loops/kernels/logSize.ts";
 import { engineParameters, markedElements, offsetsOf } from "../../loops/kernels/marks.ts";
-import { wgslName } from "../../loops/kernels/names.ts";
 import { mostWindows, shortestWindow } from "../../loops/kernels/scheduling.ts";
+import { bitmapShift } from "../../loops/kernels/writeBitmap.ts";
 import type { Workspace } from "../device/workspace.ts";
 import type { PlanName, Possible } from "../policy/planChoice.ts";
 import { rounds } from "../policy/tuning.ts";
@@ -88,7 +88,7 @@ export class SegmentMemory {
       marks: named("marks", 4 * this.#marked * this.#marksOf(plan), STORAGE),
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
       covered: named("covered", plan.covers ? coveredBytes(loop, lengths) : 0, STORAGE | COPY_SRC),
-      claims: named("claims", plan.name === "claimed" ? 4 << claimShift(this.#marked) : 0, STORAGE),
+      claims: named("claims", plan.name === "claimed" ? 4 << bitmapShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
       log_words: named("log_words", slots("logged") + slots("versioned"), STORAGE),
       contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
@@ -108,7 +108,7 @@ export class SegmentMemory {
     for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
     for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
     values.marked = this.#marked;
-    values.claim_shift = claimShift(this.#marked);
+    values.claim_shift = bitmapShift(this.#marked);
     values.most_loads = this.logSize.mostLoads;
     values.most_stores = this.logSize.mostStores;
     values.versions = this.#versions;

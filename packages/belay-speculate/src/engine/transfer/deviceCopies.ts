@@ -1,4 +1,4 @@
-import type { LoopData } from "../../loops/sequential.ts";
+import type { LoopData } from "../../loops/javascript/sequential.ts";
 import { type Downloadable, rescue } from "./downloads.ts";
 
 /** An array with a copy on a device. */

@@ -1,5 +1,5 @@
 import { speculationError } from "../../diagnostics/speculation.ts";
-import type { LoopData } from "../../loops/sequential.ts";
+import type { LoopData } from "../../loops/javascript/sequential.ts";
 import type { Workspace } from "../device/workspace.ts";
 import { deviceCopies } from "./deviceCopies.ts";
 import { type Moved, type PendingDownload, rescue } from "./downloads.ts";

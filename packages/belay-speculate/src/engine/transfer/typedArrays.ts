@@ -1,5 +1,5 @@
-import type { ElementType } from "../../loops/ir.ts";
-import type { LoopData } from "../../loops/sequential.ts";
+import type { LoopData } from "../../loops/javascript/sequential.ts";
+import type { ElementType } from "../../loops/tree/ir.ts";
 
 /** The typed arrays by the element type that a loop has for them. */
 export const typedArrays: Readonly<Record<ElementType, string>> = {

@@ -1,5 +1,5 @@
-import type { Expression, LoopArray, Statement } from "../ir.ts";
-import { everyStatement, expressionsOf, withOperands } from "../kernels/walk.ts";
+import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
+import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /**
  * Whether it is known before a loop runs which elements each iteration accesses and which way it branches: nothing of that follows

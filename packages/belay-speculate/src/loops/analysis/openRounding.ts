@@ -1,6 +1,6 @@
-import type { Expression } from "../ir.ts";
-import { everyExpression } from "../kernels/walk.ts";
-import { oncePerLoop } from "../oncePerLoop.ts";
+import type { Expression } from "../tree/ir.ts";
+import { oncePerLoop } from "../tree/oncePerLoop.ts";
+import { everyExpression } from "../tree/walk.ts";
 
 /**
  * Whether a GPU may compute other bits than the CPU: WGSL leaves it open how f32 arithmetic and conversions to f32 are rounded, whether

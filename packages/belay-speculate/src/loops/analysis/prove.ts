@@ -1,4 +1,4 @@
-import type { Expression } from "../ir.ts";
+import type { Expression } from "../tree/ir.ts";
 import { allOf, asType, combined, hull, type Range, rangeOf, rangeOfBinary } from "./ranges.ts";
 
 /** What is known of a loop when it starts. */

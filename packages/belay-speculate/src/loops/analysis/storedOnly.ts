@@ -1,5 +1,5 @@
-import { everyExpression } from "../kernels/walk.ts";
-import { oncePerLoop } from "../oncePerLoop.ts";
+import { oncePerLoop } from "../tree/oncePerLoop.ts";
+import { everyExpression } from "../tree/walk.ts";
 
 /** Names of the arrays that a loop stores to and never loads from: what they held before matters only where it is not overwritten. */
 export const storedOnly = oncePerLoop((loop): readonly string[] => {

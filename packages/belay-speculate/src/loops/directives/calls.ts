@@ -2,7 +2,7 @@
 
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { CallExpression, Expression } from "oxc-parser";
-import type { Reduction } from "../ir.ts";
+import type { Reduction } from "../tree/ir.ts";
 import {
   type BranchDirective,
   type LoopDirective,

@@ -2,7 +2,7 @@
 
 import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Comment } from "oxc-parser";
-import type { Reduction } from "../ir.ts";
+import type { Reduction } from "../tree/ir.ts";
 import { Cursor } from "./cursor.ts";
 import {
   type BranchDirective,

@@ -12,7 +12,7 @@
 
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import type { Expression } from "oxc-parser";
-import type { Reduction } from "../ir.ts";
+import type { Reduction } from "../tree/ir.ts";
 
 /** A name in a clause. */
 export interface Named {

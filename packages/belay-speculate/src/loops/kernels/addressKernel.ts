@@ -1,6 +1,5 @@
-import type { Loop } from "../ir.ts";
-import { type Effects, emitBody } from "./body.ts";
-import { type AtomicWord, declareControl } from "./control.ts";
+import type { Loop } from "../tree/ir.ts";
+import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
   type Kernel,
@@ -8,9 +7,10 @@ import {
   placeInGrid,
   type Resource,
   workgroupSize,
-} from "./kernel.ts";
+} from "./code/kernel.ts";
+import { wgslName } from "./code/names.ts";
+import { type AtomicWord, declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt, markFunctions } from "./marks.ts";
-import { wgslName } from "./names.ts";
 
 export const control: Resource = { name: "control", access: "write", type: "Control" };
 export const inWindow = "let slot_here = place;";

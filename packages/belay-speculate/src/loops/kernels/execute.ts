@@ -1,8 +1,7 @@
 import { storedOnly } from "../analysis/storedOnly.ts";
-import type { Loop, LoopArray } from "../ir.ts";
+import type { Loop, LoopArray } from "../tree/ir.ts";
 import { control } from "./addressKernel.ts";
-import { type Effects, emitBody } from "./body.ts";
-import { declareControl } from "./control.ts";
+import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
   type Kernel,
@@ -10,10 +9,11 @@ import {
   placeInGrid,
   type Resource,
   workgroupSize,
-} from "./kernel.ts";
+} from "./code/kernel.ts";
+import { toBits, wgslName } from "./code/names.ts";
+import { declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt } from "./marks.ts";
-import { toBits, wgslName } from "./names.ts";
-import { predictedVariables } from "./predicted.ts";
+import { valuePrediction } from "./valuePrediction.ts";
 
 type Name = "execute" | "executeHeld" | "executeCovering";
 
@@ -42,7 +42,7 @@ function executeKernel(loop: Loop, name: Name, isPredicted: boolean): Kernel {
   const held = name === "executeHeld";
   const covers = (array: LoopArray) => name === "executeCovering" && storedOnly(loop).includes(array.name);
   const predicted = isPredicted
-    ? predictedVariables(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`)
+    ? valuePrediction(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`)
     : null;
   const effects: Effects = {
     load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,

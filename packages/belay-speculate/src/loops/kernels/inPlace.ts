@@ -1,10 +1,10 @@
-import type { Loop } from "../ir.ts";
+import { addressLoop } from "../analysis/addressLoop.ts";
+import type { Loop } from "../tree/ir.ts";
 import { addressEffects, addressKernel, control, inWindow } from "./addressKernel.ts";
-import { addressLoop } from "./addressLoop.ts";
-import { emitBody } from "./body.ts";
+import { emitBody } from "./code/body.ts";
+import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./code/kernel.ts";
 import { declareControl } from "./control.ts";
 import { executeKernels, lists } from "./execute.ts";
-import { assembleKernel, type Kernel, numberInGrid, placeInGrid, workgroupSize } from "./kernel.ts";
 import {
   cutAt,
   engineParameters,
@@ -16,7 +16,7 @@ import {
   reportFunctions,
   reports,
 } from "./marks.ts";
-import { predictedVariables } from "./predicted.ts";
+import { valuePrediction } from "./valuePrediction.ts";
 
 /**
  * The kernels of loops whose addresses may be evaluated before their values (`addressLoop.ts`): iterations announce what they may
@@ -26,7 +26,7 @@ import { predictedVariables } from "./predicted.ts";
  * - `check`: finds the first iteration that depends on an earlier one of the window, in any way. Those before it are executed.
  * - `execute`: executes iterations, reading and writing the arrays themselves (`execute.ts`).
  *
- * Carried variables that addresses follow from are predicted (`predicted.ts`); others are elements like those of arrays.
+ * Carried variables that addresses follow from are predicted (`valuePrediction.ts`); others are elements like those of arrays.
  *
  * Where there are dependences, iterations are executed past them, by reservation: `markAll` also marks what is loaded, and
  * `reserve` divides the iterations into those that are first at everything that they touch with a store, which are executed, and those that wait.
@@ -68,7 +68,7 @@ function markKernel(loop: Loop, name: "mark" | "markAll", isPredicted: boolean):
     ...reports,
   });
   const predicted = isPredicted
-    ? predictedVariables(loop, "carried", () => "  report_conflict(CONFLICT_FLOW);\n  cut_at(slot + 1u);")
+    ? valuePrediction(loop, "carried", () => "  report_conflict(CONFLICT_FLOW);\n  cut_at(slot + 1u);")
     : null;
   return addressKernel(loop, name, {
     atomics: reportedWords,
@@ -97,7 +97,7 @@ function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
     escape: "",
     endLoop: "",
   });
-  const predicted = isPredicted ? predictedVariables(loop, "carried", () => "") : null;
+  const predicted = isPredicted ? valuePrediction(loop, "carried", () => "") : null;
   return addressKernel(loop, "check", {
     atomics: ["conflicts", "cut"],
     reports: `${reportConflict}\n\n${cutAt}`,

@@ -1,7 +1,5 @@
-import type { Loop, LoopArray } from "../ir.ts";
-import { type Effects, emitBody } from "./body.ts";
-import { declareControl } from "./control.ts";
-import { contribute, contributions } from "./execute.ts";
+import type { Loop, LoopArray } from "../tree/ir.ts";
+import { type Effects, emitBody } from "./code/body.ts";
 import {
   assembleKernel,
   type Kernel,
@@ -9,7 +7,10 @@ import {
   placeInGrid,
   type Resource,
   workgroupSize,
-} from "./kernel.ts";
+} from "./code/kernel.ts";
+import { wgslName } from "./code/names.ts";
+import { declareControl } from "./control.ts";
+import { contribute, contributions } from "./execute.ts";
 import {
   cutAt,
   engineParameters,
@@ -21,7 +22,6 @@ import {
   reportFunctions,
   reports,
 } from "./marks.ts";
-import { wgslName } from "./names.ts";
 
 /**
  * The kernels for any loop: each iteration of the window reads what was there before the window, or what it stored itself, and keeps

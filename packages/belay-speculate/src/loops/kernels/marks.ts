@@ -1,8 +1,8 @@
-import type { Loop, LoopArray, NumberType } from "../ir.ts";
-import { oncePerLoop } from "../oncePerLoop.ts";
+import type { Loop, LoopArray, NumberType } from "../tree/ir.ts";
+import { oncePerLoop } from "../tree/oncePerLoop.ts";
+import { wgslName } from "./code/names.ts";
+import { parametersOf } from "./code/parameters.ts";
 import { type AtomicWord, conflictKinds, none, slotBits } from "./control.ts";
-import { wgslName } from "./names.ts";
-import { parametersOf } from "./parameters.ts";
 
 /**
  * Marks: one word for each element of the tracked arrays, and each carried variable, by which iterations of a window find out about

@@ -1,10 +1,10 @@
-import type { Loop, Reduction } from "../ir.ts";
-import { combine, identityOf } from "./body.ts";
+import type { Loop, Reduction } from "../tree/ir.ts";
+import { combine, identityOf } from "./code/body.ts";
+import { emitLiteral } from "./code/expressions.ts";
+import { assembleKernel, type Kernel } from "./code/kernel.ts";
+import { fromBits, toBits, wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
-import { emitLiteral } from "./expressions.ts";
-import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
-import { fromBits, toBits, wgslName } from "./names.ts";
 
 /** The same on all devices, so that sums of f32 are too; half of what every device has, so that a hardened one can double it. */
 const workgroupSize = 128;

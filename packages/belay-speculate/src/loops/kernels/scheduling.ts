@@ -1,6 +1,6 @@
-import type { Loop } from "../ir.ts";
+import type { Loop } from "../tree/ir.ts";
+import { assembleKernel, type Kernel } from "./code/kernel.ts";
 import { conflictKinds, declareControl, none, slotBits, states } from "./control.ts";
-import { assembleKernel, type Kernel } from "./kernel.ts";
 import { engineParameters } from "./marks.ts";
 
 /**

@@ -2,12 +2,12 @@ import type { ForStatement, Node, Expression as Source } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import { countedLoop } from "../source/countedLoop.ts";
 import { lookUp } from "../source/scopes.ts";
-import { requireInteger } from "./conversions.ts";
-import { expression } from "./expressions.ts";
-import { add, codeOf, constant, type Linear, subtract } from "./linear.ts";
+import { expression } from "./expressions/expressions.ts";
 import type { Lowering } from "./lowering.ts";
+import { requireInteger } from "./numbers/conversions.ts";
+import { add, codeOf, constant, type Linear, subtract } from "./numbers/linear.ts";
+import { between, type HostValue, hostConstant, hostNumber, int32, integer } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
-import { between, type HostValue, hostConstant, hostNumber, int32, integer } from "./values.ts";
 
 /** How a loop counts, as JavaScript that the host evaluates before it. */
 export interface Header {

@@ -1,18 +1,18 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError, loopWarning } from "../../diagnostics/loops.ts";
-import { accessBounds } from "../analysis/accessBounds.ts";
+import { accessCounts } from "../analysis/accessCounts.ts";
 import { addressesAreFixed } from "../analysis/fixedAddresses.ts";
-import { roleOf } from "../analysis/roles.ts";
-import type { Loop, LoopArray, NumberType, Statement } from "../ir.ts";
 import { classOf } from "../source/declaredTypes.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import { type Binding, lookUp, type Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
+import type { Loop, LoopArray, NumberType, Statement } from "../tree/ir.ts";
 import { type Header, loopHeader } from "./header.ts";
 import { Lowering } from "./lowering.ts";
+import { ambiguousScalars } from "./numbers/scalarUses.ts";
 import { prune } from "./prune.ts";
-import { ambiguousScalars } from "./scalarUses.ts";
-import { body } from "./statements.ts";
+import { roleOf } from "./roles.ts";
+import { body } from "./statements/statements.ts";
 import { typeOfVariable, type Variable, Variables } from "./variables.ts";
 
 /** What the host does before it runs a loop, in JavaScript for the place where the loop stands. */
@@ -100,7 +100,7 @@ function finish(lowering: Lowering, translated: Translated | undefined): Lowered
     const { name, element } = array;
     return { name, element, role: roleOf(array, header.stepSize) };
   });
-  const bounds = accessBounds(pruned, arrays);
+  const bounds = accessCounts(pruned, arrays);
   const written = [...lowering.written].map(([name, variable]) => ({ name, variable }));
   const isReduced = ({ name }: { name: string }) => directive.reductions.some((one) => one.name === name);
   const typed = (variable: Variable) => ({

@@ -2,15 +2,15 @@ import type { Diagnostic, Span } from "belay-gpu/internal/diagnostics/diagnostic
 import type { Node } from "oxc-parser";
 import { loopError } from "../../diagnostics/loops.ts";
 import type { BranchDirective } from "../directives/directive.ts";
-import type { ElementType, Expression, Reduction, Statement, ValueType } from "../ir.ts";
 import type { ParsedFile } from "../source/parse.ts";
 import type { Binding, Scope, Scopes } from "../source/scopes.ts";
 import type { SpeculatedLoop } from "../source/speculatedLoops.ts";
-import { Guards } from "./guards.ts";
-import { Inputs } from "./inputs.ts";
-import type { Linear } from "./linear.ts";
+import type { ElementType, Expression, Reduction, Statement, ValueType } from "../tree/ir.ts";
+import { Guards } from "./numbers/guards.ts";
+import { Inputs } from "./numbers/inputs.ts";
+import type { Linear } from "./numbers/linear.ts";
+import { between, type Interval, type Value } from "./numbers/values.ts";
 import { Refusal, refuse } from "./refusal.ts";
-import { between, type Interval, type Value } from "./values.ts";
 import type { Variable, Variables } from "./variables.ts";
 
 /** An array that the loop accesses, and every index that it does so with. */

@@ -1,5 +1,5 @@
-import type { Statement } from "../ir.ts";
-import { everyStatement, expressionsOf, withOperands } from "../kernels/walk.ts";
+import type { Statement } from "../tree/ir.ts";
+import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /** Leaves out locals that nothing reads; their values have no effects. */
 export function prune(body: readonly Statement[]): readonly Statement[] {

@@ -1,11 +1,11 @@
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { loopError } from "../../diagnostics/loops.ts";
-import type { Expression, ValueType } from "../ir.ts";
-import { worse } from "./accuracy.ts";
-import { difference, isUnknown, known } from "./linear.ts";
+import type { Expression, ValueType } from "../tree/ir.ts";
+import { worse } from "./numbers/accuracy.ts";
+import { difference, isUnknown, known } from "./numbers/linear.ts";
+import type { ScalarUse } from "./numbers/scalarUses.ts";
+import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./numbers/values.ts";
 import { refuse } from "./refusal.ts";
-import type { ScalarUse } from "./scalarUses.ts";
-import { type Accuracy, between, hull, type Interval, numbers, open, sum, uint32 } from "./values.ts";
 
 export type Kind = "integer" | "float" | "boolean";
 

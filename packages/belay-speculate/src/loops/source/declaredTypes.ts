@@ -1,5 +1,5 @@
 import type { Expression, Node, TSType } from "oxc-parser";
-import type { ElementType } from "../ir.ts";
+import type { ElementType } from "../tree/ir.ts";
 import type { ParsedFile } from "./parse.ts";
 import { type Binding, isFunction, lookUp, type Scope } from "./scopes.ts";
 

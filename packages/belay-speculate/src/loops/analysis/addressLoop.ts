@@ -1,0 +1,248 @@
+import type { Expression, Loop, MathFunction, Statement } from "../tree/ir.ts";
+import { oncePerLoop } from "../tree/oncePerLoop.ts";
+import {
+  everyStatement,
+  expressionsOf,
+  isLoad,
+  operandsOf,
+  someExpression,
+  withOperands,
+} from "../tree/walk.ts";
+
+/** A loop to evaluate instead of another one, to find out which elements its iterations may access before any is executed. */
+export interface AddressLoop {
+  readonly loop: Loop;
+  /** Whether iterations access, and branch, just like this; otherwise they may leave some of it out. */
+  readonly isExact: boolean;
+  /**
+   * Whether addresses follow from carried variables, which are predicted to stay as they are: they do up to the first iteration of a
+   * window that stores to one.
+   */
+  readonly isPredicted: boolean;
+  /** Whether they follow from numbers alone: from inputs, lengths and variables, and from no element of any array. */
+  readonly followsFromNumbers: boolean;
+}
+
+/**
+ * Makes the loop by which kernels find an iteration's addresses before its values, each time the same ones; null when there is none. That
+ * needs elements that nothing decides about which the loop writes, and no arithmetic whose rounding WGSL leaves to the compiler
+ * of one kernel. Where only branches depend on such values, both sides are evaluated, one after the other.
+ */
+export const addressLoop = oncePerLoop(
+  (loop): AddressLoop | null =>
+    findWith(loop, false) ?? (loop.carried.length > 0 ? findWith(loop, true) : null),
+);
+
+function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
+  const read = new Set(loop.arrays.filter(({ role }) => role === "read").map(({ name }) => name));
+  const varies = varyingIn(loop, read, isPredicted);
+  const { expressions, indices, branches } = partsOf(loop);
+  if (indices.some(varies)) return null;
+  // What is predicted must be known whenever it changes, or nobody knows where the iteration goes on.
+  if (isPredicted && loop.carried.some(({ name, type }) => varies({ kind: "carried", name, type })))
+    return null;
+  const open = branches.filter(({ test }) => varies(test));
+  if (open.some(({ yes, no }) => leaves([...yes, ...no]))) return null;
+  const isExact = open.length === 0 && !expressions.some((expression) => choosesLoads(expression, varies));
+  const evaluated = isExact ? loop : { ...loop, body: hoistConditionalLoads(loop.body, varies) };
+  return {
+    ...{ loop: evaluated, isExact, isPredicted },
+    followsFromNumbers: followsFromNumbers(evaluated, isPredicted),
+  };
+}
+
+function followsFromNumbers(loop: Loop, isPredicted: boolean): boolean {
+  const varies = varyingIn(loop, new Set(), isPredicted);
+  const { expressions, indices, branches } = partsOf(loop);
+  return (
+    !indices.some(varies) &&
+    !branches.some(({ test }) => varies(test)) &&
+    !expressions.some((expression) => choosesLoads(expression, varies))
+  );
+}
+
+/** All expressions of a loop, those that are indices, and its branches. */
+function partsOf(loop: Loop) {
+  const statements = [...everyStatement(loop.body)];
+  const expressions = statements.flatMap((statement) =>
+    expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
+  );
+  const indices = [
+    ...expressions.flatMap((expression) => (expression.kind === "load" ? [expression.index] : [])),
+    ...statements.flatMap((statement) => (statement.kind === "store" ? [statement.index] : [])),
+  ];
+  const branches = statements.flatMap((statement) => (statement.kind === "if" ? [statement] : []));
+  return { expressions, indices, branches };
+}
+
+/** Whether statements jump to a loop around them, or end the speculated one. */
+function leaves(statements: readonly Statement[]): boolean {
+  const inside = [...everyStatement(statements)];
+  const labels = new Set(inside.flatMap((statement) => (statement.kind === "loop" ? [statement.label] : [])));
+  return inside.some(
+    (statement) =>
+      statement.kind === "endLoop" ||
+      ((statement.kind === "break" || statement.kind === "continue") && !labels.has(statement.label)),
+  );
+}
+
+/** Statements that evaluate all loads that these may evaluate. Values that vary come out wrong, which no address depends on. */
+function hoistConditionalLoads(
+  statements: readonly Statement[],
+  varies: (expression: Expression) => boolean,
+): Statement[] {
+  return new Opening(varies).block(statements);
+}
+
+class Opening {
+  readonly #varies: (expression: Expression) => boolean;
+  #names = 0;
+
+  constructor(varies: (expression: Expression) => boolean) {
+    this.#varies = varies;
+  }
+
+  /** `isOpen`: in a branch that may not be taken, so that the iteration may go on where it seems to end. */
+  block(statements: readonly Statement[], isOpen = false): Statement[] {
+    return statements.flatMap((statement) => this.#statement(statement, isOpen));
+  }
+
+  #statement(statement: Statement, isOpen: boolean): Statement[] {
+    switch (statement.kind) {
+      case "declare":
+      case "assign":
+      case "assignCarried":
+      case "reduce":
+      case "store":
+        return [...this.#loads(statement.value), { ...statement, value: this.#value(statement.value) }];
+      case "if": {
+        const { test, yes, no } = statement;
+        if (!this.#varies(test))
+          return [{ ...statement, yes: this.block(yes, isOpen), no: this.block(no, isOpen) }];
+        const taken = (side: readonly Statement[]): Statement => ({
+          kind: "if",
+          test: { kind: "literal", type: "bool", value: 1 },
+          yes: this.block(side, true),
+          no: [],
+        });
+        return [...this.#load(test), taken(yes), taken(no)];
+      }
+      case "loop":
+        return [
+          {
+            ...statement,
+            body: this.block(statement.body, isOpen),
+            update: this.block(statement.update, isOpen),
+          },
+        ];
+      case "endIteration":
+        return isOpen ? [] : [statement];
+      case "misspeculate":
+        return [];
+      default:
+        return [statement];
+    }
+  }
+
+  /** What to evaluate before an expression that may leave some of its loads out. */
+  #loads(expression: Expression): Statement[] {
+    return this.#isOpen(expression) ? this.#load(expression) : [];
+  }
+
+  #value(expression: Expression): Expression {
+    return this.#isOpen(expression) ? { kind: "literal", type: expression.type, value: 0 } : expression;
+  }
+
+  #isOpen(expression: Expression): boolean {
+    return [...withOperands(expression)].some((part) => choosesLoads(part, this.#varies));
+  }
+
+  /** Evaluates all loads of an expression; the loads in their indices come along. */
+  #load(expression: Expression): Statement[] {
+    if (isLoad(expression)) {
+      return [{ kind: "declare", name: `$opened${this.#names++}`, type: expression.type, value: expression }];
+    }
+    return operandsOf(expression).flatMap((operand) => this.#load(operand));
+  }
+}
+
+/** Functions of f32 whose result every kernel computes alike. */
+const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
+
+/**
+ * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding; and on carried variables,
+ * unless what is stored to these does not.
+ */
+function varyingIn(
+  loop: Loop,
+  read: ReadonlySet<string>,
+  predictsCarried: boolean,
+): (expression: Expression) => boolean {
+  const varying = new Set<string>();
+  const varyingCarried = new Set(predictsCarried ? [] : loop.carried.map(({ name }) => name));
+  const varies = (expression: Expression): boolean => {
+    switch (expression.kind) {
+      case "load":
+        return !read.has(expression.array);
+      case "carried":
+        return varyingCarried.has(expression.name);
+      case "local":
+        return varying.has(expression.name);
+      case "binary":
+        if (expression.type === "f32") return true;
+        break;
+      case "call":
+        if (expression.type === "f32" && !exactFunctions.has(expression.callee)) return true;
+        break;
+    }
+    return operandsOf(expression).some(varies);
+  };
+
+  // A local varies when anything that varies is assigned to it, or anything in a branch that may not be taken; `own` are the locals
+  // of that branch, which do not exist outside of it.
+  const walk = (statements: readonly Statement[], own: Set<string> | null): void => {
+    for (const statement of statements) {
+      switch (statement.kind) {
+        case "declare":
+          own?.add(statement.name);
+          if (varies(statement.value)) varying.add(statement.name);
+          break;
+        case "assign":
+          if (varies(statement.value) || own?.has(statement.name) === false) varying.add(statement.name);
+          break;
+        case "assignCarried":
+          if (varies(statement.value) || own) varyingCarried.add(statement.name);
+          break;
+        case "if": {
+          const inside = () => (varies(statement.test) ? new Set<string>() : own);
+          walk(statement.yes, inside());
+          walk(statement.no, inside());
+          break;
+        }
+        case "loop":
+          walk(statement.body, own);
+          walk(statement.update, own);
+      }
+    }
+  };
+  for (let before = -1; before !== varying.size + varyingCarried.size; ) {
+    before = varying.size + varyingCarried.size;
+    walk(loop.body, null);
+  }
+  return varies;
+}
+
+/** Whether a value that varies decides whether the expression loads something. */
+function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
+  const loads = (side: Expression) => someExpression(side, isLoad);
+  switch (expression.kind) {
+    case "conditional":
+      return (loads(expression.yes) || loads(expression.no)) && varies(expression.test);
+    case "binary": {
+      const shortCircuits = expression.operator === "&&" || expression.operator === "||";
+      return shortCircuits && loads(expression.right) && varies(expression.left);
+    }
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,162 @@
+import type { Expression, Loop, Statement } from "../../tree/ir.ts";
+import { oncePerLoop } from "../../tree/oncePerLoop.ts";
+import { everyStatement } from "../../tree/walk.ts";
+import { insideOf, type Known, type LoopNumbers, prove } from "../prove.ts";
+import { asType, hull, type Range, rangeOfElements } from "../ranges.ts";
+import { counterOf } from "./innerCounter.ts";
+import { unroll } from "./unroll.ts";
+
+/** Variants of a loop: each is compiled. */
+const mostVariants = 8;
+
+interface Variants {
+  /** By the text of their bodies. */
+  readonly all: Map<string, Loop>;
+  /** What came of the numbers last, which are likely to be the same again. */
+  latest: { readonly numbers: string; readonly variant: Loop } | null;
+}
+
+const variantsOf = oncePerLoop(
+  (loop): Variants => ({ all: new Map([[JSON.stringify(loop.body), loop]]), latest: null }),
+);
+
+/**
+ * The loop with what these numbers prove about it: accesses that stay `inside` their arrays, products that are `small`, and how often
+ * inner loops run at `most`. Kernels check the rest. Gives the same loop again where the same is proven, so that what is kept for a
+ * loop is found again.
+ */
+export function specialize(loop: Loop, numbers: LoopNumbers): Loop {
+  const variants = variantsOf(loop);
+  const given = textOf(loop, numbers);
+  if (variants.latest?.numbers === given) return variants.latest.variant;
+  const variant = variantOf(loop, numbers, variants.all);
+  variants.latest = { numbers: given, variant };
+  return variant;
+}
+
+function textOf(loop: Loop, { inputs, lengths, first, step, count }: LoopNumbers): string {
+  const values = [
+    ...loop.inputs.map(({ name }) => inputs[name]),
+    ...loop.arrays.map(({ name }) => lengths[name]),
+  ];
+  return [first, step, count, ...values].join();
+}
+
+function variantOf(loop: Loop, numbers: LoopNumbers, variants: Map<string, Loop>): Loop {
+  const body = new Specializer(loop, numbers).iteration();
+  const key = JSON.stringify(body);
+  const variant = variants.get(key);
+  if (variant || variants.size > mostVariants) return variant ?? loop;
+  const made = { ...loop, body };
+  variants.set(key, made);
+  return made;
+}
+
+type Block = readonly Statement[];
+type InnerLoop = Extract<Statement, { kind: "loop" }>;
+/** Where locals are at some place; those that are missing may have any value. */
+type Locals = Map<string, Range | null>;
+
+/** Goes through a body once, in order, with what is known of its locals. */
+class Specializer {
+  readonly #loop: Loop;
+  readonly #numbers: LoopNumbers;
+  readonly #elements: ReadonlyMap<string, Range | null>;
+  #locals: Locals = new Map();
+
+  constructor(loop: Loop, numbers: LoopNumbers) {
+    this.#loop = loop;
+    this.#numbers = numbers;
+    this.#elements = new Map(loop.arrays.map(({ name, element }) => [name, rangeOfElements(element)]));
+  }
+
+  get #known(): Known {
+    return { numbers: this.#numbers, elements: this.#elements, locals: this.#locals };
+  }
+
+  #prove(expression: Expression): [Expression, Range | null] {
+    return prove(expression, this.#known);
+  }
+
+  iteration(): Block {
+    return this.#block(this.#loop.body);
+  }
+
+  /** A block, whose own locals end with it. */
+  #block(statements: Block): Block {
+    const before = new Map(this.#locals);
+    const own = new Set<string>();
+    const result = statements.flatMap((statement) => {
+      if (statement.kind === "declare") own.add(statement.name);
+      return statement.kind === "loop" ? this.#inner(statement) : this.#statement(statement);
+    });
+    for (const name of own) this.#set(name, before.get(name));
+    return result;
+  }
+
+  #statement(statement: Statement): Statement {
+    switch (statement.kind) {
+      case "declare": {
+        const [value, range] = this.#prove(statement.value);
+        this.#set(statement.name, asType(statement.type, range));
+        return { ...statement, value };
+      }
+      case "assign": {
+        const [value, range] = this.#prove(statement.value);
+        this.#set(statement.name, range);
+        return { ...statement, value };
+      }
+      case "assignCarried":
+      case "reduce":
+        return { ...statement, value: this.#prove(statement.value)[0] };
+      case "store": {
+        const [index, range] = this.#prove(statement.index);
+        const [value] = this.#prove(statement.value);
+        return { ...statement, index, value, ...insideOf(statement.array, range, this.#known) };
+      }
+      case "if": {
+        const [test] = this.#prove(statement.test);
+        const before = new Map(this.#locals);
+        const yes = this.#block(statement.yes);
+        const afterYes = this.#locals;
+        this.#locals = before;
+        const no = this.#block(statement.no);
+        for (const [name, range] of this.#locals) {
+          const other = afterYes.get(name);
+          this.#set(name, other === undefined ? undefined : hull(range, other));
+        }
+        return { ...statement, test, yes, no };
+      }
+      case "misspeculate":
+        return statement.which.kind === "absolute"
+          ? { ...statement, which: { ...statement.which, index: this.#prove(statement.which.index)[0] } }
+          : statement;
+      default:
+        return statement;
+    }
+  }
+
+  /** In an inner loop, and behind it, nothing is known of what it assigns to but of the variable that it counts with. */
+  #inner(statement: InnerLoop): Statement[] {
+    const inside = [...everyStatement([...statement.body, ...statement.update])];
+    const changed = inside.flatMap((each) => (each.kind === "assign" ? [each.name] : []));
+    const counter = counterOf(statement, changed, this.#known);
+    for (const name of changed) this.#set(name, undefined);
+    if (counter) this.#set(counter.counter.name, counter.values);
+    // The test itself sees one value more, which decides nothing about elements.
+    const [test, ...rest] = statement.body;
+    const body = this.#block(counter ? rest : statement.body);
+    const update = this.#block(statement.update);
+    for (const name of changed) this.#set(name, undefined);
+    if (!counter) return [{ ...statement, body, update }];
+    // Rounded up: loops that differ in little share a variant.
+    const turns = Math.min(statement.most ?? Infinity, 2 ** Math.ceil(Math.log2(counter.turns)));
+    const loop = { ...statement, body: [test!, ...body], update, most: turns };
+    return unroll({ ...counter, loop, body, turns });
+  }
+
+  #set(name: string, range: Range | null | undefined): void {
+    if (range === undefined) this.#locals.delete(name);
+    else this.#locals.set(name, range);
+  }
+}

@@ -1,0 +1,246 @@
+import type { Expression, Loop, Reduction, Statement } from "../tree/ir.ts";
+import { everyStatement } from "../tree/walk.ts";
+import type { Writer } from "../tree/writer.ts";
+
+/** How a version of a loop accesses what iterations share, as JavaScript. */
+export interface Accesses extends Loads {
+  /** An expression that stores. */
+  store(array: string, index: string, value: string): string;
+  storeCarried(name: string, value: string): string;
+  /** A statement for each turn of the loops of an iteration; empty for none. */
+  readonly turn: string;
+}
+
+/** Writes what an iteration does: inside a loop that is labelled `iterations`, where `index` is the loop's and `ended` may be set. */
+export function writeBody(writer: Writer, loop: Loop, accesses: Accesses): void {
+  new BodyWriter(writer, loop, accesses).list(loop.body);
+}
+
+class BodyWriter {
+  readonly #writer: Writer;
+  readonly #loop: Loop;
+  readonly #accesses: Accesses;
+  readonly #expressions: JavaScriptExpressions;
+
+  constructor(writer: Writer, loop: Loop, accesses: Accesses) {
+    this.#writer = writer;
+    this.#loop = loop;
+    this.#accesses = accesses;
+    this.#expressions = new JavaScriptExpressions(accesses);
+  }
+
+  list(statements: readonly Statement[]): void {
+    for (const statement of statements) this.#statement(statement);
+  }
+
+  #statement(statement: Statement): void {
+    const writer = this.#writer;
+    switch (statement.kind) {
+      case "declare":
+        writer.line(`let v_${statement.name} = ${this.#whole(statement.value)};`);
+        break;
+      case "assign":
+        writer.line(`${this.#assignment(statement)};`);
+        break;
+      case "assignCarried":
+        writer.line(`${this.#accesses.storeCarried(statement.name, this.#whole(statement.value))};`);
+        break;
+      case "store": {
+        const { array, index, value } = statement;
+        writer.line(`${this.#accesses.store(array, this.#whole(index), this.#whole(value))};`);
+        break;
+      }
+      case "reduce": {
+        const reduction = this.#loop.reductions.find(({ name }) => name === statement.name)!;
+        const result = reduced(reduction, `r_${statement.name}`, this.#expressions.operand(statement.value));
+        writer.line(`r_${statement.name} = ${result};`);
+        break;
+      }
+      case "if":
+        writer.open(`if (${this.#whole(statement.test)}) {`);
+        this.list(statement.yes);
+        if (statement.no.length > 0) {
+          writer.reopen("} else {");
+          this.list(statement.no);
+        }
+        writer.close("}");
+        break;
+      case "loop":
+        this.#inner(statement);
+        break;
+      case "break":
+        writer.line(`break ${statement.label};`);
+        break;
+      case "continue":
+        writer.line(`continue ${statement.label};`);
+        break;
+      case "endIteration":
+        writer.line("continue iterations;");
+        break;
+      case "endLoop":
+        writer.line("ended = true;");
+        writer.line("break iterations;");
+        break;
+      case "misspeculate":
+        break; // In order, nothing is ever wrong.
+    }
+  }
+
+  /** As a `for`, which tests first. An update that is more than assignments follows the body, or starts all turns but the first. */
+  #inner({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
+    const writer = this.#writer;
+    const [first, ...others] = body;
+    const isTested = first?.kind === "if" && first.no.length === 0 && isBreak(first.yes, label);
+    const test = isTested ? ` ${this.#whole(negated(first.test))}` : "";
+    const rest = isTested ? others : body;
+    const assignments = update.flatMap((one) => (one.kind === "assign" ? [` ${this.#assignment(one)}`] : []));
+    const jumps = [...everyStatement(body)].some((one) => one.kind === "continue" && one.label === label);
+    if (assignments.length === update.length) {
+      this.#openTurns(`${label}: for (;${test};${assignments.join()}) {`);
+      this.list(rest);
+    } else if (!jumps) {
+      this.#openTurns(`${label}: for (;${test};) {`);
+      this.list(rest);
+      this.list(update);
+    } else {
+      this.#openTurns(`${label}: for (let first = true; ; first = false) {`);
+      writer.open("if (!first) {");
+      this.list(update);
+      writer.close("}");
+      this.list(body);
+    }
+    writer.close("}");
+  }
+
+  #whole(node: Expression): string {
+    return this.#expressions.whole(node);
+  }
+
+  #openTurns(text: string): void {
+    this.#writer.open(text);
+    if (this.#accesses.turn) this.#writer.line(this.#accesses.turn);
+  }
+
+  #assignment({ name, value }: Extract<Statement, { kind: "assign" }>): string {
+    return `v_${name} = ${this.#whole(value)}`;
+  }
+}
+
+const isBreak = (statements: readonly Statement[], label: string) =>
+  statements.length === 1 && statements[0]!.kind === "break" && statements[0]!.label === label;
+
+const negated = (test: Expression): Expression =>
+  test.kind === "unary" && test.operator === "!"
+    ? test.operand
+    : { kind: "unary", type: "bool", operator: "!", operand: test };
+
+function reduced({ operator, type }: Reduction, before: string, value: string): string {
+  switch (operator) {
+    case "min":
+    case "max":
+      return `Math.${operator}(${before}, ${value})`;
+    case "+":
+      return coerced(type, `${before} + ${value}`);
+    case "*":
+      return type === "f32"
+        ? `Math.fround(${before} * ${value})`
+        : coerced(type, `Math.imul(${before}, ${value})`);
+    default:
+      return coerced(type, `${before} ${operator} ${value}`);
+  }
+}
+
+function coerced(type: string, value: string): string {
+  return { i32: `(${value}) | 0`, u32: `(${value}) >>> 0`, f32: `Math.fround(${value})` }[type]!;
+}
+
+/** How a version of a loop loads what iterations share, as JavaScript expressions. */
+export interface Loads {
+  load(array: string, index: string): string;
+  loadCarried(name: string): string;
+}
+
+/** Writes expressions of a loop: the index is `index`, variables, inputs and arrays have the prefixes `v_`, `i_` and `a_`. */
+class JavaScriptExpressions {
+  readonly #loads: Loads;
+
+  constructor(loads: Loads) {
+    this.#loads = loads;
+  }
+
+  /** An expression where none can follow, without parentheses around all of it. */
+  whole(node: Expression): string {
+    const text = this.operand(node);
+    const isEnclosed =
+      ["unary", "binary", "conditional", "convert"].includes(node.kind) && text.startsWith("(");
+    return isEnclosed && text.endsWith(")") ? text.slice(1, -1) : text;
+  }
+
+  /** An expression as an operand, in parentheses where it needs them. */
+  operand(node: Expression): string {
+    switch (node.kind) {
+      case "literal":
+        return literal(node);
+      case "index":
+        return "index";
+      case "local":
+        return `v_${node.name}`;
+      case "input":
+        return `i_${node.name}`;
+      case "carried":
+        return this.#loads.loadCarried(node.name);
+      case "length":
+        return `a_${node.array}.length`;
+      case "load":
+        return this.#loads.load(node.array, this.whole(node.index));
+      case "unary":
+        return `(${node.operator}${this.operand(node.operand)})`;
+      case "binary": {
+        const [left, right] = [this.operand(node.left), this.operand(node.right)];
+        // TypeScript takes `> (` for the end of type arguments where a `<` stands before.
+        if (node.operator === ">") return `(${right} < ${left})`;
+        const operator = operators[node.operator] ?? node.operator;
+        const result = `(${left} ${operator} ${right})`;
+        return node.type === "f32" ? `Math.fround${result}` : result;
+      }
+      case "conditional":
+        return `(${this.operand(node.test)} ? ${this.operand(node.yes)} : ${this.operand(node.no)})`;
+      case "call": {
+        const result = call(
+          node.callee,
+          node.args.map((each) => this.operand(each)),
+        );
+        return node.type === "f32" && !exactFunctions.has(node.callee) ? `Math.fround(${result})` : result;
+      }
+      case "convert":
+        return this.#converted(node);
+    }
+  }
+
+  #converted({ type, operand, implicit }: Extract<Expression, { kind: "convert" }>): string {
+    const value = this.operand(operand);
+    switch (type) {
+      case "bool":
+        return `!!${value}`;
+      case "f32":
+        return `Math.fround(${value})`;
+      default:
+        return implicit ? value : `(${value} ${type === "i32" ? "|" : ">>>"} 0)`;
+    }
+  }
+}
+
+const operators: Readonly<Record<string, string>> = { "==": "===", "!=": "!==" };
+
+/** Functions that give an f32 for every f32. */
+const exactFunctions = new Set(["abs", "ceil", "floor", "round", "trunc", "sign", "min", "max"]);
+
+function call(callee: string, args: readonly string[]): string {
+  return callee === "exp2" ? `(2 ** ${args[0]})` : `Math.${callee}(${args.join(", ")})`;
+}
+
+function literal({ type, value }: Extract<Expression, { kind: "literal" }>): string {
+  if (type === "bool") return value === 0 ? "false" : "true";
+  const text = String(value);
+  return text.startsWith("-") ? `(${text})` : text;
+}

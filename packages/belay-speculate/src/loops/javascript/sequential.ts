@@ -1,0 +1,83 @@
+/**
+ * The loop on the CPU: what a speculated loop falls back to, recovers with, and is compared with.
+ *
+ * A `SequentialLoop` executes the iterations `from` to `to - 1` in order and exactly as JavaScript does, with f32
+ * arithmetic rounded after each operation. Iterations count from 0: iteration `k` sees the index `$first + k * $step`, which the
+ * caller gives among the inputs. Arrays are changed in place; `carried` and `reductions` hold the values of these
+ * variables before, and are updated. It returns the first iteration that it did not execute, and whether the loop ended
+ * itself with a `break`, in which case no further iteration may be executed.
+ *
+ * The tree of a loop has the shape of its source, so each operator becomes the operator of JavaScript, applied to whatever
+ * JavaScript finds: elements that do not exist are `undefined` here as there. Only f32 arithmetic is rounded, and what the source
+ * coerces is coerced.
+ */
+import type { Loop } from "../tree/ir.ts";
+import { Writer } from "../tree/writer.ts";
+import { type Accesses, writeBody } from "./javaScriptBody.ts";
+
+/** Any array that a loop may access. */
+export type LoopData =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array;
+
+/** Executes iterations of a loop in order; the head of this file says how. */
+export type SequentialLoop = (
+  arrays: Readonly<Record<string, LoopData>>,
+  /** The loop's inputs, and `$first` and `$step`. */
+  inputs: Readonly<Record<string, number>>,
+  carried: Record<string, number>,
+  reductions: Record<string, number>,
+  from: number,
+  to: number,
+) => { readonly next: number; readonly ended: boolean };
+
+/** The CPU version of a loop, compiled. */
+export function sequentialLoop(loop: Loop): SequentialLoop {
+  return new Function(`return ${sequentialSource(loop)};`)() as SequentialLoop;
+}
+
+const directly: Accesses = {
+  load: (array, index) => `a_${array}[${index}]`,
+  store: (array, index, value) => `a_${array}[${index}] = ${value}`,
+  loadCarried: (name) => `c_${name}`,
+  storeCarried: (name, value) => `c_${name} = ${value}`,
+  turn: "",
+};
+
+/** The CPU version of a loop as JavaScript: an expression that is a {@link SequentialLoop}. */
+export function sequentialSource(loop: Loop): string {
+  const writer = new Writer();
+  const unpack = (
+    kind: string,
+    object: string,
+    prefix: string,
+    names: readonly { readonly name: string }[],
+  ) => {
+    if (names.length === 0) return;
+    const pairs = names.map(({ name }) => `${name}: ${prefix}${name}`);
+    writer.line(`${kind} { ${pairs.join(", ")} } = ${object};`);
+  };
+  writer.open("(arrays, inputs, carried, reductions, from, to) => {");
+  unpack("const", "arrays", "a_", loop.arrays);
+  unpack("const", "inputs", "i_", loop.inputs);
+  unpack("let", "carried", "c_", loop.carried);
+  unpack("let", "reductions", "r_", loop.reductions);
+  writer.line("const { $first, $step } = inputs;");
+  writer.line("let ended = false;");
+  writer.line("let k = from;");
+  writer.open("iterations: for (; k < to; k++) {");
+  writer.line("const index = $first + k * $step;");
+  writeBody(writer, loop, directly);
+  writer.close("}");
+  for (const { name } of loop.carried) writer.line(`carried.${name} = c_${name};`);
+  for (const { name } of loop.reductions) writer.line(`reductions.${name} = r_${name};`);
+  writer.line("return { next: ended ? k + 1 : k, ended };");
+  writer.close("}");
+  return writer.text;
+}

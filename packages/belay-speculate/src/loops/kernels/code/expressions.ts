@@ -1,0 +1,275 @@
+import type { Expression, ValueType } from "../../tree/ir.ts";
+import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
+import { fromBits, toBits, wgslName, zero } from "./names.ts";
+
+/** Where statements go that an expression needs before it, and names for the values they compute. */
+export interface Target {
+  line(text: string): void;
+  /** A name that the body does not use yet. */
+  temporary(): string;
+}
+
+/**
+ * The WGSL of an expression. Statements that it needs first are written to the target: WGSL has no conditional expression
+ * that evaluates one side only, and a side that loads an element must not be evaluated for nothing.
+ */
+export function emitExpression(expression: Expression, target: Target): string {
+  const emit = (operand: Expression) => emitExpression(operand, target);
+  switch (expression.kind) {
+    case "literal":
+      return emitLiteral(expression.type, expression.value);
+    case "index":
+      return "index";
+    case "local":
+      return `v_${wgslName(expression.name)}`;
+    case "input":
+      return `params.input_${wgslName(expression.name)}`;
+    case "carried":
+      return fromBits(expression.type, `load_carried_${wgslName(expression.name)}()`);
+    case "length":
+      return `i32(params.length_${wgslName(expression.array)})`;
+    case "load": {
+      const element = elementOf(expression.index, emit(expression.index));
+      const get = expression.inside ? "take" : "get";
+      return `${get}_${wgslName(expression.array)}_${expression.type}(${element})`;
+    }
+    case "unary": {
+      const operand = emitOpaque(expression.operand, target);
+      if (expression.operator === "-" && expression.type === "u32") return `(0u - ${operand})`;
+      if (expression.operator === "-" && expression.type === "f32") return `negate_f32(${operand})`;
+      return `(${expression.operator}${operand})`;
+    }
+    case "binary":
+      return emitBinary(expression, target);
+    case "conditional": {
+      if (!needsStatements(expression)) {
+        const hasZero = [expression.yes, expression.no].some((arm) => constantOf(arm) === 0);
+        const select = expression.type === "f32" && hasZero ? "select_f32" : "select";
+        return `${select}(${emit(expression.no)}, ${emit(expression.yes)}, ${emit(expression.test)})`;
+      }
+      const result = target.temporary();
+      target.line(`var ${result}: ${expression.type};`);
+      emitChoice(emit(expression.test), result, expression.yes, expression.no, target);
+      return result;
+    }
+    case "call":
+      return emitCall(expression, target);
+    case "convert":
+      return convert(expression.operand.type, expression.type, emitOpaque(expression.operand, target));
+  }
+}
+
+/** The element, as a u32, that an index of some type names; one beyond every array when it names none. */
+export function elementOf(index: Expression, text: string): string {
+  switch (index.type) {
+    case "f32":
+      return `element_of_f32(${text})`;
+    case "u32":
+      return text;
+    default:
+      return `bitcast<u32>(${text})`;
+  }
+}
+
+/** Converts as JavaScript does when a value of one type is needed as another. */
+export function convert(from: ValueType, to: ValueType, text: string): string {
+  if (from === to) return text;
+  if (to === "bool") return from === "f32" ? `is_true_f32(${text})` : `(${text} != ${zero(from)})`;
+  if (from === "bool") return `${to}(${text})`;
+  if (to === "f32") return `f32(${text})`;
+  return fromBits(to, from === "f32" ? `wrap_f32(${text})` : toBits(from, text));
+}
+
+/** A literal of any value of the type, NaN and infinities included. */
+export function emitLiteral(type: ValueType, value: number | string): string {
+  switch (type) {
+    case "bool":
+      return value ? "true" : "false";
+    case "u32":
+      return `${Number(value) >>> 0}u`;
+    case "i32": {
+      const integer = Number(value) | 0;
+      return integer < 0 ? `i32(${integer})` : `${integer}i`;
+    }
+    case "f32": {
+      const rounded = Math.fround(Number(value));
+      if (Number.isFinite(rounded) && !Object.is(rounded, -0))
+        return rounded < 0 ? `(${rounded}f)` : `${rounded}f`;
+      return `f32_of_bits(0x${new Uint32Array(Float32Array.of(rounded).buffer)[0]!.toString(16)}u)`;
+    }
+  }
+}
+
+type Binary = Extract<Expression, { kind: "binary" }>;
+
+function emitBinary(expression: Binary, target: Target): string {
+  const { operator, left, right, type } = expression;
+  if (operator === "&&" || operator === "||") return emitLogical(expression, target);
+
+  const a = isConstant(left) && isConstant(right) ? emitOpaque(left, target) : emitExpression(left, target);
+  const b = emitExpression(right, target);
+  const integer = type === "i32" || type === "u32";
+  if (left.type === "f32" && type === "bool") return compareFloats(operator, a, b);
+  if (type === "f32") {
+    if (operator === "%") return `remainder_f32(${a}, ${b})`;
+    const divisor = constantOf(right);
+    const simplified = withConstant(operator, constantOf(left), a, divisor, b);
+    if (simplified) return simplified;
+    if (operator === "/" && !(Math.abs(divisor ?? Number.NaN) <= 2 ** 126)) {
+      return `quotient_f32(${a}, ${b})`;
+    }
+    return `(${a} ${operator} ${b})`;
+  }
+  switch (operator) {
+    case "/":
+    case "%":
+      if (!integer) break;
+      return `${operator === "/" ? "divide" : "remainder"}_${type}(${a}, ${b})`;
+    case "*":
+      if (!integer || expression.small || isSmall(left) || isSmall(right)) break;
+      return `multiply_${type}(${a}, ${b})`;
+    case "<<":
+    case ">>":
+    case ">>>": {
+      // The left operand shifts as the type that JavaScript converts it to.
+      const shifted = operator === ">>>" ? "u32" : "i32";
+      const by = `(${convert(right.type, "u32", b)} & 31u)`;
+      const result = `(${convert(left.type, shifted, a)} ${operator === "<<" ? "<<" : ">>"} ${by})`;
+      return convert(shifted, type, result);
+    }
+  }
+  return `(${a} ${operator} ${b})`;
+}
+
+/** The number that a driver knows an operand to be; undefined for any other. */
+function constantOf(operand: Expression): number | undefined {
+  if (operand.kind === "literal" && operand.type !== "bool") return Number(operand.value);
+  if (operand.kind === "convert") return constantOf(operand.operand);
+  if (operand.kind !== "unary" || operand.operator !== "-") return undefined;
+  const negated = constantOf(operand.operand);
+  return negated === undefined ? undefined : -negated;
+}
+
+/**
+ * An operation of floats with a constant by which a driver would simplify it wrongly: it may assume
+ * that the other side is no NaN, no infinity, and not −0. Undefined where there is none.
+ */
+function withConstant(
+  operator: string,
+  left: number | undefined,
+  a: string,
+  right: number | undefined,
+  b: string,
+): string | undefined {
+  const isInfinite = Math.abs(right ?? 0) === Number.POSITIVE_INFINITY;
+  if (operator === "*" && right === 0) return `times_zero_f32(${a}, ${b})`;
+  if (operator === "*" && left === 0) return `times_zero_f32(${b}, ${a})`;
+  if (operator === "/" && isInfinite) return `times_zero_f32(${a}, ${b})`;
+  if (operator === "/" && left === 0) return `zero_over_f32(${a}, ${b})`;
+  if (operator === "-" && Object.is(right, -0)) return `plus_zero_f32(${a})`;
+  if (operator === "-" && Object.is(left, 0)) return `plus_zero_f32(negate_f32(${b}))`;
+  if (operator === "+" && Object.is(right, 0)) return `plus_zero_f32(${a})`;
+  if (operator === "+" && Object.is(left, 0)) return `plus_zero_f32(${b})`;
+  return undefined;
+}
+
+function compareFloats(operator: string, a: string, b: string): string {
+  switch (operator) {
+    case "==":
+      return `equal_f32(${a}, ${b})`;
+    case "!=":
+      return `!equal_f32(${a}, ${b})`;
+    case "<":
+      return `less_f32(${a}, ${b})`;
+    case ">":
+      return `less_f32(${b}, ${a})`;
+    case "<=":
+      return `at_most_f32(${a}, ${b})`;
+    case ">=":
+      return `at_most_f32(${b}, ${a})`;
+    default:
+      throw new Error(`no comparison of floats with ${operator}`);
+  }
+}
+
+function emitLogical({ operator, left, right }: Binary, target: Target): string {
+  if (!needsStatements(right)) {
+    return `(${emitExpression(left, target)} ${operator} ${emitExpression(right, target)})`;
+  }
+  const result = target.temporary();
+  target.line(`var ${result} = ${emitExpression(left, target)};`);
+  target.line(`if (${operator === "&&" ? "" : "!"}${result}) {`);
+  target.line(`${result} = ${emitExpression(right, target)};`);
+  target.line("}");
+  return result;
+}
+
+function emitChoice(test: string, result: string, yes: Expression, no: Expression, target: Target): void {
+  target.line(`if (${test}) {`);
+  target.line(`${result} = ${emitExpression(yes, target)};`);
+  target.line("} else {");
+  target.line(`${result} = ${emitExpression(no, target)};`);
+  target.line("}");
+}
+
+type Call = Extract<Expression, { kind: "call" }>;
+
+/** Functions of floats, each with one of the library that gives what JavaScript gives for infinities, zeros and NaN. */
+const ofFloats = new Set<string>(
+  "sqrt exp exp2 log log2 pow sin cos tan asin acos atan atan2 sinh cosh tanh".split(" "),
+);
+
+function emitCall({ callee, args, type }: Call, target: Target): string {
+  const emit = args.every(isConstant) ? emitOpaque : emitExpression;
+  const texts = args.map((arg) => emit(arg, target));
+  const fold = (name: string) => texts.reduce((a, b) => `${name}(${a}, ${b})`);
+  switch (callee) {
+    case "imul":
+      return fromBits(type, `(${args.map((arg, i) => convert(arg.type, "u32", texts[i]!)).join(" * ")})`);
+    case "clz32":
+      return convert("u32", type, `countLeadingZeros(${convert(args[0]!.type, "u32", texts[0]!)})`);
+    case "min":
+    case "max":
+      return fold(type === "f32" ? `${callee}_f32` : callee);
+    case "hypot":
+      return texts.length === 1 ? `abs_f32(${texts[0]})` : fold("hypot_f32");
+    case "abs":
+    case "sign":
+      return `${callee}${type === "f32" ? "_f32" : ""}(${texts[0]})`;
+    case "round":
+    case "floor":
+    case "ceil":
+    case "trunc":
+      return type === "f32" ? `${callee}_f32(${texts[0]})` : texts[0]!;
+    default:
+      if (!ofFloats.has(callee)) throw new Error(`no WGSL for Math.${callee}`);
+      return `${callee}_f32(${texts.join(", ")})`;
+  }
+}
+
+/** The operand of something else: never a constant expression, which WGSL would evaluate and perhaps refuse. */
+function emitOpaque(expression: Expression, target: Target): string {
+  const text = emitExpression(expression, target);
+  return isConstant(expression) ? `opaque_${expression.type}(${text})` : text;
+}
+
+function isConstant(expression: Expression): boolean {
+  const operands = operandsOf(expression);
+  return (
+    expression.kind === "literal" ||
+    (operands.length > 0 && !isLoad(expression) && operands.every(isConstant))
+  );
+}
+
+/** A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to it. */
+function isSmall(expression: Expression): boolean {
+  return expression.kind === "literal" && Math.abs(Number(expression.value)) <= 2 ** 21;
+}
+
+/** Whether the expression chooses between sides of which one loads an element. */
+function needsStatements(expression: Expression): boolean {
+  return someExpression(
+    expression,
+    (part) => part.kind === "conditional" && operandsOf(part).some((side) => someExpression(side, isLoad)),
+  );
+}

@@ -1,0 +1,93 @@
+import type { Loop, LoopArray, NumberType } from "../../tree/ir.ts";
+import { arithmeticFor } from "./arithmetic.ts";
+import { type ArrayAccess, bufferType, emitPeek, emitPoke } from "./memory.ts";
+import { wgslName } from "./names.ts";
+import { declareParameters } from "./parameters.ts";
+
+/** A kernel as text, and what it wants bound: at binding `n` of group 0 the `n`th of its bindings. */
+export interface Kernel {
+  /** The name of its entry point. */
+  readonly name: string;
+  readonly code: string;
+  readonly bindings: readonly Binding[];
+}
+
+export interface Binding {
+  /** A buffer of the engine, or `array_x`, the memory of the loop's array x. */
+  readonly name: string;
+  readonly access: "uniform" | ArrayAccess;
+}
+
+/** A buffer that a kernel uses besides the loop's arrays. */
+export interface Resource extends Binding {
+  /** Its WGSL type. */
+  readonly type: string;
+}
+
+/** Invocations of a workgroup, in every kernel of a loop: a constant that is given when the kernel is compiled for a device. */
+export const workgroupSize = "group_size";
+
+/** Where an invocation finds its place in the grid, whose workgroups may fill two dimensions. */
+export const placeInGrid = `
+@builtin(workgroup_id) workgroup: vec3u,
+@builtin(num_workgroups) workgroups: vec3u,
+@builtin(local_invocation_index) local: u32`.trim();
+
+/** The invocation's number, from the built-in values of {@link placeInGrid}. */
+export const numberInGrid = `(workgroup.y * workgroups.x + workgroup.x) * ${workgroupSize} + local`;
+
+export interface KernelParts {
+  readonly name: string;
+  readonly loop: Loop;
+  readonly parameters: ReadonlyMap<string, NumberType>;
+  readonly resources: readonly Resource[];
+  /** Declarations that need nothing but the resources, such as structs. */
+  readonly declarations: readonly string[];
+  /** The entry point and what it calls. It may `peek` at and `poke` into the loop's arrays. */
+  readonly functions: readonly string[];
+}
+
+/** Puts a module together: resources, arrays and arithmetic are declared as far as the functions use them. */
+export function assembleKernel(parts: KernelParts): Kernel {
+  const body = parts.functions.join("\n\n");
+  const arrays = parts.loop.arrays.flatMap((array) => accessIn(body, array) ?? []);
+  const resources: Resource[] = [
+    { name: "params", access: "uniform", type: "Parameters" },
+    ...parts.resources.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(body)),
+    ...arrays.map(({ array, access }) => ({
+      name: `array_${wgslName(array.name)}`,
+      access,
+      type: bufferType(array, access),
+    })),
+  ];
+  const memory = arrays.flatMap(({ array, access }) => [
+    emitPeek(array, access),
+    ...(access === "write" ? [emitPoke(array)] : []),
+  ]);
+  const code = [
+    ...(usesWorkgroupSize(body) ? [`override ${workgroupSize}: u32;`] : []),
+    declareParameters(parts.parameters),
+    ...parts.declarations,
+    resources.map(declareResource).join("\n"),
+    ...memory,
+    body,
+  ].join("\n\n");
+  const bindings = resources.map(({ name, access }) => ({ name, access }));
+  return { name: parts.name, code: `${code}\n\n${arithmeticFor(code)}`.trimEnd().concat("\n"), bindings };
+}
+
+/** Whether a kernel with this code has to be given its workgroup size. */
+export function usesWorkgroupSize(code: string): boolean {
+  return new RegExp(`\\b${workgroupSize}\\b`).test(code);
+}
+
+function declareResource({ name, access, type }: Resource, binding: number): string {
+  const space = { uniform: "uniform", read: "storage, read", write: "storage, read_write" }[access];
+  return `@group(0) @binding(${binding}) var<${space}> ${name}: ${type};`;
+}
+
+function accessIn(body: string, array: LoopArray): { array: LoopArray; access: ArrayAccess }[] | null {
+  const name = wgslName(array.name);
+  if (body.includes(`poke_${name}(`)) return [{ array, access: "write" }];
+  return body.includes(`peek_${name}(`) ? [{ array, access: "read" }] : null;
+}

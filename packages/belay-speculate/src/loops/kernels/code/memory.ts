@@ -1,0 +1,118 @@
+import type { ElementType, LoopArray, NumberType } from "../../tree/ir.ts";
+import { convert } from "./expressions.ts";
+import { fromBits, toBits, wgslName } from "./names.ts";
+
+/**
+ * How a kernel sees an array. Elements are passed around as the bits of their value as an i32, u32 or f32, and lie in memory
+ * as in the typed array: elements of 8 and 16 bits are packed, and stored with atomics on the word around them, so that
+ * invocations may store to neighbours.
+ */
+export type ArrayAccess = "read" | "write";
+
+/** The type of an element's value: what a load gives before it is converted. */
+function valueType(element: ElementType): NumberType {
+  return element === "u32" || element === "f32" ? element : "i32";
+}
+
+const bitsOf: Readonly<Record<ElementType, 8 | 16 | 32>> = {
+  i8: 8,
+  u8: 8,
+  u8c: 8,
+  i16: 16,
+  u16: 16,
+  i32: 32,
+  u32: 32,
+  f32: 32,
+};
+
+/** The declared type of the array's buffer. */
+export function bufferType({ element }: LoopArray, access: ArrayAccess): string {
+  return access === "write" && bitsOf[element] < 32 ? "array<atomic<u32>>" : "array<u32>";
+}
+
+/** `fn peek_a(element: u32) -> u32`: the element as it is in memory. */
+export function emitPeek(array: LoopArray, access: ArrayAccess): string {
+  const name = wgslName(array.name);
+  const bits = bitsOf[array.element];
+  const read = (word: string) =>
+    bufferType(array, access) === "array<u32>"
+      ? `array_${name}[${word}]`
+      : `atomicLoad(&array_${name}[${word}])`;
+  if (bits === 32) return `fn peek_${name}(element: u32) -> u32 { return ${read("element")}; }`;
+  const { word, shift } = within(bits);
+  const packed = array.element.startsWith("i") ? `bitcast<i32>(${read(word)})` : read(word);
+  return `fn peek_${name}(element: u32) -> u32 {
+  return ${toBits(array.element.startsWith("i") ? "i32" : "u32", `extractBits(${packed}, ${shift}, ${bits}u)`)};
+}`;
+}
+
+/** `fn poke_a(element: u32, bits: u32)`: changes the element in memory. */
+export function emitPoke(array: LoopArray): string {
+  const name = wgslName(array.name);
+  const bits = bitsOf[array.element];
+  if (bits === 32) return `fn poke_${name}(element: u32, bits: u32) { array_${name}[element] = bits; }`;
+  const { word, shift } = within(bits);
+  const mask = `0x${(2 ** bits - 1).toString(16)}u`;
+  // Each only touches this element's bits, so others may change the rest of the word in between.
+  return `fn poke_${name}(element: u32, bits: u32) {
+  let shift = ${shift};
+  atomicAnd(&array_${name}[${word}], ~(${mask} << shift));
+  atomicOr(&array_${name}[${word}], (bits & ${mask}) << shift);
+}`;
+}
+
+function within(bits: 8 | 16): { word: string; shift: string } {
+  return bits === 8
+    ? { word: "element >> 2u", shift: "(element & 3u) * 8u" }
+    : { word: "element >> 1u", shift: "(element & 1u) * 16u" };
+}
+
+/**
+ * `fn get_a_i32(element: u32) -> i32`: loads through the engine's `load_a`, converted; an element that the array does not have
+ * is `undefined` in JavaScript, and left to it.
+ */
+export function emitGet(array: LoopArray, type: NumberType): string {
+  const name = wgslName(array.name);
+  const loaded = valueType(array.element);
+  return `fn get_${name}_${type}(element: u32) -> ${type} {
+  if (element >= params.length_${name}) { escape(ESCAPE_OUTSIDE); return ${type}(0); }
+  return ${convert(loaded, type, fromBits(loaded, `load_${name}(element)`))};
+}`;
+}
+
+/** `fn take_a_i32(element: u32) -> i32`: the same for an element that exists. */
+export function emitTake(array: LoopArray, type: NumberType): string {
+  const name = wgslName(array.name);
+  const loaded = valueType(array.element);
+  return `fn take_${name}_${type}(element: u32) -> ${type} {
+  return ${convert(loaded, type, fromBits(loaded, `load_${name}(element)`))};
+}`;
+}
+
+/**
+ * `fn put_a_i32(element: u32, value: i32)`: converts as the typed array does and stores through the engine's `store_a`. JavaScript
+ * ignores a store to an element that the array does not have.
+ */
+export function emitPut(array: LoopArray, type: NumberType): string {
+  const name = wgslName(array.name);
+  return `fn put_${name}_${type}(element: u32, value: ${type}) {
+  if (element < params.length_${name} && !escaped) { store_${name}(element, ${storedBits(array.element, type)}); }
+}`;
+}
+
+/** The bits of `value`, of the given type, as an element of the array holds it. */
+function storedBits(element: ElementType, type: NumberType): string {
+  switch (element) {
+    case "u8c":
+      if (type === "f32") return "clamp_f32(value)";
+      return type === "u32" ? "min(value, 255u)" : "bitcast<u32>(clamp(value, 0i, 255i))";
+    case "i8":
+    case "i16":
+      return toBits("i32", `extractBits(${convert(type, "i32", "value")}, 0u, ${bitsOf[element]}u)`);
+    case "u8":
+    case "u16":
+      return `extractBits(${convert(type, "u32", "value")}, 0u, ${bitsOf[element]}u)`;
+    default:
+      return toBits(element, convert(type, element, "value"));
+  }
+}

@@ -1,0 +1,40 @@
+import type { Loop, NumberType } from "../../tree/ir.ts";
+import { wgslName } from "./names.ts";
+
+/** What one execution of a loop gives to its kernels, by name; see {@link parameterNames}. */
+export type ParameterValues = Readonly<Record<string, number>>;
+
+/**
+ * The uniform block of a loop's kernels, one word each: `first` and `step` of the index, `count` of iterations,
+ * `length_a` of each array, `input_x` of each input, and words that the engine adds.
+ */
+export function parametersOf(loop: Loop, added: readonly string[]): Map<string, NumberType> {
+  return new Map<string, NumberType>([
+    ["first", loop.index.type],
+    ["step", "i32"],
+    ["count", "u32"],
+    ...loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, "u32"] as const),
+    ...loop.inputs.map(({ name, type }) => [`input_${wgslName(name)}`, type] as const),
+    ...added.map((name) => [name, "u32"] as const),
+  ]);
+}
+
+export function declareParameters(parameters: ReadonlyMap<string, NumberType>): string {
+  const members = [...parameters].map(([name, type]) => `  ${name}: ${type},`);
+  return ["struct Parameters {", ...members, "}"].join("\n");
+}
+
+/** The words of the block; throws for a parameter without a value. */
+export function packParameters(
+  parameters: ReadonlyMap<string, NumberType>,
+  values: ParameterValues,
+): Uint32Array<ArrayBuffer> {
+  const words = new DataView(new ArrayBuffer(parameters.size * 4));
+  for (const [place, [name, type]] of [...parameters].entries()) {
+    const value = values[name];
+    if (value === undefined) throw new Error(`the parameter ${name} has no value`);
+    if (type === "f32") words.setFloat32(place * 4, value, true);
+    else words.setInt32(place * 4, value, true);
+  }
+  return new Uint32Array(words.buffer);
+}

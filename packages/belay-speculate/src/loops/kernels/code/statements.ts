@@ -1,0 +1,230 @@
+import type { Expression, IterationBound, NumberType, Statement, ValueType } from "../../tree/ir.ts";
+import { endsSoon } from "../../tree/walk.ts";
+import { convert, elementOf, emitExpression, type Target } from "./expressions.ts";
+import { toBits, wgslName } from "./names.ts";
+
+/** What statements need to know of the loop around them. */
+export interface Surroundings {
+  /** The type of a variable that outlives the iteration: carried or reduced. */
+  typeOf(name: string): NumberType;
+  readonly indexType: "i32" | "u32";
+}
+
+/** Which way a jump out of several nested loops goes on at the loop it names. */
+const LEAVE = { break: "1u", continue: "2u" } as const;
+
+/** Writes the statements of an iteration as WGSL, one line at a time. */
+export class StatementWriter implements Target {
+  readonly lines: string[] = [];
+  readonly #surroundings: Surroundings;
+  /** The loops around the current statement, innermost last; whether a loop inside jumps to it. */
+  readonly #loops: { readonly label: string; readonly jumped: boolean }[] = [];
+  /** Types of the locals in scope, so that what is assigned has the type of its variable. */
+  readonly #locals: Map<string, ValueType>[] = [new Map()];
+  #temporaries = 0;
+  /** Whether the loop around the current place ends soon, whatever the data. */
+  #isShort = false;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  line(text: string): void {
+    this.lines.push(text);
+  }
+
+  temporary(): string {
+    return `t${this.#temporaries++}`;
+  }
+
+  block(statements: readonly Statement[]): void {
+    this.#locals.push(new Map());
+    for (const statement of statements) this.#statement(statement);
+    this.#locals.pop();
+  }
+
+  #statement(statement: Statement): void {
+    switch (statement.kind) {
+      case "declare": {
+        const value = emitExpression(statement.value, this);
+        const text = convert(statement.value.type, statement.type, value);
+        this.#locals.at(-1)!.set(statement.name, statement.type);
+        this.line(`var v_${wgslName(statement.name)}: ${statement.type} = ${text};`);
+        break;
+      }
+      case "assign": {
+        const { name, value } = statement;
+        const type = this.#locals.findLast((scope) => scope.has(name))?.get(name) ?? value.type;
+        this.line(`v_${wgslName(name)} = ${convert(value.type, type, emitExpression(value, this))};`);
+        break;
+      }
+      case "assignCarried": {
+        const type = this.#surroundings.typeOf(statement.name);
+        const value = convert(statement.value.type, type, emitExpression(statement.value, this));
+        this.line(`store_carried_${wgslName(statement.name)}(${toBits(type, value)});`);
+        break;
+      }
+      case "store": {
+        const { array, index, value } = statement;
+        // JavaScript evaluates the index first; neither side changes what the other reads.
+        const element = elementOf(index, emitExpression(index, this));
+        const stored = emitExpression(value, this);
+        this.line(`put_${wgslName(array)}_${value.type}(${element}, ${stored});`);
+        break;
+      }
+      case "reduce": {
+        const type = this.#surroundings.typeOf(statement.name);
+        const value = convert(statement.value.type, type, emitExpression(statement.value, this));
+        this.line(`reduce_${wgslName(statement.name)}(${value});`);
+        break;
+      }
+      case "if":
+        this.line(`if (${emitExpression(statement.test, this)}) {`);
+        this.block(statement.yes);
+        if (statement.no.length > 0) {
+          this.line("} else {");
+          this.block(statement.no);
+        }
+        this.line("}");
+        break;
+      case "loop":
+        this.#loop(statement);
+        break;
+      case "break":
+      case "continue":
+        this.#jump(statement.kind, statement.label);
+        break;
+      case "endIteration":
+        this.line("return;");
+        break;
+      case "endLoop":
+        this.line("end_loop();");
+        this.line("return;");
+        break;
+      case "misspeculate":
+        this.#misspeculate(statement.which);
+        break;
+    }
+  }
+
+  #loop(statement: Extract<Statement, { kind: "loop" }>): void {
+    const { label, body, update } = statement;
+    const wasShort = this.#isShort;
+    this.#isShort ||= endsSoon(statement);
+    const jumped = jumpsThrough(body, label);
+    if (jumped) this.line(`var leave_${wgslName(label)} = 0u;`);
+    this.line("loop {");
+    if (!this.#isShort) {
+      // A loop may never end on data that is not the sequential loop's.
+      this.line("if (fuel == 0u) { escape(ESCAPE_FUEL); return; }");
+      this.line("fuel -= 1u;");
+    }
+    this.#loops.push({ label, jumped });
+    this.block(body);
+    if (update.length > 0) {
+      this.line("continuing {");
+      this.block(update);
+      this.line("}");
+    }
+    this.#loops.pop();
+    this.#isShort = wasShort;
+    this.line("}");
+    this.#passOn();
+  }
+
+  /** A jump to a loop that is not the innermost one leaves loop by loop. */
+  #jump(kind: "break" | "continue", label: string): void {
+    if (this.#loops.at(-1)?.label === label) {
+      this.line(`${kind};`);
+    } else {
+      this.line(`leave_${wgslName(label)} = ${LEAVE[kind]};`);
+      this.line("break;");
+    }
+  }
+
+  /** After a loop: goes on with a jump that left it on the way to a loop around it. */
+  #passOn(): void {
+    for (const [depth, { label, jumped }] of this.#loops.entries()) {
+      const leave = `leave_${wgslName(label)}`;
+      if (!jumped) continue;
+      if (depth < this.#loops.length - 1) {
+        this.line(`if (${leave} != 0u) { break; }`);
+      } else {
+        this.line(`if (${leave} == ${LEAVE.break}) { break; }`);
+        this.line(`if (${leave} == ${LEAVE.continue}) { ${leave} = 0u; continue; }`);
+      }
+    }
+  }
+
+  #misspeculate(which: Extract<Statement, { kind: "misspeculate" }>["which"]): void {
+    switch (which.kind) {
+      case "relative":
+        for (const offset of which.offsets) this.line(`misspeculate(${offset | 0}i, ${offset | 0}i);`);
+        break;
+      case "range":
+        this.line(
+          `misspeculate(${which.from | 0}i, ${which.to === null ? "0x7fffffffi" : `${which.to | 0}i`});`,
+        );
+        break;
+      case "absolute": {
+        const distance = this.#distanceTo(which.index);
+        this.line(`if (params.step != 0i && ${distance} % params.step == 0i) {`);
+        this.line(`misspeculate(${distance} / params.step, ${distance} / params.step);`);
+        this.line("}");
+        break;
+      }
+      case "between":
+        this.#misspeculateBetween(which.from, which.to);
+    }
+  }
+
+  /** Between indices lie the iterations whose own are between them, in whichever direction the loop counts. */
+  #misspeculateBetween(from: IterationBound, to: IterationBound | null): void {
+    const [first, last] = [from, to].map((bound) =>
+      bound === null
+        ? null
+        : bound.kind === "relative"
+          ? `${bound.offset | 0}i`
+          : this.#distanceTo(bound.index),
+    );
+    const isCounted = (bound: IterationBound | null) => bound?.kind === "absolute";
+    const up = (text: string) => `-floor_quotient_i32(-${text}, params.step)`;
+    const down = (text: string) => `floor_quotient_i32(${text}, params.step)`;
+    this.line("if (params.step != 0i) {");
+    if (isCounted(from) && isCounted(to)) {
+      const isDown = "params.step < 0i";
+      const [low, high] = [`select(${first}, ${last}, ${isDown})`, `select(${last}, ${first}, ${isDown})`];
+      this.line(`misspeculate(${up(low)}, ${down(high)});`);
+    } else {
+      const nearest = isCounted(from) ? up(first!) : first!;
+      const farthest = last === null ? "0x7fffffffi" : isCounted(to) ? down(last!) : last!;
+      this.line(`misspeculate(${nearest}, ${farthest});`);
+    }
+    this.line("}");
+  }
+
+  /** How much larger an index is than that of this iteration. */
+  #distanceTo(index: Expression): string {
+    const value = convert(index.type, this.#surroundings.indexType, emitExpression(index, this));
+    const distance = this.temporary();
+    this.line(`let ${distance} = bitcast<i32>(${value} - index);`);
+    return distance;
+  }
+}
+
+/** Whether a loop inside `body` jumps to the loop with the label, across itself. */
+function jumpsThrough(body: readonly Statement[], label: string, inside = false): boolean {
+  return body.some((statement) => {
+    switch (statement.kind) {
+      case "if":
+        return jumpsThrough(statement.yes, label, inside) || jumpsThrough(statement.no, label, inside);
+      case "loop":
+        return jumpsThrough(statement.body, label, true) || jumpsThrough(statement.update, label, true);
+      case "break":
+      case "continue":
+        return inside && statement.label === label;
+      default:
+        return false;
+    }
+  });
+}

@@ -1,0 +1,23 @@
+import type { Loop } from "../tree/ir.ts";
+import type { Effects } from "./code/body.ts";
+
+/**
+ * Carried variables that are predicted to stay as they are before the window, so that iterations need not wait for each other: each has a
+ * copy. The first that stores to one ends the window, and is the last to be executed in it, so that those before it were right.
+ *
+ * Source: value prediction; Lipasti, Shen, "Exceeding the dataflow limit via value prediction", 1996.
+ */
+export function valuePrediction(
+  { carried }: Loop,
+  from: "carried" | "carried_before",
+  whenStored: (slot: number) => string,
+): { effects: Pick<Effects, "loadCarried" | "storeCarried">; declaration: string; start: string } {
+  return {
+    effects: {
+      loadCarried: (_, slot) => `  return own_carried[${slot}];`,
+      storeCarried: (_, slot) => `  own_carried[${slot}] = bits;\n${whenStored(slot)}`.trimEnd(),
+    },
+    declaration: `/** Carried variables as the iteration sees them. */\nvar<private> own_carried: array<u32, ${carried.length}>;`,
+    start: `own_carried = control.${from};`,
+  };
+}

@@ -1,0 +1,212 @@
+import type { Node } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { BinaryOperator, Expression } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { accuracyOf, computed as rounded, stepped } from "../numbers/accuracy.ts";
+import { asInteger, refusePending, toBits, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { isNeverZero, rangeOfQuotient, rangeOfRemainder } from "../numbers/divisionRanges.ts";
+import { computed, exact, rangeOfInteger, safe, typeForBoth } from "../numbers/exactIntegers.ts";
+import { hostBinary, hostUnary, isBitwise, isRelational } from "../numbers/hostValues.ts";
+import { known, multiply, scale, zero } from "../numbers/linear.ts";
+import { zeroOfNegated, zeroOfProduct, zeroOfRemainder, zeroOfSum } from "../numbers/minusZeros.ts";
+import { isFloatScalar } from "../numbers/scalarUses.ts";
+import {
+  as,
+  between,
+  type FloatValue,
+  type IntegerValue,
+  int32,
+  integer,
+  isBooleanValue,
+  isFraction,
+  isPoint,
+  negated,
+  type PendingValue,
+  product,
+  sum,
+  type Value,
+} from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { bitwise } from "./bitwise.ts";
+import { compare } from "./comparisons.ts";
+
+/** The result of a binary operator of JavaScript. */
+export function binary(lowering: Lowering, operator: string, left: Value, right: Value, node: Node): Value {
+  if (left.kind === "host" && right.kind === "host") {
+    const result = hostBinary(operator, left, right);
+    if (result) return result;
+  }
+  if (isRelational(operator)) return compare(lowering, operator, left, right, node);
+  if (isBooleanValue(left) || isBooleanValue(right)) {
+    if (!isBitwise(operator)) {
+      return refuse(
+        loopError.unsupported("arithmetic with a boolean", node, "choose a number: `condition ? 1 : 0`"),
+      );
+    }
+  }
+  if (isBitwise(operator)) return bitwise(lowering, operator, left, right, node);
+  if (operator === "**") return floating("pow", lowering, left, right, node);
+  if ([left, right].some((value) => isFloat(lowering, value))) {
+    return floating(operator as "+", lowering, left, right, node);
+  }
+  if (left.kind === "pending" || right.kind === "pending") {
+    const pending = left.kind === "pending" ? left : (right as PendingValue);
+    return pending.what === "product" || operator === "%"
+      ? refusePending(node)
+      : floating(operator as "+", lowering, left, right, node);
+  }
+  const [a, b] = [asInteger(lowering, left, node)!, asInteger(lowering, right, node)!];
+  switch (operator) {
+    case "+":
+    case "-": {
+      const total = computed(lowering, plus(a, operator === "+" ? b : negative(b), operator), node);
+      const make = (left: Expression, right: Expression) => operation(operator, left, right);
+      return { ...total, minusZero: zeroOfSum(lowering, operator, [a, b], node, make) };
+    }
+    case "*":
+      return times(lowering, a, b, node);
+    default:
+      return divide(lowering, operator as "/" | "%", a, b, node);
+  }
+}
+
+function isFloat(lowering: Lowering, value: Value): boolean {
+  return (
+    value.kind === "float" || isFraction(value) || (value.kind === "host" && isFloatScalar(lowering, value))
+  );
+}
+
+function floating(
+  operator: "+" | "-" | "*" | "/" | "%" | "pow",
+  lowering: Lowering,
+  left: Value,
+  right: Value,
+  node: Node,
+): FloatValue {
+  const [a, b] = [toFloat(lowering, left, node), toFloat(lowering, right, node)];
+  const accuracies = [left, right].map((value) => accuracyOf(lowering, value));
+  return {
+    kind: "float",
+    accuracy: operator === "%" ? stepped(accuracies) : rounded(accuracies),
+    ir:
+      operator === "pow"
+        ? { kind: "call", type: "f32", callee: "pow", args: [a, b] }
+        : { kind: "binary", type: "f32", operator, left: a, right: b },
+  };
+}
+
+/** Integer operands of one operation have one type; the bits are the same. */
+function operation(operator: BinaryOperator, left: Expression, right: Expression): Expression {
+  const type = left.type === "u32" && right.type === "u32" ? "u32" : "i32";
+  return { kind: "binary", type, operator, left: as(type, left), right: as(type, right) };
+}
+
+function plus(a: IntegerValue, b: IntegerValue, operator: "+" | "-" = "+"): IntegerValue {
+  // For a difference, `b` is what is added, and its expression is what is taken away.
+  const slope = sum({ low: a.slope, high: a.slope }, { low: b.slope, high: b.slope }).low;
+  return integer(operation(operator, a.ir, b.ir), sum(a, b), slope);
+}
+
+const negative = (value: IntegerValue): IntegerValue =>
+  integer(value.ir, negated(value), scale(value.slope, -1));
+
+function times(
+  lowering: Lowering,
+  a: IntegerValue,
+  b: IntegerValue,
+  node: Node,
+): IntegerValue | PendingValue {
+  const ir = operation("*", a.ir, b.ir);
+  const factor = [a, b].find((value) => known(value.slope) === 0 && isPoint(value));
+  const other = factor === a ? b : a;
+  const result = factor
+    ? integer(ir, product(other, factor), multiply(other.slope, factor.low))
+    : integer(ir, product(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)));
+  if (!lowering.guards.requireWithin(rangeOfInteger(lowering, result), safe)) {
+    return { kind: "pending", what: "product", ir, coerced: int32, operands: [a, b] };
+  }
+  const small = (left: Expression, right: Expression) =>
+    ({ ...operation("*", left, right), small: true }) as Expression;
+  return {
+    ...result,
+    ir: small(a.ir, b.ir),
+    minusZero: zeroOfProduct(lowering, [a, b], node, small),
+  };
+}
+
+/** Quotients and remainders are of exact operands. A remainder by what is surely not zero is an integer. */
+function divide(
+  lowering: Lowering,
+  operator: "/" | "%",
+  a: IntegerValue,
+  b: IntegerValue,
+  node: Node,
+): IntegerValue | PendingValue {
+  const ranges = [rangeOfInteger(lowering, a), rangeOfInteger(lowering, b)] as const;
+  const type = typeForBoth(lowering, ...ranges, node);
+  const make = (left: Expression, right: Expression): Expression => ({
+    kind: "binary",
+    type,
+    operator,
+    left: as(type, left),
+    right: as(type, right),
+  });
+  const ir = make(exact(lowering, a, node, type), exact(lowering, b, node, type));
+  const isExact = isNeverZero(lowering, ranges[1]) && operator === "%";
+  const coerced =
+    operator === "%" ? rangeOfRemainder(lowering, ...ranges) : rangeOfQuotient(lowering, ...ranges, type);
+  if (isExact) return integer(ir, coerced, zero, zeroOfRemainder(lowering, [a, b], node, make));
+  return {
+    kind: "pending",
+    what: operator === "%" ? "remainder" : "quotient",
+    ir,
+    coerced,
+    operands: [a, b],
+  };
+}
+
+/** The result of a unary operator of JavaScript. */
+export function unary(
+  lowering: Lowering,
+  operator: "-" | "+" | "~" | "!",
+  operand: Value,
+  node: Node,
+): Value {
+  if (operand.kind === "host") {
+    const result = hostUnary(operator, operand);
+    if (result) return result;
+  }
+  switch (operator) {
+    case "!": {
+      const test = toBoolean(lowering, operand, node);
+      return { kind: "boolean", ir: { kind: "unary", type: "bool", operator, operand: test } };
+    }
+    case "~": {
+      const bits = as("i32", toBits(lowering, operand, node));
+      return integer({ kind: "unary", type: "i32", operator, operand: bits }, int32);
+    }
+    case "+":
+      return operand.kind === "boolean"
+        ? integer({ kind: "convert", type: "i32", operand: operand.ir }, between(0, 1))
+        : operand;
+    case "-": {
+      if (operand.kind === "integer") {
+        const make = (ir: Expression): Expression => ({
+          kind: "unary",
+          type: ir.type,
+          operator,
+          operand: ir,
+        });
+        const minusZero = zeroOfNegated(lowering, operand, node, make);
+        return computed(lowering, { ...negative(operand), ir: make(operand.ir), minusZero }, node);
+      }
+      const ir: Expression = {
+        kind: "unary",
+        type: "f32",
+        operator,
+        operand: toFloat(lowering, operand, node),
+      };
+      return { kind: "float", ir, accuracy: accuracyOf(lowering, operand) };
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import type {
+  ArrowFunctionExpression,
+  CallExpression,
+  Function as FunctionNode,
+  Node,
+  Expression as Source,
+  Statement as SourceStatement,
+} from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { type Binding, isFunction, lookUp } from "../../source/scopes.ts";
+import type { Lowering, Meaning } from "../lowering.ts";
+import { hostConstant, type Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { arrayNamed, declareWith } from "../statements/declarations.ts";
+import { alwaysReturns, returns } from "../statements/returns.ts";
+import { declareEmpty } from "../statements/setVariables.ts";
+import { list } from "../statements/statements.ts";
+import { afterwards, expression, held } from "./expressions.ts";
+import { isMathFunction, mathCall } from "./mathFunctions.ts";
+import { read } from "./names.ts";
+
+/** A call: of a function of Math, or of a helper of the file, which is inlined. */
+export function call(lowering: Lowering, node: CallExpression): Value {
+  const { callee } = node;
+  const args = node.arguments.map((argument): Source => {
+    if (argument.type === "SpreadElement")
+      return refuse(loopError.unsupported("a spread argument", argument));
+    return argument;
+  });
+  if (node.optional) return refuse(loopError.unsupported("an optional call", node));
+  if (callee.type === "MemberExpression" && !callee.computed && callee.object.type === "Identifier") {
+    const [object, name] = [callee.object.name, (callee.property as { name: string }).name];
+    if (object === "Math" && !lookUp(lowering.scope, "Math")) {
+      if (isMathFunction(name)) return mathCall(lowering, name, args, node);
+      const reason = name === "random" ? "gives another value each time" : "has no counterpart on a GPU";
+      return refuse(loopError.unknownCall(`Math.${name}`, reason, node));
+    }
+    return refuse(loopError.unknownCall(`${object}.${name}`, "may do anything", node, helperHelp));
+  }
+  if (callee.type !== "Identifier") return refuse(loopError.unsupported("this call", node, helperHelp));
+  return inlined(lowering, callee.name, args, node);
+}
+
+const helperHelp = "a loop may call functions of Math and functions that the same file declares";
+
+type Helper = FunctionNode | ArrowFunctionExpression;
+
+/** A call of a function of the file: its parameters become values or variables, and its body stands where the call stood. */
+function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
+  const helper = findHelper(lowering, name, node);
+  if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
+  lowering.countInlined(node);
+
+  const given = args.map((): Meaning | undefined => undefined);
+  for (const [at, arg] of args.entries()) {
+    given[at] =
+      arrayNamed(lowering, arg) ??
+      afterwards(
+        lowering,
+        (): Meaning => ({ kind: "value", value: expression(lowering, arg) }),
+        () => {
+          for (const [place, earlier] of given.slice(0, at).entries()) {
+            if (earlier?.kind === "value")
+              given[place] = { kind: "value", value: held(lowering, earlier.value) };
+          }
+        },
+      );
+  }
+  lowering.calls.push({ callee: helper, at: node.start });
+  try {
+    return lowering.within(helper, () => {
+      bindParameters(lowering, helper, given as Meaning[], node);
+      return bodyOf(lowering, helper, name, node);
+    });
+  } finally {
+    lowering.calls.pop();
+  }
+}
+
+function findHelper(lowering: Lowering, name: string, node: Node): Helper {
+  const binding = lookUp(lowering.scope, name);
+  if (!binding) return refuse(loopError.unknownCall(name, "is not a function of this file", node));
+  if (binding.kind === "import") {
+    return refuse(
+      loopError.unknownCall(
+        name,
+        "is imported, so what it does is not known",
+        node,
+        "move the function into this file",
+      ),
+    );
+  }
+  const helper = functionOf(binding);
+  if (!helper || binding.assignments.length > 0) {
+    return refuse(
+      loopError.unknownCall(name, "may be any function", node, "declare it as a function of this file"),
+    );
+  }
+  if (helper.async || helper.generator || !helper.body) {
+    return refuse(loopError.unknownCall(name, "is no plain function", node));
+  }
+  return helper;
+}
+
+function functionOf({ declaration }: Binding): Helper | undefined {
+  const node = declaration.type === "VariableDeclarator" ? declaration.init : declaration;
+  return node && isFunction(node) ? (node as Helper) : undefined;
+}
+
+function bindParameters(lowering: Lowering, helper: Helper, given: readonly Meaning[], node: Node): void {
+  for (const [at, parameter] of helper.params.entries()) {
+    const target = parameter.type === "AssignmentPattern" ? parameter.left : parameter;
+    if (target.type !== "Identifier") {
+      refuse(loopError.unsupported("a parameter that is no plain name", parameter));
+    }
+    const binding = lookUp(lowering.scope, target.name)!;
+    let meaning = given[at];
+    if (!meaning && parameter.type === "AssignmentPattern") {
+      meaning = { kind: "value", value: expression(lowering, parameter.right) };
+    }
+    if (!meaning) refuse(loopError.unsupported("a call without all arguments", node));
+    if (meaning.kind === "array") lowering.meanings.set(binding, meaning);
+    else if (meaning.kind === "value") declareWith(lowering, binding, meaning.value, parameter);
+  }
+}
+
+function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): Value {
+  const body = helper.body!;
+  if (body.type !== "BlockStatement") return expression(lowering, body);
+  const statements = body.body as SourceStatement[];
+  const last = statements.at(-1);
+  const outer = lowering.returns;
+  try {
+    // One return at the end is the value of the call.
+    if (
+      last?.type === "ReturnStatement" &&
+      last.argument &&
+      !statements.slice(0, -1).some((one) => returns(one))
+    ) {
+      const { argument } = last;
+      return lowering.within(body, () => {
+        list(lowering, statements.slice(0, -1), { start: body.start, end: last.start });
+        return held(lowering, expression(lowering, argument));
+      });
+    }
+    const givesValue = statements.some((one) => returns(one, true));
+    if (givesValue && !statements.some(alwaysReturns)) {
+      return refuse(loopError.unknownCall(name, "does not return a value on each path", node));
+    }
+    return severalReturns(lowering, statements, name, node, givesValue, body);
+  } finally {
+    lowering.returns = outer;
+  }
+}
+
+/** Returns at several places assign to a variable; those that are not last jump out of a loop that runs once. */
+function severalReturns(
+  lowering: Lowering,
+  body: readonly SourceStatement[],
+  name: string,
+  node: Node,
+  givesValue: boolean,
+  block: Node,
+): Value {
+  const variable = givesValue ? lowering.declare(name, node) : undefined;
+  const label = lowering.label(name);
+  const returning = { variable, label, jumped: false, isLast: true };
+  lowering.returns = returning;
+  const statements = lowering.collect(() => lowering.within(block, () => list(lowering, body, block)));
+  if (variable) {
+    declareEmpty(lowering, variable);
+  }
+  if (returning.jumped) {
+    statements.push({ kind: "break", label });
+    lowering.emit({ kind: "loop", label, most: 1, body: statements, update: [] });
+  } else {
+    lowering.block.push(...statements);
+  }
+  return variable ? read(lowering, variable) : hostConstant(Number.NaN);
+}

@@ -1,0 +1,181 @@
+/** Expressions of which only a part is evaluated: `?:`, `&&`, `||` and `??`. */
+import type { ConditionalExpression, LogicalExpression, Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { Expression, Statement } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { accuracyOf, chosen } from "../numbers/accuracy.ts";
+import { asInteger, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { zero } from "../numbers/linear.ts";
+import { zeroOfChoice } from "../numbers/minusZeros.ts";
+import {
+  as,
+  hostBoolean,
+  hostNumber,
+  hull,
+  type IntegerValue,
+  integer,
+  isBooleanValue,
+  isFraction,
+  type Value,
+} from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { expression, held } from "./expressions.ts";
+
+/** `a && b`, `a || b`, `a ?? b`. */
+export function logical(lowering: Lowering, node: LogicalExpression): Value {
+  const left = expression(lowering, node.left);
+  if (node.operator === "??") {
+    return nullish(lowering, left, node);
+  }
+  const isAnd = node.operator === "&&";
+  if (left.kind === "host" && left.constant !== undefined) {
+    return Boolean(left.constant) === isAnd ? expression(lowering, node.right) : left;
+  }
+  const second = branch(lowering, node.right);
+  const { before, value: right } = second;
+  if (before.length === 0 && isBooleanValue(left) && isBooleanValue(right)) {
+    if (left.kind === "host" && right.kind === "host") {
+      return hostBoolean(`(${left.code} ${node.operator} ${right.code})`);
+    }
+    const [a, b] = [toBoolean(lowering, left, node), toBoolean(lowering, right, node)];
+    return {
+      kind: "boolean",
+      ir: { kind: "binary", type: "bool", operator: node.operator, left: a, right: b },
+    };
+  }
+  // `a && b` is `a ? b : a`, and `a || b` is `a ? a : b`, with `a` evaluated once.
+  const first = held(lowering, left);
+  const test = toBoolean(lowering, first, node.left);
+  const itself = { before: [], value: first };
+  return merge(lowering, test, isAnd ? second : itself, isAnd ? itself : second, node);
+}
+
+/** `a[i] ?? other`: an element that the array does not have is undefined. */
+function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Value {
+  const element = left.kind === "integer" || left.kind === "float" ? left.ir : undefined;
+  if (element?.kind !== "load") return left;
+  const array = lowering.arrays.get(element.array)!;
+  const at = lowering.hold(element.index);
+  if (at.type === "f32" || mayBeUndefined(lowering, at)) {
+    const help = "coerce the index, as in `a[p[i] | 0] ?? 0`";
+    return refuse(loopError.unsupported("`??` of an element whose index may not exist", node, help));
+  }
+  const compare = (operator: "<" | ">=", right: Expression): Expression => ({
+    kind: "binary",
+    type: "bool",
+    operator,
+    left: at,
+    right,
+  });
+  const isBelow = compare("<", as(at.type, lowering.lengthOf(array)));
+  const isAbove = compare(">=", { kind: "literal", type: at.type, value: 0 });
+  const exists: Expression = { kind: "binary", type: "bool", operator: "&&", left: isAbove, right: isBelow };
+  const itself = { before: [], value: { ...left, ir: { ...element, index: at } } as Value };
+  return merge(lowering, exists, itself, branch(lowering, node.right), node);
+}
+
+/** Whether the value may be an element that does not exist. As an index that is the name of a property, which may have a value. */
+function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
+  const seen = new Set<Expression>();
+  const visit = (ir: Expression): boolean => {
+    if (seen.has(ir)) return false;
+    seen.add(ir);
+    if (ir.kind === "local") return [...variables.definitionsOf(ir.name)].some(visit);
+    return ir.kind === "load" || ir.kind === "carried" || ir.kind === "conditional";
+  };
+  return visit(value);
+}
+
+interface Branch {
+  readonly before: Statement[];
+  readonly value: Value;
+}
+
+function branch(lowering: Lowering, node: Source): Branch {
+  let value!: Value;
+  const assigned = new Set(lowering.assigned);
+  const before = lowering.collect(() => {
+    value = expression(lowering, node);
+  });
+  lowering.assigned = assigned;
+  return { before, value };
+}
+
+/** `test ? yes : no`. */
+export function conditional(lowering: Lowering, node: ConditionalExpression): Value {
+  const test = expression(lowering, node.test);
+  if (test.kind === "host" && test.constant !== undefined) {
+    return expression(lowering, test.constant ? node.consequent : node.alternate);
+  }
+  const branches = [branch(lowering, node.consequent), branch(lowering, node.alternate)] as const;
+  const [a, b] = branches.map(({ value }) => value);
+  const isPure = branches.every(({ before }) => before.length === 0);
+  if (isPure && test.kind === "host" && a!.kind === "host" && b!.kind === "host" && a!.type === b!.type) {
+    const code = `(${test.code} ? ${a!.code} : ${b!.code})`;
+    return a!.type === "boolean"
+      ? hostBoolean(code)
+      : hostNumber(code, a!.nature === b!.nature ? a!.nature : "any");
+  }
+  return merge(lowering, toBoolean(lowering, test, node), branches[0], branches[1], node);
+}
+
+/** One of two values. Where a branch needs statements, or loads, it becomes a branch of an `if`. */
+function merge(lowering: Lowering, test: Expression, yes: Branch, no: Branch, node: Node): Value {
+  const values = [yes.value, no.value] as const;
+  const booleans = values.map(isBooleanValue);
+  if (booleans[0] !== booleans[1]) refuse(loopError.mixedTypes("?:", "number", "boolean", node));
+  if (booleans[0]) {
+    const ir = choose(lowering, test, yes, no, (value) => toBoolean(lowering, value, node));
+    return { kind: "boolean", ir };
+  }
+  const whole = (value: Value) => value.kind === "integer" || (value.kind === "host" && !isFraction(value));
+  if (!values.every(whole)) {
+    const ir = choose(lowering, test, yes, no, (value) => toFloat(lowering, value, node));
+    return { kind: "float", ir, accuracy: chosen(values.map((value) => accuracyOf(lowering, value))) };
+  }
+  const [a, b] = values.map((value) => asInteger(lowering, value, node)!) as [IntegerValue, IntegerValue];
+  const type = a.ir.type === "u32" && b.ir.type === "u32" ? "u32" : "i32";
+  const range = hull(rangeOfInteger(lowering, a), rangeOfInteger(lowering, b));
+  const minusZero = zeroOfChoice(lowering, type, test, [yes.before, a], [no.before, b]);
+  if (minusZero && yes.before.length + no.before.length > 0) {
+    // The statements are executed here.
+    const kept = minusZero();
+    return integer(kept.ir, range, zero, () => kept);
+  }
+  const ir = choose(lowering, test, yes, no, (value) => as(type, asInteger(lowering, value, node)!.ir));
+  return integer(ir, range, zero, minusZero);
+}
+
+/** One of two values as `convert` makes them, which may need statements of its own. */
+function choose(
+  lowering: Lowering,
+  test: Expression,
+  yes: Branch,
+  no: Branch,
+  convert: (value: Value) => Expression,
+): Expression {
+  const [a, b] = ([yes, no] as const).map(({ before, value }): Arm => {
+    let ir!: Expression;
+    const statements = lowering.collect(() => {
+      lowering.block.push(...before);
+      ir = convert(value);
+    });
+    return { statements, ir };
+  }) as [Arm, Arm];
+  if (a.statements.length + b.statements.length === 0) {
+    return { kind: "conditional", type: a.ir.type, test, yes: a.ir, no: b.ir };
+  }
+  const result = lowering.newLocal(a.ir.type);
+  const arm = ({ statements, ir }: Arm): Statement[] => [
+    ...statements,
+    { kind: "assign", name: result.name, value: ir },
+  ];
+  lowering.emit({ kind: "if", test, yes: arm(a), no: arm(b) });
+  return result;
+}
+
+interface Arm {
+  readonly statements: readonly Statement[];
+  readonly ir: Expression;
+}

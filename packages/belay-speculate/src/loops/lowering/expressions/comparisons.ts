@@ -1,0 +1,137 @@
+import type { Node } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { BinaryOperator, Expression } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { noteDecision } from "../numbers/accuracy.ts";
+import { asInteger, refusePending, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { exact, fitsFloat, rangeOfInteger, typeForBoth } from "../numbers/exactIntegers.ts";
+import { noteUse } from "../numbers/scalarUses.ts";
+import {
+  type BooleanValue,
+  boolean,
+  type HostValue,
+  type IntegerValue,
+  isBooleanValue,
+  isFraction,
+  literal,
+  type Value,
+} from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+
+const operators: Readonly<Record<string, BinaryOperator>> = { "===": "==", "!==": "!=" };
+
+/** A comparison. Both sides are looked at in full, so both must be exact. */
+export function compare(
+  lowering: Lowering,
+  operator: string,
+  left: Value,
+  right: Value,
+  node: Node,
+): BooleanValue {
+  const name = operators[operator] ?? (operator as BinaryOperator);
+  const result = (a: Expression, b: Expression): BooleanValue => ({
+    kind: "boolean",
+    ir: { kind: "binary", type: "bool", operator: name, left: a, right: b },
+  });
+  if (isBooleanValue(left) || isBooleanValue(right)) {
+    if (!isBooleanValue(left) || !isBooleanValue(right) || !["==", "!="].includes(name)) {
+      refuse(loopError.unsupported("this comparison of a boolean", node));
+    }
+    return result(toBoolean(lowering, left, node), toBoolean(lowering, right, node));
+  }
+  if (left.kind === "pending" || right.kind === "pending") refusePending(node);
+  if (left.kind === "float" || right.kind === "float")
+    return compareFloats(lowering, name, left, right, node);
+  const [a, b] = [
+    wholeBound(lowering, name, left, "left", node),
+    wholeBound(lowering, name, right, "right", node),
+  ];
+  if (typeof a === "boolean" || typeof b === "boolean") {
+    return { kind: "boolean", ir: boolean(a === true || b === true) };
+  }
+  // A fraction is compared with what may be one.
+  const use = isFraction(left) || isFraction(right) ? "float" : "compared";
+  for (const { ir } of [a, b]) noteUse(lowering, ir, use);
+  const type = typeForBoth(lowering, rangeOfInteger(lowering, a), rangeOfInteger(lowering, b), node);
+  return result(exact(lowering, a, node, type), exact(lowering, b, node, type));
+}
+
+/** A constant that is compared with an integer: rounded so that the comparison stays the same. */
+function wholeBound(
+  lowering: Lowering,
+  operator: BinaryOperator,
+  value: Value,
+  side: "left" | "right",
+  node: Node,
+): IntegerValue | boolean {
+  if (value.kind !== "host" || typeof value.constant !== "number" || Number.isSafeInteger(value.constant)) {
+    return asInteger(lowering, value, node)!;
+  }
+  if (operator === "==" || operator === "!=") return operator === "!=";
+  const { constant } = value;
+  if (Number.isNaN(constant)) return false;
+  const isUpper = operator.startsWith("<") === (side === "right");
+  if (Math.abs(constant) >= 2 ** 53) return isUpper === constant > 0;
+  const up = operator === (side === "right" ? "<" : ">") || operator === (side === "right" ? ">=" : "<=");
+  const whole = up ? Math.ceil(constant) : Math.floor(constant);
+  return asInteger(lowering, { ...value, constant: whole }, node)!;
+}
+
+/** Integers are compared with floats where an f32 holds them. */
+function compareFloats(
+  lowering: Lowering,
+  operator: BinaryOperator,
+  left: Value,
+  right: Value,
+  node: Node,
+): BooleanValue {
+  const differs = [left, right].some(
+    (value) => isFraction(value) && Math.fround(numberOf(value)) !== numberOf(value),
+  );
+  if (differs && (operator === "==" || operator === "!="))
+    return { kind: "boolean", ir: boolean(operator === "!=") };
+  // Constants are rounded so that the comparison stays the same.
+  const isKnown = (value: Value) => value.kind === "host" && value.constant !== undefined;
+  noteDecision(
+    lowering,
+    [left, right].filter((value) => !isKnown(value)),
+    node,
+  );
+  const [a, b] = [left, right].map((value, side): Expression => {
+    if (value.kind === "integer" && !fitsFloat(lowering, value)) {
+      return refuse(
+        loopError.inexactInteger(
+          "this compares an integer that an f32 may not hold",
+          node,
+          "compare with `Math.fround(value)` if that is precise enough",
+        ),
+      );
+    }
+    if (value.kind === "host" && typeof value.constant === "number") {
+      return constantBound(operator, value, side === 1);
+    }
+    // The two zeros are equal.
+    if (value.kind === "integer") return toFloat(lowering, { ...value, minusZero: undefined }, node);
+    return toFloat(lowering, value, node);
+  });
+  return { kind: "boolean", ir: { kind: "binary", type: "bool", operator, left: a!, right: b! } };
+}
+
+const numberOf = (value: Value) => (value as HostValue).constant as number;
+
+function constantBound(operator: BinaryOperator, { constant }: HostValue, isRight: boolean): Expression {
+  const value = constant as number;
+  const rounded = Math.fround(value);
+  if (rounded === value || Number.isNaN(value)) return literal("f32", rounded);
+  const up = operator === (isRight ? "<" : ">") || operator === (isRight ? ">=" : "<=");
+  return literal("f32", neighbour(rounded, value, up));
+}
+
+/** The f32 next to a number, above or below it. */
+function neighbour(rounded: number, value: number, up: boolean): number {
+  if (rounded > value === up) return rounded;
+  const bits = new Int32Array(Float32Array.of(rounded).buffer);
+  if (rounded === 0) return up ? 2 ** -149 : -(2 ** -149);
+  bits[0]! += rounded > 0 === up ? 1 : -1;
+  return new Float32Array(bits.buffer)[0]!;
+}

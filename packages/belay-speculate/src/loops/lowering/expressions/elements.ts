@@ -1,0 +1,89 @@
+import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
+import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { Expression } from "../../tree/ir.ts";
+import type { AccessedArray, Lowering } from "../lowering.ts";
+import {
+  between,
+  type IntegerValue,
+  type Interval,
+  int32,
+  integer,
+  open,
+  uint32,
+  type Value,
+} from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { indexOf } from "./indices.ts";
+import { meaningOf } from "./names.ts";
+
+/** An element of an array. */
+export interface Place {
+  readonly array: AccessedArray;
+  readonly ir: Expression;
+  readonly index: IntegerValue | null;
+  readonly span: Span;
+}
+
+export function loadOf(lowering: Lowering, { array, ir, index, span }: Place): Value {
+  array.accesses.push({ kind: "load", span, index });
+  const type = array.element === "f32" || array.element === "u32" ? array.element : "i32";
+  const load: Expression = { kind: "load", type, array: array.name, index: ir, span };
+  return array.element === "f32"
+    ? {
+        kind: "float",
+        ir: load,
+        accuracy: lowering.variables.holdsOther(array.name) ? "other" : "exact",
+      }
+    : integer(load, rangeOfElement[array.element] ?? open);
+}
+
+/** The place that `array[index]` names. */
+export function element(lowering: Lowering, node: MemberExpression): Place {
+  if (!node.computed) {
+    return refuse(
+      loopError.unsupported(
+        "a property of an object",
+        node,
+        "read it into a constant before the loop; of arrays, the loop can use elements and `length`",
+      ),
+    );
+  }
+  const array = arrayOf(lowering, node.object);
+  const { ir, known } = indexOf(lowering, array, node.property);
+  return { array, ir, index: known, span: spanOf(node) };
+}
+
+/** The array that an expression names. */
+export function arrayOf(lowering: Lowering, node: Source): AccessedArray {
+  if (node.type === "TSNonNullExpression" || node.type === "TSAsExpression")
+    return arrayOf(lowering, node.expression);
+  if (node.type !== "Identifier") {
+    return refuse(
+      loopError.unsupported(
+        "an array that is not a variable",
+        node,
+        "keep it in a constant before the loop: `const data = object.data`",
+      ),
+    );
+  }
+  const meaning = meaningOf(lowering, node.name, node);
+  if (meaning.kind === "array") return meaning.array;
+  return refuse(loopError.unknownType(node.name, node, arrayHelp(node.name)));
+}
+
+const arrayHelp = (name: string) =>
+  `only typed arrays have elements that a GPU can hold: declare it as \`${name}: Float32Array\``;
+
+export const spanOf = ({ start, end }: Node) => ({ start, end });
+
+/** Elements of these arrays, as numbers. */
+const rangeOfElement: Readonly<Record<string, Interval>> = {
+  i8: between(-128, 127),
+  u8: between(0, 255),
+  u8c: between(0, 255),
+  i16: between(-32768, 32767),
+  u16: between(0, 65535),
+  i32: int32,
+  u32: uint32,
+};

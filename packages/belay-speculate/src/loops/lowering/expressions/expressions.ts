@@ -1,0 +1,192 @@
+import type { MemberExpression, Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { lookUp } from "../../source/scopes.ts";
+import type { Lowering } from "../lowering.ts";
+import { as, between, hostConstant, hostNumber, type IntegerValue, type Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { assign, update } from "../statements/assignments.ts";
+import { effects } from "../statements/statements.ts";
+import { binary, unary } from "./arithmetic.ts";
+import { call } from "./calls.ts";
+import { conditional, logical } from "./choices.ts";
+import { arrayOf, element, loadOf } from "./elements.ts";
+import { meaningOf, read } from "./names.ts";
+
+/** Translates an expression. What has effects, or must be evaluated first, is emitted as statements before. */
+export function expression(lowering: Lowering, node: Source): Value {
+  return lowering.nested(node, () => translate(lowering, node));
+}
+
+function translate(lowering: Lowering, node: Source): Value {
+  switch (node.type) {
+    case "Literal":
+      if (typeof node.value === "number" || typeof node.value === "boolean") return hostConstant(node.value);
+      return refuse(loopError.unsupported(describe(node), node));
+    case "Identifier":
+      return named(lowering, node.name, node);
+    case "TSNonNullExpression":
+    case "TSAsExpression":
+    case "TSSatisfiesExpression":
+    case "TSTypeAssertion":
+      return expression(lowering, node.expression);
+    case "UnaryExpression":
+      if (node.operator === "-" || node.operator === "+" || node.operator === "~" || node.operator === "!") {
+        return unary(lowering, node.operator, expression(lowering, node.argument), node);
+      }
+      return refuse(loopError.unsupported(`\`${node.operator}\``, node));
+    case "BinaryExpression": {
+      if (node.left.type === "PrivateIdentifier")
+        return refuse(loopError.unsupported("a private field", node));
+      if (node.operator === "in" || node.operator === "instanceof")
+        return refuse(loopError.unsupported(`\`${node.operator}\``, node));
+      const [left, right] = inOrder(lowering, [node.left, node.right]);
+      return binary(lowering, node.operator, left!, right!, node);
+    }
+    case "LogicalExpression":
+      return logical(lowering, node);
+    case "ConditionalExpression":
+      return conditional(lowering, node);
+    case "MemberExpression":
+      return member(lowering, node);
+    case "AssignmentExpression":
+      return assign(lowering, node);
+    case "UpdateExpression":
+      return update(lowering, node);
+    case "CallExpression":
+      return call(lowering, node);
+    case "SequenceExpression": {
+      for (const one of node.expressions.slice(0, -1)) effects(lowering, one);
+      return expression(lowering, node.expressions.at(-1)!);
+    }
+    default:
+      return refuse(loopError.unsupported(describe(node), node));
+  }
+}
+
+/** The value of a name. */
+function named(lowering: Lowering, name: string, node: Node): Value {
+  const isGlobal = !lookUp(lowering.scope, name);
+  if (isGlobal && name === "undefined") return refuse(loopError.unsupported("`undefined`", node));
+  if (isGlobal && (name === "NaN" || name === "Infinity"))
+    return hostConstant(Number[name === "NaN" ? "NaN" : "POSITIVE_INFINITY"]);
+  const meaning = meaningOf(lowering, name, node);
+  switch (meaning.kind) {
+    case "value":
+      return meaning.value;
+    case "variable":
+      if (!lowering.assigned.has(meaning.variable)) {
+        return refuse(
+          loopError.unsupported(
+            `\`${name}\`, which may have no value yet,`,
+            node,
+            "give it a value where it is declared",
+          ),
+        );
+      }
+      return read(lowering, meaning.variable);
+    case "carried":
+      return read(lowering, meaning.variable, true);
+    case "reduction":
+      return refuse(loopError.notReduced(name, meaning.operator, node));
+    case "array":
+      return refuse(
+        loopError.unsupported("an array used as a value", node, "access its elements, or its length"),
+      );
+  }
+}
+
+function member(lowering: Lowering, node: MemberExpression): Value {
+  if (!node.computed && node.property.type === "Identifier" && node.object.type === "Identifier") {
+    const { name } = node.property;
+    const isGlobal = !lookUp(lowering.scope, node.object.name);
+    if (isGlobal && (node.object.name === "Math" || node.object.name === "Number")) {
+      const value = node.object.name === "Math" ? Math[name as "PI"] : Number[name as "EPSILON"];
+      if (typeof value === "number") return hostConstant(value);
+    }
+    if (name === "length") {
+      const array = arrayOf(lowering, node.object);
+      const code = `${array.name}.length`;
+      return hostNumber(code, "integer", { range: between(0, 2 ** 52) });
+    }
+  }
+  return loadOf(lowering, element(lowering, node));
+}
+
+const names: Readonly<Record<string, string>> = {
+  ArrowFunctionExpression: "a function",
+  FunctionExpression: "a function",
+  ClassExpression: "a class",
+  ObjectExpression: "an object",
+  ArrayExpression: "an array that the loop makes",
+  AwaitExpression: "`await`",
+  YieldExpression: "`yield`",
+  NewExpression: "an object that the loop makes",
+  TemplateLiteral: "a string",
+  TaggedTemplateExpression: "a string",
+  ThisExpression: "`this`",
+  Super: "`super`",
+  ChainExpression: "an optional access",
+  ImportExpression: "an import",
+  MetaProperty: "`import.meta`",
+};
+
+/** What an expression is, for people. */
+function describe(node: Source): string {
+  if (node.type === "Literal") {
+    if (node.value === null) return "`null`";
+    return { string: "a string", bigint: "a bigint", object: "a regular expression" }[
+      typeof node.value as "string"
+    ];
+  }
+  return names[node.type] ?? "this expression";
+}
+
+/** Translates operands from left to right; what a later one might change is held before. */
+export function inOrder(lowering: Lowering, nodes: readonly Source[]): Value[] {
+  const values: Value[] = [];
+  for (const node of nodes) {
+    const value = afterwards(
+      lowering,
+      () => expression(lowering, node),
+      () => {
+        for (const [at, earlier] of values.entries()) values[at] = held(lowering, earlier);
+      },
+    );
+    values.push(value);
+  }
+  return values;
+}
+
+/** Translates what is evaluated later; when it has effects, `holdEarlier` comes before them. */
+export function afterwards<Result>(
+  lowering: Lowering,
+  translateLater: () => Result,
+  holdEarlier: () => void,
+): Result {
+  let result!: Result;
+  const statements = lowering.collect(() => {
+    result = translateLater();
+  });
+  if (statements.some(({ kind }) => kind !== "declare")) holdEarlier();
+  lowering.block.push(...statements);
+  return result;
+}
+
+function heldInteger(lowering: Lowering, value: IntegerValue): IntegerValue {
+  if (!value.minusZero) return { ...value, ir: lowering.hold(value.ir) };
+  const { ir, isMinusZero } = value.minusZero();
+  const kept = { ir: lowering.hold(ir), isMinusZero: lowering.hold(isMinusZero) };
+  return { ...value, ir: kept.ir, minusZero: () => kept };
+}
+
+/** The value, kept in a local. */
+export function held(lowering: Lowering, value: Value): Value {
+  if (value.kind === "host") return value;
+  if (value.kind === "integer") return heldInteger(lowering, value);
+  if (value.kind !== "pending") return { ...value, ir: lowering.hold(value.ir) };
+  const { ir } = value;
+  if (ir.kind !== "binary") throw new Error("what is pending is the result of an operator");
+  const [a, b] = value.operands.map((operand) => heldInteger(lowering, operand));
+  const [left, right] = [as(ir.left.type, a!.ir), as(ir.right.type, b!.ir)];
+  return { ...value, ir: { ...ir, left, right }, operands: [a!, b!] };
+}

@@ -1,0 +1,91 @@
+import type { Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { Expression } from "../../tree/ir.ts";
+import type { AccessedArray, Lowering } from "../lowering.ts";
+import { noteDecision } from "../numbers/accuracy.ts";
+import { asInteger, refusePending } from "../numbers/conversions.ts";
+import { rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
+import { constant, hostValue, subtract } from "../numbers/linear.ts";
+import { noteUse } from "../numbers/scalarUses.ts";
+import { as, between, type IntegerValue, literal, uint32, type Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { binary } from "./arithmetic.ts";
+import { expression, inOrder } from "./expressions.ts";
+
+/** An index as kernels compute it: modulo 2^32, so that what is no element for JavaScript must be none for them. */
+export interface Index {
+  readonly ir: Expression;
+  /** What is known about it. */
+  readonly known: IntegerValue | null;
+}
+
+/** Whatever leaves 32 bits here is no element of an array with so many. */
+const ranges = [
+  { length: 2 ** 31, range: between(-(2 ** 31), 2 ** 32 - 1) },
+  { length: 2 ** 30, range: between(-3 * 2 ** 30, 2 ** 32 - 1) },
+];
+
+/** Translates the index of an element. */
+export function indexOf(lowering: Lowering, array: AccessedArray, node: Source): Index {
+  if (node.type !== "BinaryExpression" || node.operator !== "+") {
+    return toIndex(lowering, array, expression(lowering, node), node);
+  }
+  const [left, right] = inOrder(lowering, [node.left as Source, node.right]) as [Value, Value];
+  const sum = binary(lowering, "+", left, right, node);
+  const isWide = sum.kind === "integer" && !fitting(lowering, sum);
+  const [a, b] = isWide ? [left, right].map((value) => asInteger(lowering, value, node)!) : [];
+  const arePositive = [a, b].every(
+    (value) => value && lowering.guards.within(rangeOfInteger(lowering, value), uint32) === "known",
+  );
+  return arePositive ? saturated(lowering, array, a!, b!) : toIndex(lowering, array, sum, node);
+}
+
+const fitting = (lowering: Lowering, index: IntegerValue) =>
+  ranges.find(({ range }) => lowering.guards.within(rangeOfInteger(lowering, index), range) !== "never");
+
+function toIndex(lowering: Lowering, array: AccessedArray, value: Value, node: Node): Index {
+  if (value.kind === "float") {
+    noteUse(lowering, value.ir, "integer");
+    noteDecision(lowering, [value], node);
+    return { ir: value.ir, known: null };
+  }
+  const index = asInteger(lowering, value, node);
+  if (!index) {
+    return value.kind === "pending" ? refusePending(node) : refuse(loopError.unsupported("this index", node));
+  }
+  noteUse(lowering, index.ir, "integer");
+  const found = fitting(lowering, index);
+  if (!found) return refuseWide(node);
+  lowering.guards.requireWithin(rangeOfInteger(lowering, index), found.range);
+  // Arrays of 2^31 elements and more are not for GPUs anyway.
+  if (found.length < 2 ** 31) requireLength(lowering, array, found.length);
+  return { ir: index.ir, known: index };
+}
+
+/** A sum of unsigned integers which does not wrap: where it leaves 32 bits it is the largest, which is no element either. */
+function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b: IntegerValue): Index {
+  requireLength(lowering, array, 2 ** 31);
+  const [left, right] = [a, b].map(({ ir }) => lowering.hold(as("u32", ir)));
+  const largest = literal("u32", 2 ** 32 - 1);
+  const operation = (operator: "+" | "-", one: Expression, other: Expression): Expression => ({
+    kind: "binary",
+    type: "u32",
+    operator,
+    left: one,
+    right: other,
+  });
+  const test: Expression = {
+    kind: "binary",
+    type: "bool",
+    operator: ">",
+    left: left!,
+    right: operation("-", largest, right!),
+  };
+  const yes = largest;
+  const no = operation("+", left!, right!);
+  return { ir: { kind: "conditional", type: "u32", test, yes, no }, known: null };
+}
+
+function requireLength({ guards }: Lowering, { name }: AccessedArray, most: number): void {
+  guards.requireNotPositive(subtract(hostValue(`${name}.length`), constant(most)));
+}

@@ -1,0 +1,247 @@
+import type { Node, Expression as Source } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { BinaryOperator, Expression, MathFunction } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { accuracyOf, chosen, computed, stepped } from "../numbers/accuracy.ts";
+import { asInteger, toBits, toFloat } from "../numbers/conversions.ts";
+import { isNeverZero } from "../numbers/divisionRanges.ts";
+import { commonType, exact, rangeOfInteger, refuseWide } from "../numbers/exactIntegers.ts";
+import { hostCall } from "../numbers/hostValues.ts";
+import { zero as linearZero, maximum, minimum, scale } from "../numbers/linear.ts";
+import { zeroOfExtreme, zeroOfQuotient, zeroOfSign } from "../numbers/minusZeros.ts";
+import { noteUse } from "../numbers/scalarUses.ts";
+import {
+  type Accuracy,
+  as,
+  between,
+  type FloatValue,
+  type HostValue,
+  hostConstant,
+  type IntegerValue,
+  int32,
+  integer,
+  literal,
+  numbers,
+  type PendingValue,
+  sum,
+  type Value,
+} from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { binary } from "./arithmetic.ts";
+import { held, inOrder } from "./expressions.ts";
+
+/** How many arguments each function takes. */
+const counts: Readonly<Record<string, readonly [number, number]>> = {
+  abs: [1, 1],
+  ceil: [1, 1],
+  floor: [1, 1],
+  round: [1, 1],
+  trunc: [1, 1],
+  sign: [1, 1],
+  sqrt: [1, 1],
+  min: [1, 16],
+  max: [1, 16],
+  imul: [2, 2],
+  clz32: [1, 1],
+  exp: [1, 1],
+  exp2: [1, 1],
+  log: [1, 1],
+  log2: [1, 1],
+  pow: [2, 2],
+  sin: [1, 1],
+  cos: [1, 1],
+  tan: [1, 1],
+  asin: [1, 1],
+  acos: [1, 1],
+  atan: [1, 1],
+  atan2: [2, 2],
+  sinh: [1, 1],
+  cosh: [1, 1],
+  tanh: [1, 1],
+  hypot: [1, 16],
+  fround: [1, 1],
+};
+
+export const isMathFunction = (name: string) => Object.hasOwn(counts, name);
+
+type Rounding = "floor" | "ceil" | "round" | "trunc";
+const isRounding = (name: string): name is Rounding => ["floor", "ceil", "round", "trunc"].includes(name);
+
+/** A call of a function of Math. */
+export function mathCall(lowering: Lowering, name: string, nodes: readonly Source[], node: Node): Value {
+  const [least, most] = counts[name]!;
+  if (nodes.length < least || nodes.length > most) {
+    return refuse(
+      loopError.unknownCall(`Math.${name}`, `takes ${least} arguments, found ${nodes.length}`, node),
+    );
+  }
+  const args = inOrder(lowering, nodes);
+  const accuracies = args.map((arg) => accuracyOf(lowering, arg));
+  if (args.every((arg): arg is HostValue => arg.kind === "host" && arg.type === "number")) {
+    return hostCall(name, args);
+  }
+  const [first, second] = args as [Value, Value];
+  switch (name) {
+    case "fround":
+      return { kind: "float", ir: toFloat(lowering, first, node), accuracy: frounded(accuracies[0]!) };
+    case "imul":
+      return integer(
+        {
+          kind: "call",
+          type: "i32",
+          callee: "imul",
+          args: args.map((arg) => as("i32", toBits(lowering, arg, node))),
+        },
+        int32,
+      );
+    case "clz32": {
+      const bits = as("u32", toBits(lowering, first, node));
+      return integer({ kind: "call", type: "i32", callee: "clz32", args: [bits] }, between(0, 32));
+    }
+    case "pow":
+      return binary(lowering, "**", first, second, node);
+    case "min":
+    case "max":
+      return extreme(lowering, name, args, node);
+  }
+  if (first.kind === "pending" && isRounding(name)) return rounded(lowering, name, first, node);
+  if (first.kind === "integer") {
+    // Nothing is left to round; the operation only makes a number of what may be undefined.
+    if (isRounding(name)) return binary(lowering, "-", first, hostConstant(0), node);
+    if (name === "abs" || name === "sign") return magnitude(lowering, name, first, node);
+  }
+  return {
+    kind: "float",
+    ir: {
+      kind: "call",
+      type: "f32",
+      callee: name as MathFunction,
+      args: args.map((arg) => toFloat(lowering, arg, node)),
+    },
+    accuracy: accuracyOfCall(name, accuracies),
+  };
+}
+
+/** `Math.fround` of a number that was rounded once already is the same as of the number itself. */
+const frounded = (accuracy: Accuracy): Accuracy => (accuracy === "other" ? "other" : "exact");
+
+function accuracyOfCall(name: string, args: readonly Accuracy[]): Accuracy {
+  if (name === "abs") return args[0]!;
+  return isRounding(name) || name === "sign" ? stepped(args) : computed(args);
+}
+
+function extreme(
+  lowering: Lowering,
+  name: "min" | "max",
+  args: readonly Value[],
+  node: Node,
+): IntegerValue | FloatValue {
+  const whole = args.every(
+    (arg) =>
+      arg.kind === "integer" ||
+      (arg.kind === "host" && (arg.constant === undefined || Number.isSafeInteger(arg.constant))),
+  );
+  if (!whole) {
+    const floats = args.map((arg) => toFloat(lowering, arg, node));
+    const accuracy = chosen(args.map((arg) => accuracyOf(lowering, arg)));
+    return { kind: "float", ir: { kind: "call", type: "f32", callee: name, args: floats }, accuracy };
+  }
+  const integers = args.map((arg) => asInteger(lowering, arg, node)!);
+  const ranges = integers.map((one) => rangeOfInteger(lowering, one));
+  const type = commonType(lowering, ranges);
+  if (!type) return refuseWide(node);
+  const pick = name === "min" ? minimum : maximum;
+  const range = ranges.reduce((one, other) => ({
+    low: pick(one.low, other.low),
+    high: pick(one.high, other.high),
+  }));
+  const make = (args: readonly Expression[]): Expression => ({
+    kind: "call",
+    type,
+    callee: name,
+    args: args.map((arg) => as(type, arg)),
+  });
+  const ir = make(integers.map((one) => exact(lowering, one, node, type)));
+  return integer(ir, range, linearZero, zeroOfExtreme(lowering, name, integers, node, make));
+}
+
+function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue, node: Node): IntegerValue {
+  const range = numbers(rangeOfInteger(lowering, value));
+  const argument = exact(lowering, value, node, name === "sign" ? "i32" : undefined);
+  if (argument.type === "u32") return { ...value, ir: argument, minusZero: undefined };
+  const make = (arg: Expression): Expression => ({
+    kind: "call",
+    type: "i32",
+    callee: name,
+    args: [as("i32", arg)],
+  });
+  if (name === "sign") {
+    return integer(make(argument), between(-1, 1), linearZero, zeroOfSign(lowering, value, node, make));
+  }
+  return integer(make(argument), range ? between(0, Math.max(-range[0], range[1])) : between(0, 2 ** 31));
+}
+
+/**
+ * A quotient of integers, rounded. Division of integers rounds toward zero, so the other directions take one more or one less
+ * where there is a remainder. A divisor that may be zero gives no integer.
+ */
+function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: Node): IntegerValue {
+  const [dividend, divisor] = value.operands.map((operand) => rangeOfInteger(lowering, operand));
+  if (value.what !== "quotient" || name === "round" || !isNeverZero(lowering, divisor!)) {
+    return refuse(
+      loopError.inexactInteger("this may be no integer", node, "coerce it first, as in `(a / b) | 0`"),
+    );
+  }
+  noteUse(lowering, value.ir, "integer");
+  const type = value.ir.type as "i32" | "u32";
+  const truncated = (callee: Rounding, quotient: Expression): Expression => ({
+    kind: "call",
+    type,
+    callee,
+    args: [quotient],
+  });
+  const isPositive = [dividend!, divisor!].every(
+    ({ low }) => lowering.guards.state(scale(low, -1)) === "known",
+  );
+  if (name === "trunc" || (name === "floor" && isPositive)) {
+    const make = (left: Expression, right: Expression) =>
+      truncated(name, { ...value.ir, left: as(type, left), right: as(type, right) } as Expression);
+    const minusZero = zeroOfQuotient(lowering, value.operands, node, make);
+    return integer(truncated(name, value.ir), value.coerced, linearZero, minusZero);
+  }
+
+  const quotient = held(lowering, value) as PendingValue;
+  const { left, right } = quotient.ir as Extract<Expression, { kind: "binary" }>;
+  const zero = literal(type, 0);
+  const test = (operator: BinaryOperator, a: Expression, b: Expression): Expression => ({
+    kind: "binary",
+    type: "bool",
+    operator,
+    left: a,
+    right: b,
+  });
+  const remainder: Expression = { kind: "binary", type, operator: "%", left, right };
+  const signs = test(name === "floor" ? "!=" : "==", test("<", left, zero), test("<", right, zero));
+  const correction: Expression = {
+    kind: "conditional",
+    type,
+    test: test("&&", test("!=", remainder, zero), signs),
+    yes: literal(type, name === "floor" ? 1 : -1),
+    no: zero,
+  };
+  const ir: Expression = {
+    kind: "binary",
+    type,
+    // −0 stays what it is where 0 is taken from it, and not where 0 is added.
+    operator: "-",
+    left: truncated("trunc", quotient.ir),
+    right: correction,
+  };
+  const range = sum(value.coerced, name === "floor" ? between(-1, 0) : between(0, 1));
+  return integer(
+    ir,
+    range,
+    linearZero,
+    zeroOfQuotient(lowering, quotient.operands, node, () => ir),
+  );
+}

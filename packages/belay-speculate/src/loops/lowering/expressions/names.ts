@@ -1,0 +1,103 @@
+import type { Node } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { declaredType } from "../../source/declaredTypes.ts";
+import { type Binding, lookUp } from "../../source/scopes.ts";
+import type { Expression } from "../../tree/ir.ts";
+import type { AccessedArray, Lowering, Meaning } from "../lowering.ts";
+import { hostValue, zero } from "../numbers/linear.ts";
+import { zeroOfVariable } from "../numbers/minusZeros.ts";
+import { hostBoolean, hostConstant, hostNumber, integer, type Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { refuseAssignment } from "../statements/declarations.ts";
+import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
+
+/** What a name stands for at the current place. Names from outside get their meaning when they are first used. */
+export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning {
+  const binding = lookUp(lowering.scope, name);
+  if (!binding) return refuse(loopError.undeclared(name, node));
+  const known = lowering.meanings.get(binding);
+  if (known) return known;
+  const meaning = fromOutside(lowering, binding, node);
+  lowering.meanings.set(binding, meaning);
+  return meaning;
+}
+
+function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning {
+  const { name, kind, declaration } = binding;
+  const constant = literalOf(binding);
+  if (constant !== undefined) return { kind: "value", value: hostConstant(constant) };
+  const { start, end } = lowering.loop.node;
+  if (start <= declaration.start && declaration.end <= end) {
+    return refuse(lowering.refused.has(binding) ? null : loopError.notDeclaredYet(name, node));
+  }
+  if (lookUp(lowering.loop.scope, name) !== binding) {
+    return refuse(
+      loopError.unsupported(
+        `\`${name}\`, which another variable hides before the loop,`,
+        node,
+        "rename one of the two",
+      ),
+    );
+  }
+  if (kind === "import") {
+    return refuse(
+      loopError.unsupported("an imported value", node, "copy it into a constant before the loop"),
+    );
+  }
+  const type = declaredType(binding, lowering.file);
+  switch (type.kind) {
+    case "array": {
+      const array: AccessedArray = { name, element: type.element, accesses: [] };
+      lowering.arrays.set(name, array);
+      return { kind: "array", array };
+    }
+    case "other":
+      return refuse(loopError.unsupportedType(name, type.name, node));
+    case "boolean":
+      lowering.guards.requireType(`typeof ${name} === "boolean"`);
+      return { kind: "value", value: hostBoolean(name) };
+    default:
+      lowering.guards.requireType(`typeof ${name} === "number"`);
+      return scalar(lowering, binding);
+  }
+}
+
+/** A number from outside: the same in all iterations, or carried from each to the next, or reduced. */
+function scalar(lowering: Lowering, binding: Binding): Meaning {
+  const { name, assignments } = binding;
+  const { loop } = lowering;
+  const isWritten = assignments.some(({ start, end }) => loop.node.start <= start && end <= loop.node.end);
+  if (isWritten && binding.kind === "const") return refuseAssignment(binding);
+  const reduced = loop.directive.reductions.find((reduction) => reduction.name === name);
+  if (!isWritten && !reduced) return { kind: "value", value: hostNumber(name, "any") };
+  const value = hostValue(name);
+  const variable = lowering.variables.getOutside(name, { low: value, high: value });
+  lowering.written.set(name, variable);
+  return reduced
+    ? { kind: "reduction", operator: reduced.operator, variable }
+    : { kind: "carried", variable };
+}
+
+/** The value of a constant that is declared as a literal. */
+function literalOf({ kind, declaration }: Binding): number | boolean | undefined {
+  if (kind !== "const" || declaration.type !== "VariableDeclarator" || declaration.id.type !== "Identifier") {
+    return undefined;
+  }
+  const { init } = declaration;
+  const negative = init?.type === "UnaryExpression" && init.operator === "-";
+  const literal = negative ? init.argument : init;
+  if (literal?.type !== "Literal") return undefined;
+  if (typeof literal.value === "number") return negative ? -literal.value : literal.value;
+  return typeof literal.value === "boolean" && !negative ? literal.value : undefined;
+}
+
+/** The value of a variable where it is read. */
+export function read(lowering: Lowering, variable: Variable, carried = false): Value {
+  const type = typeOfVariable(variable);
+  const { name, kind } = variable;
+  const ir: Expression =
+    carried && type !== "bool" ? { kind: "carried", type, name } : { kind: "local", type, name };
+  if (kind === "float") return { kind, ir, accuracy: variable.accuracy };
+  if (kind === "boolean") return { kind, ir };
+  return integer(ir, rangeOf(variable), zero, zeroOfVariable(lowering, variable, ir));
+}

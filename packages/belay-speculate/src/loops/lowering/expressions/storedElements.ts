@@ -1,0 +1,58 @@
+import type { Node } from "oxc-parser";
+import type { Expression } from "../../tree/ir.ts";
+import type { AccessedArray, Lowering } from "../lowering.ts";
+import { accuracyOf, noteDecision } from "../numbers/accuracy.ts";
+import { asInteger, refusePending, toBits, toFloat } from "../numbers/conversions.ts";
+import { exact } from "../numbers/exactIntegers.ts";
+import { as, type Value } from "../numbers/values.ts";
+import { type Place, spanOf } from "./elements.ts";
+
+/** Stores a value into an element. */
+export function storeElement(
+  lowering: Lowering,
+  { array, ir, index }: Place,
+  value: Value,
+  node: Node,
+): Value {
+  array.accesses.push({ kind: "store", span: spanOf(node), index });
+  lowering.emit({
+    kind: "store",
+    array: array.name,
+    index: ir,
+    value: elementValue(lowering, array, value, node),
+    span: spanOf(node),
+  });
+  return value;
+}
+
+/** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
+function elementValue(
+  lowering: Lowering,
+  { name, element }: AccessedArray,
+  value: Value,
+  node: Node,
+): Expression {
+  if (element === "f32") {
+    if (accuracyOf(lowering, value) === "other") lowering.variables.storeOther(name);
+    return toFloat(lowering, value, node);
+  }
+  if (element !== "u8c") return as(element === "u32" ? "u32" : "i32", toBits(lowering, value, node));
+  const whole =
+    value.kind === "integer" || value.kind === "host" ? asClamped(lowering, value, node) : undefined;
+  if (value.kind === "boolean") return toBits(lowering, value, node);
+  // What is clamped is rounded, which an f32 cannot do for a double.
+  if (value.kind === "pending") return refusePending(node);
+  if (!whole) noteDecision(lowering, [value], node);
+  return whole ?? toFloat(lowering, value, node);
+}
+
+function asClamped(lowering: Lowering, value: Value, node: Node): Expression | undefined {
+  if (
+    value.kind === "host" &&
+    (typeof value.constant !== "number" || !Number.isSafeInteger(value.constant))
+  ) {
+    return undefined;
+  }
+  const whole = asInteger(lowering, value, node);
+  return whole && exact(lowering, whole, node);
+}

@@ -1,0 +1,42 @@
+import type { Expression, NumberType } from "../../tree/ir.ts";
+import type { HostValue } from "./values.ts";
+
+export interface Input {
+  readonly name: string;
+  readonly type: NumberType;
+  /** JavaScript that computes it where the loop stands. */
+  readonly code: string;
+  /** The number without its conversion. */
+  readonly scalar: string;
+}
+
+/** What the host computes before a loop runs, each once for each type. */
+export class Inputs {
+  /** By type and code. */
+  readonly #made = new Map<string, Input>();
+
+  [Symbol.iterator](): Iterator<Input> {
+    return this.#made.values();
+  }
+
+  /** The input that holds a host's value. Integers and booleans are an i32; what an f32 gets is rounded. */
+  of(value: HostValue, type: "i32" | "f32"): Expression {
+    const code =
+      value.type === "boolean"
+        ? `(${value.code} ? 1 : 0)`
+        : type === "f32"
+          ? `Math.fround(${value.code})`
+          : value.code;
+    const key = `${type} ${code}`;
+    const existing = this.#made.get(key);
+    if (existing) return { kind: "input", type, name: existing.name };
+
+    const taken = new Set([...this].map(({ name }) => name));
+    const plain = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(value.code)
+      ? value.code
+      : `$input${taken.size}`;
+    const name = taken.has(plain) ? `${plain}$${taken.size}` : plain;
+    this.#made.set(key, { name, type, code, scalar: value.code });
+    return { kind: "input", type, name };
+  }
+}

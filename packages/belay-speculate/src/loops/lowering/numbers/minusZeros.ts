@@ -1,0 +1,274 @@
+/**
+ * Integers that are −0 for JavaScript. Their bits are those of 0, so which zero it is goes beside them, and is computed only where
+ * something tells the two apart: division, `Math.atan2`, a `Float32Array`. Numbers from outside are not −0; the host checks that.
+ */
+import type { Node } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { BinaryOperator, Expression, Statement } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { refuse } from "../refusal.ts";
+import type { Variable } from "../variables.ts";
+import { exact, rangeOfInteger } from "./exactIntegers.ts";
+import { constant, scale, subtract } from "./linear.ts";
+import { as, boolean, type IntegerValue, literal, type Signed } from "./values.ts";
+
+/** An operand that has been evaluated, and what its sign follows from. */
+interface Operand extends Signed {
+  readonly isZero: () => Expression;
+  /** Whether its sign is that of negative numbers: it is negative, or −0. */
+  readonly isMinus: () => Expression;
+}
+
+type Zero = IntegerValue["minusZero"];
+
+/** Evaluates an integer, and tells whether it is −0. */
+export function signed(lowering: Lowering, value: IntegerValue): Signed {
+  return value.minusZero?.() ?? { ir: lowering.hold(value.ir), isMinusZero: boolean(false) };
+}
+
+/** Whether −`value` may be −0. */
+export function zeroOfNegated(
+  lowering: Lowering,
+  value: IntegerValue,
+  node: Node,
+  make: (ir: Expression) => Expression,
+): Zero {
+  if (!mayBeZero(lowering, value)) return undefined;
+  return computed(
+    lowering,
+    [value],
+    node,
+    ([ir]) => make(ir!),
+    ([one]) => and(one!.isZero(), not(one!.isMinusZero)),
+  );
+}
+
+/** A sum is −0 where both sides are; a difference where −0 has 0 taken away. */
+export function zeroOfSum(
+  lowering: Lowering,
+  operator: "+" | "-",
+  operands: readonly [IntegerValue, IntegerValue],
+  node: Node,
+  make: (left: Expression, right: Expression) => Expression,
+): Zero {
+  const [a, b] = operands;
+  if (!a.minusZero || !(operator === "+" ? b.minusZero : mayBeZero(lowering, b))) return undefined;
+  return computed(
+    lowering,
+    operands,
+    node,
+    ([left, right]) => make(left!, right!),
+    ([left, right]) =>
+      operator === "+"
+        ? and(left!.isMinusZero, right!.isMinusZero)
+        : and(left!.isMinusZero, and(right!.isZero(), not(right!.isMinusZero))),
+  );
+}
+
+/** A product is −0 where one factor is a zero, and their signs differ. */
+export function zeroOfProduct(
+  lowering: Lowering,
+  operands: readonly [IntegerValue, IntegerValue],
+  node: Node,
+  make: (left: Expression, right: Expression) => Expression,
+): Zero {
+  const mayBeMinus = (one: IntegerValue, other: IntegerValue) =>
+    mayBeZero(lowering, one) && (one.minusZero || other.minusZero || mayBeNegative(lowering, other));
+  const [a, b] = operands;
+  if (!mayBeMinus(a, b) && !mayBeMinus(b, a)) return undefined;
+  return computed(
+    lowering,
+    operands,
+    node,
+    ([left, right]) => make(left!, right!),
+    ([left, right]) =>
+      and(or(left!.isZero(), right!.isZero()), test("!=", left!.isMinus(), right!.isMinus())),
+  );
+}
+
+/** A remainder has the sign of its dividend. */
+export function zeroOfRemainder(
+  lowering: Lowering,
+  operands: readonly [IntegerValue, IntegerValue],
+  node: Node,
+  make: (left: Expression, right: Expression) => Expression,
+): Zero {
+  const [dividend] = operands;
+  if (!dividend.minusZero && !mayBeNegative(lowering, dividend)) return undefined;
+  return computed(
+    lowering,
+    operands,
+    node,
+    ([left, right]) => make(left!, right!),
+    ([left], result) => and(isZero(result), left!.isMinus()),
+  );
+}
+
+/** A quotient that was rounded to zero has the sign of the quotient. */
+export function zeroOfQuotient(
+  lowering: Lowering,
+  operands: readonly [IntegerValue, IntegerValue],
+  node: Node,
+  make: (left: Expression, right: Expression) => Expression,
+): Zero {
+  if (!operands.some((one) => one.minusZero || mayBeNegative(lowering, one))) return undefined;
+  return computed(
+    lowering,
+    operands,
+    node,
+    ([left, right]) => make(left!, right!),
+    ([left, right], ir) => and(isZero(ir), test("!=", left!.isMinus(), right!.isMinus())),
+  );
+}
+
+/** Of two zeros −0 is the smaller one. */
+export function zeroOfExtreme(
+  lowering: Lowering,
+  name: "min" | "max",
+  operands: readonly IntegerValue[],
+  node: Node,
+  make: (operands: readonly Expression[]) => Expression,
+): Zero {
+  const mayBeMinus = (one: IntegerValue) => one.minusZero !== undefined;
+  const isPossible =
+    operands.some(mayBeMinus) &&
+    (name === "min" || operands.every((one) => mayBeMinus(one) || mayBeNegative(lowering, one)));
+  if (!isPossible) return undefined;
+  return computed(lowering, operands, node, make, (parts, result) =>
+    and(
+      isZero(result),
+      name === "min"
+        ? parts.map(({ isMinusZero }) => isMinusZero).reduce(or)
+        : parts.map(({ isMinus }) => isMinus()).reduce(and),
+    ),
+  );
+}
+
+/** The sign of a zero is that zero. */
+export function zeroOfSign(
+  lowering: Lowering,
+  value: IntegerValue,
+  node: Node,
+  make: (ir: Expression) => Expression,
+): Zero {
+  if (!value.minusZero) return undefined;
+  return computed(
+    lowering,
+    [value],
+    node,
+    ([ir]) => make(ir!),
+    ([one]) => one!.isMinusZero,
+  );
+}
+
+/** One of two integers, each after the statements that are executed only where it is taken. */
+export function zeroOfChoice(
+  lowering: Lowering,
+  type: "i32" | "u32",
+  condition: Expression,
+  yes: readonly [readonly Statement[], IntegerValue],
+  no: readonly [readonly Statement[], IntegerValue],
+): Zero {
+  if (!yes[1].minusZero && !no[1].minusZero) return undefined;
+  return () => {
+    const [ir, isMinusZero] = [lowering.newLocal(type), lowering.newLocal("bool")];
+    const arm = ([statements, value]: typeof yes) =>
+      lowering.collect(() => {
+        lowering.block.push(...statements);
+        const chosen = signed(lowering, value);
+        lowering.emit({ kind: "assign", name: ir.name, value: as(type, chosen.ir) });
+        lowering.emit({ kind: "assign", name: isMinusZero.name, value: chosen.isMinusZero });
+      });
+    lowering.emit({ kind: "if", test: condition, yes: arm(yes), no: arm(no) });
+    return { ir, isMinusZero };
+  };
+}
+
+/** An integer variable where it is read. */
+export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: Expression): Zero {
+  if (!variable.mayBeMinusZero) return undefined;
+  return () => {
+    const name = lowering.variables.zeroOf(variable);
+    lowering.variables.observeZero(variable);
+    return { ir, isMinusZero: { kind: "local", type: "bool", name } };
+  };
+}
+
+/** Refuses an integer that may be −0 for a variable that iterations share, which has room for its bits only. */
+export function refuseMinusZero(lowering: Lowering, name: string, value: IntegerValue, node: Node): void {
+  lowering.observesZeros = true;
+  if (!value.minusZero) return;
+  refuse(
+    loopError.inexactInteger(
+      `\`${name}\` may become −0, and integers that go from iteration to iteration have one zero`,
+      node,
+      "coerce the value, as in `(a * b) | 0`, which is never −0",
+    ),
+  );
+}
+
+/** Computes an integer and its zero from operands that are evaluated once. */
+function computed(
+  lowering: Lowering,
+  operands: readonly IntegerValue[],
+  node: Node,
+  make: (operands: readonly Expression[]) => Expression,
+  isMinusZero: (operands: readonly Operand[], result: Expression) => Expression,
+): () => Signed {
+  return () => {
+    const parts = operands.map((value): Operand => {
+      const part = signed(lowering, value);
+      const whole = () => exact(lowering, { ...value, ir: part.ir, minusZero: undefined }, node);
+      const isNegative = () => {
+        const ir = whole();
+        return ir.type === "i32" && mayBeNegative(lowering, value)
+          ? test("<", ir, literal("i32", 0))
+          : boolean(false);
+      };
+      return {
+        ...part,
+        isZero: () => (mayBeZero(lowering, value) ? isZero(whole()) : boolean(false)),
+        isMinus: () => or(isNegative(), part.isMinusZero),
+      };
+    });
+    const ir = lowering.hold(make(parts.map((part) => part.ir)));
+    return { ir, isMinusZero: lowering.hold(isMinusZero(parts, ir)) };
+  };
+}
+
+function mayBeZero(lowering: Lowering, value: IntegerValue): boolean {
+  const { low, high } = rangeOfInteger(lowering, value);
+  const isNever = [subtract(constant(1), low), subtract(high, constant(-1))];
+  return isNever.every((bound) => lowering.guards.state(bound) !== "known");
+}
+
+function mayBeNegative(lowering: Lowering, value: IntegerValue): boolean {
+  return lowering.guards.state(scale(rangeOfInteger(lowering, value).low, -1)) !== "known";
+}
+
+const test = (operator: BinaryOperator, left: Expression, right: Expression): Expression => ({
+  kind: "binary",
+  type: "bool",
+  operator,
+  left,
+  right,
+});
+
+const isZero = (ir: Expression) => test("==", ir, literal(ir.type as "i32" | "u32", 0));
+const isLiteral = (ir: Expression, value: boolean) =>
+  ir.kind === "literal" && ir.type === "bool" && Boolean(ir.value) === value;
+
+function and(left: Expression, right: Expression): Expression {
+  if (isLiteral(left, false) || isLiteral(right, true)) return left;
+  return isLiteral(left, true) || isLiteral(right, false) ? right : test("&&", left, right);
+}
+
+function or(left: Expression, right: Expression): Expression {
+  if (isLiteral(left, true) || isLiteral(right, false)) return left;
+  return isLiteral(left, false) || isLiteral(right, true) ? right : test("||", left, right);
+}
+
+function not(operand: Expression): Expression {
+  if (operand.kind === "literal") return boolean(!operand.value);
+  return { kind: "unary", type: "bool", operator: "!", operand };
+}

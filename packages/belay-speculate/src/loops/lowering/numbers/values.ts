@@ -1,0 +1,205 @@
+import type { Expression, NumberType, ValueType } from "../../tree/ir.ts";
+import {
+  add,
+  constant,
+  difference,
+  hostValue,
+  isUnknown,
+  known,
+  type Linear,
+  maximum,
+  minimum,
+  multiply,
+  scale,
+  unknown,
+  zero,
+} from "./linear.ts";
+
+/** The integers from `low` to `high`, both included. An unknown end is open. */
+export interface Interval {
+  readonly low: Linear;
+  readonly high: Linear;
+}
+
+/** What is known of a number before the host computes it: `float` is what the program rounds to an f32, or writes as a fraction. */
+export type Nature = "integer" | "float" | "any";
+
+/**
+ * A value that is the same in all iterations, and that the host computes as the program would have: its JavaScript, and
+ * what is known of it.
+ */
+export interface HostValue {
+  readonly kind: "host";
+  readonly type: "number" | "boolean";
+  /** A primary expression, so that it can stand anywhere. */
+  readonly code: string;
+  readonly constant: number | boolean | undefined;
+  readonly linear: Linear;
+  readonly nature: Nature;
+  /** Where it surely is an integer: between which ones. */
+  readonly range: Interval | undefined;
+}
+
+/**
+ * An integer: its exact value is `slope * index` plus something in the interval, and `ir` has that value modulo 2^32. What
+ * needs the value itself asks for a type that holds it (`exact`).
+ */
+export interface IntegerValue extends Interval {
+  readonly kind: "integer";
+  readonly ir: Expression;
+  readonly slope: Linear;
+  /** Of an integer that may be −0 for JavaScript: evaluates it in place of `ir`, with statements before. */
+  readonly minusZero?: (() => Signed) | undefined;
+}
+
+/** An integer that has been evaluated: its bits, and whether it is −0. */
+export interface Signed {
+  readonly ir: Expression;
+  readonly isMinusZero: Expression;
+}
+
+/**
+ * How an f32 compares with the number that the program computes, which is a double: it is the same, or that number rounded once, or one
+ * that was computed from numbers that are not the same.
+ */
+export type Accuracy = "exact" | "rounded" | "other";
+
+export interface FloatValue {
+  readonly kind: "float";
+  readonly ir: Expression;
+  readonly accuracy: Accuracy;
+}
+
+export interface BooleanValue {
+  readonly kind: "boolean";
+  readonly ir: Expression;
+}
+
+/**
+ * A number that is no integer, or one that doubles do not hold exactly, whose low 32 bits are known nevertheless: a quotient,
+ * a remainder by what may be zero, a large product. It must be coerced.
+ */
+export interface PendingValue {
+  readonly kind: "pending";
+  readonly what: "quotient" | "remainder" | "product";
+  readonly ir: Expression;
+  /** Of the result of `| 0` or, for unsigned operands, `>>> 0`. */
+  readonly coerced: Interval;
+  readonly operands: readonly [IntegerValue, IntegerValue];
+}
+
+export type Value = HostValue | IntegerValue | FloatValue | BooleanValue | PendingValue;
+
+export const int32: Interval = { low: constant(-(2 ** 31)), high: constant(2 ** 31 - 1) };
+export const uint32: Interval = { low: zero, high: constant(2 ** 32 - 1) };
+export const open: Interval = { low: unknown, high: unknown };
+export const between = (low: number, high: number): Interval => ({
+  low: constant(low),
+  high: constant(high),
+});
+
+export const integer = (
+  ir: Expression,
+  { low, high }: Interval,
+  slope = zero,
+  minusZero?: IntegerValue["minusZero"],
+): IntegerValue => ({ kind: "integer", ir, slope, low, high, minusZero });
+
+export function hostConstant(value: number | boolean): HostValue {
+  const isNumber = typeof value === "number";
+  return {
+    kind: "host",
+    type: isNumber ? "number" : "boolean",
+    code: isNumber && (value < 0 || Object.is(value, -0)) ? `(${literalCode(value)})` : literalCode(value),
+    constant: value,
+    linear: isNumber ? constant(value) : unknown,
+    nature: Number.isInteger(value) ? "integer" : "float",
+    range: Number.isSafeInteger(value) ? between(value as number, value as number) : undefined,
+  };
+}
+
+const literalCode = (value: number | boolean) => (Object.is(value, -0) ? "-0" : String(value));
+
+export function hostNumber(
+  code: string,
+  nature: Nature,
+  {
+    linear = hostValue(code),
+    range,
+  }: { readonly linear?: Linear; readonly range?: Interval | undefined } = {},
+): HostValue {
+  return { kind: "host", type: "number", code, constant: undefined, linear, nature, range };
+}
+
+export const hostBoolean = (code: string): HostValue => ({
+  kind: "host",
+  type: "boolean",
+  code,
+  constant: undefined,
+  linear: unknown,
+  nature: "any",
+  range: undefined,
+});
+
+/** The smallest interval that holds both. */
+export const hull = (one: Interval, other: Interval): Interval => ({
+  low: minimum(one.low, other.low),
+  high: maximum(one.high, other.high),
+});
+
+export const sum = (one: Interval, other: Interval): Interval => ({
+  low: add(one.low, other.low),
+  high: add(one.high, other.high),
+});
+
+export const negated = ({ low, high }: Interval): Interval => ({
+  low: scale(high, -1),
+  high: scale(low, -1),
+});
+
+export function product(one: Interval, other: Interval): Interval {
+  const ends = [one.low, one.high].flatMap((a) => [other.low, other.high].map((b) => multiply(a, b)));
+  const distinct = ends.filter((end, at) => !ends.slice(0, at).some((other) => difference(end, other) === 0));
+  return { low: distinct.reduce(minimum), high: distinct.reduce(maximum) };
+}
+
+/** The interval as numbers, where it does not depend on the host; open ends are infinite. */
+export function numbers({ low, high }: Interval): readonly [number, number] | undefined {
+  const [first, last] = [known(low), known(high)];
+  if (first === undefined || last === undefined) return undefined;
+  return [
+    Number.isNaN(first) ? Number.NEGATIVE_INFINITY : first,
+    Number.isNaN(last) ? Number.POSITIVE_INFINITY : last,
+  ];
+}
+
+export const isPoint = ({ low, high }: Interval) => !isUnknown(low) && difference(low, high) === 0;
+
+export const literal = (type: NumberType, value: number): Expression => {
+  if (!Number.isFinite(value)) {
+    return { kind: "literal", type, value: String(value) as "NaN" | "Infinity" | "-Infinity" };
+  }
+  // JSON has no minus zero.
+  if (Object.is(value, -0)) {
+    return { kind: "unary", type, operator: "-", operand: { kind: "literal", type, value: 0 } };
+  }
+  return { kind: "literal", type, value };
+};
+
+/** The same number for the part of the loop behind, which JavaScript does not convert. */
+export function as(type: ValueType, ir: Expression): Expression {
+  return ir.type === type ? ir : { kind: "convert", type, operand: ir, implicit: true };
+}
+
+export const boolean = (value: boolean): Expression => ({
+  kind: "literal",
+  type: "bool",
+  value: value ? 1 : 0,
+});
+
+export const isBooleanValue = (value: Value) =>
+  value.kind === "boolean" || (value.kind === "host" && value.type === "boolean");
+
+/** A number that is known, and no integer. */
+export const isFraction = (value: Value) =>
+  value.kind === "host" && typeof value.constant === "number" && !Number.isSafeInteger(value.constant);

@@ -1,0 +1,161 @@
+import type { AssignmentExpression, Node, Expression as Source, UpdateExpression } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { Expression } from "../../tree/ir.ts";
+import { binary } from "../expressions/arithmetic.ts";
+import { element, loadOf } from "../expressions/elements.ts";
+import { afterwards, expression, held, inOrder } from "../expressions/expressions.ts";
+import { meaningOf } from "../expressions/names.ts";
+import { storeElement } from "../expressions/storedElements.ts";
+import type { Lowering } from "../lowering.ts";
+import { asInteger, toFloat } from "../numbers/conversions.ts";
+import { exact } from "../numbers/exactIntegers.ts";
+import { refuseMinusZero, zeroOfVariable } from "../numbers/minusZeros.ts";
+import { hostConstant, type Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { typeOfVariable } from "../variables.ts";
+import { reduce } from "./reductions.ts";
+import { type Change, note, setLocal, warnOfSum } from "./setVariables.ts";
+
+/** `target = value`, `target += value`: emits the store, and gives the value that was stored, if it is used. */
+export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
+  const target = withoutTypes(node.left as Source);
+  const { operator, right } = asCompound(node, target);
+  if (["&&", "||", "??"].includes(operator)) {
+    return refuse(loopError.unsupported(`\`${node.operator}\``, node, "write an `if`"));
+  }
+  if (target.type === "Identifier") {
+    const meaning = meaningOf(lowering, target.name, target);
+    if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    if (meaning.kind === "array") return refuseTarget(target.name, node);
+    const isSum =
+      node.operator === "=" ? accumulates(node.right, target.name) : ["+", "-", "*"].includes(operator);
+    if (isSum && meaning.kind !== "value") warnOfSum(lowering, meaning.variable, node);
+    if (operator === "") return setName(lowering, target.name, expression(lowering, right), node);
+    const [before, change] = inOrder(lowering, [target, right]);
+    return setName(lowering, target.name, binary(lowering, operator, before!, change!, node), node, {
+      operator,
+      change: change!,
+    });
+  }
+  if (target.type !== "MemberExpression") {
+    return refuse(loopError.unsupported("destructuring", node, "assign one variable at a time"));
+  }
+  const place = element(lowering, target);
+  if (operator === "") {
+    let index = place.ir;
+    const value = afterwards(
+      lowering,
+      () => expression(lowering, right),
+      () => {
+        index = lowering.hold(index);
+      },
+    );
+    return storeElement(lowering, { ...place, ir: index }, isUsed ? held(lowering, value) : value, node);
+  }
+  const once = { ...place, ir: lowering.hold(place.ir) };
+  let before = loadOf(lowering, once);
+  const change = afterwards(
+    lowering,
+    () => expression(lowering, right),
+    () => {
+      before = held(lowering, before);
+    },
+  );
+  const total = binary(lowering, operator, before, change, node);
+  return storeElement(lowering, once, isUsed ? held(lowering, total) : total, node);
+}
+
+/** `x++` and its like. */
+export function update(lowering: Lowering, node: UpdateExpression, isUsed = true): Value {
+  const operator = node.operator === "++" ? "+" : "-";
+  const target = withoutTypes(node.argument as Source);
+  const change = hostConstant(1);
+  if (target.type === "Identifier") {
+    const meaning = meaningOf(lowering, target.name, target);
+    if (meaning.kind === "reduction") return reduce(lowering, meaning, target.name, node);
+    if (meaning.kind !== "value" && meaning.kind !== "array") warnOfSum(lowering, meaning.variable, node);
+    const read = expression(lowering, target);
+    const before = isUsed ? held(lowering, read) : read;
+    const after = setName(lowering, target.name, binary(lowering, operator, before, change, node), node, {
+      operator,
+      change,
+    });
+    return node.prefix ? after : before;
+  }
+  if (target.type !== "MemberExpression") return refuse(loopError.unsupported("this target", node));
+  const place = element(lowering, target);
+  const once = { ...place, ir: lowering.hold(place.ir) };
+  const before = isUsed ? held(lowering, loadOf(lowering, once)) : loadOf(lowering, once);
+  const after = storeElement(lowering, once, binary(lowering, operator, before, change, node), node);
+  return node.prefix ? after : before;
+}
+
+/** Whether a value is a sum or a product that a variable is part of. */
+function accumulates(node: Source, name: string): boolean {
+  const value = withoutTypes(node);
+  if (value.type === "Identifier") return value.name === name;
+  if (value.type === "UnaryExpression") return value.operator === "-" && accumulates(value.argument, name);
+  if (value.type !== "BinaryExpression" || !["+", "-", "*"].includes(value.operator)) return false;
+  return accumulates(value.left as Source, name) || accumulates(value.right, name);
+}
+
+/** An assignment as an operator and a right side; `x = x + y` is taken as `x += y`. */
+function asCompound(node: AssignmentExpression, target: Source): { operator: string; right: Source } {
+  const { right } = node;
+  const adds = right.type === "BinaryExpression" && (right.operator === "+" || right.operator === "-");
+  if (node.operator !== "=" || target.type !== "Identifier" || !adds) {
+    return { operator: node.operator.slice(0, -1), right };
+  }
+  const { left } = right;
+  return left.type === "Identifier" && left.name === target.name
+    ? { operator: right.operator, right: right.right }
+    : { operator: "", right };
+}
+
+export function withoutTypes(node: Source): Source {
+  return node.type === "TSNonNullExpression" ||
+    node.type === "TSAsExpression" ||
+    node.type === "TSSatisfiesExpression" ||
+    node.type === "TSTypeAssertion"
+    ? withoutTypes(node.expression)
+    : node;
+}
+
+/** Sets the variable that a name stands for. Gives the value as it can be read again. */
+function setName(lowering: Lowering, name: string, value: Value, node: Node, change?: Change): Value {
+  const meaning = meaningOf(lowering, name, node);
+  switch (meaning.kind) {
+    case "variable": {
+      const { variable } = meaning;
+      lowering.assigned.add(variable);
+      note(lowering, variable, value, node, change);
+      const type = setLocal(lowering, "assign", variable, value, node);
+      const ir: Expression = { kind: "local", type, name: variable.name };
+      return value.kind === "integer"
+        ? { ...value, ir, minusZero: value.minusZero && zeroOfVariable(lowering, variable, ir) }
+        : readBack(value, ir);
+    }
+    case "carried": {
+      const { variable } = meaning;
+      note(lowering, variable, value, node, change);
+      const type = typeOfVariable(variable);
+      if (type === "bool") return refuse(loopError.mixedTypes(name, "boolean", "number", node));
+      const integer = variable.kind === "integer" ? asInteger(lowering, value, node) : undefined;
+      if (integer) refuseMinusZero(lowering, name, integer, node);
+      const ir = integer ? exact(lowering, integer, node, type) : toFloat(lowering, value, node);
+      lowering.emit({ kind: "assignCarried", name, value: ir });
+      return readBack(value, { kind: "carried", type, name });
+    }
+    case "value":
+    case "array":
+      return refuseTarget(name, node);
+    case "reduction":
+      throw new Error("a reduction is no plain assignment");
+  }
+}
+
+const refuseTarget = (name: string, node: Node): never =>
+  refuse(loopError.cannotAssign(name, "cannot be assigned to in the loop", node, "use another variable"));
+
+const readBack = (value: Value, ir: Expression): Value =>
+  value.kind === "host" || value.kind === "pending" ? value : { ...value, ir };

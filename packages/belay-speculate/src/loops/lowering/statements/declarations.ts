@@ -1,0 +1,89 @@
+import type { Node, Expression as Source, VariableDeclaration, VariableDeclarator } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { type Binding, isFunction, lookUp, namesOf } from "../../source/scopes.ts";
+import type { Expression } from "../../tree/ir.ts";
+import { expression, held } from "../expressions/expressions.ts";
+import { meaningOf } from "../expressions/names.ts";
+import type { Lowering, Meaning } from "../lowering.ts";
+import { zeroOfVariable } from "../numbers/minusZeros.ts";
+import type { Value } from "../numbers/values.ts";
+import { refuse } from "../refusal.ts";
+import { withoutTypes } from "./assignments.ts";
+import { declareEmpty, note, setInteger, setLocal } from "./setVariables.ts";
+
+/** `const` and `let` in the loop. */
+export function declaration(lowering: Lowering, node: VariableDeclaration): void {
+  for (const declarator of node.declarations) {
+    if (lowering.attempt(() => declare(lowering, node.kind, declarator))) continue;
+    for (const { name } of namesOf(declarator.id)) {
+      const binding = lookUp(lowering.scope, name);
+      if (binding) lowering.refused.add(binding);
+    }
+  }
+}
+
+function declare(lowering: Lowering, kind: string, declarator: VariableDeclarator): void {
+  const { id, init } = declarator;
+  if (kind !== "const" && kind !== "let") {
+    const help = "declare it with `let` or `const`, so that each iteration has its own";
+    refuse(loopError.unsupported(`\`${kind}\``, declarator, help));
+  }
+  if (id.type !== "Identifier") {
+    refuse(loopError.unsupported("destructuring", declarator, "declare one variable at a time"));
+  }
+  const binding = lookUp(lowering.scope, id.name)!;
+  const isConstant = binding.assignments.length === 0;
+  if (kind === "const" && !isConstant) refuseAssignment(binding);
+  if (isConstant && init && isFunction(init)) return; // A helper, inlined where it is called.
+  const array = init && isConstant ? arrayNamed(lowering, init) : undefined;
+  if (array) lowering.meanings.set(binding, array);
+  else if (init) declareWith(lowering, binding, expression(lowering, init), declarator);
+  else declareWithout(lowering, binding, declarator);
+}
+
+export function refuseAssignment({ name, assignments }: Binding): never {
+  return refuse(loopError.cannotAssign(name, "is a constant", assignments[0]!, "declare it with `let`"));
+}
+
+/** The array that an expression names, if it is no more than a name of one. */
+export function arrayNamed(lowering: Lowering, node: Source): Meaning | undefined {
+  const name = withoutTypes(node);
+  if (name.type !== "Identifier" || !lookUp(lowering.scope, name.name)) return undefined;
+  const meaning = meaningOf(lowering, name.name, name);
+  return meaning.kind === "array" ? meaning : undefined;
+}
+
+/** Declares a variable with its value. One that is never assigned to is that value. */
+export function declareWith(lowering: Lowering, binding: Binding, value: Value, node: Node): void {
+  if (binding.assignments.length === 0) {
+    lowering.meanings.set(binding, { kind: "value", value: named(lowering, binding.name, value, node) });
+    return;
+  }
+  const variable = lowering.declare(binding.name, node);
+  note(lowering, variable, value, node);
+  lowering.assigned.add(variable);
+  setLocal(lowering, "declare", variable, value, node);
+  lowering.meanings.set(binding, { kind: "variable", variable });
+}
+
+function named(lowering: Lowering, name: string, value: Value, node: Node): Value {
+  if (value.kind === "host") return value;
+  if (value.kind === "pending") return held(lowering, value);
+  const variable = lowering.declare(name, node);
+  const ir: Expression = { kind: "local", type: value.ir.type, name: variable.name };
+  if (value.kind !== "integer") {
+    lowering.emit({ kind: "declare", name: variable.name, type: value.ir.type, value: value.ir });
+    return { ...value, ir };
+  }
+  if (value.minusZero) lowering.variables.setMinusZero(variable);
+  setInteger(lowering, "declare", variable, value, value.ir.type);
+  return { ...value, ir, minusZero: zeroOfVariable(lowering, variable, ir) };
+}
+
+/** Without a value it must be assigned to before it is read. */
+function declareWithout(lowering: Lowering, binding: Binding, node: Node): void {
+  const variable = lowering.declare(binding.name, node);
+  lowering.assigned.delete(variable);
+  declareEmpty(lowering, variable);
+  lowering.meanings.set(binding, { kind: "variable", variable });
+}

@@ -1,0 +1,60 @@
+import type { Node, Expression as Source, Statement as SourceStatement } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import { expression } from "../expressions/expressions.ts";
+import type { Lowering } from "../lowering.ts";
+import { refuse } from "../refusal.ts";
+import { note, setLocal } from "./setVariables.ts";
+
+/** `return value` of an inlined function. */
+export function returnFrom(lowering: Lowering, argument: Source | null, node: Node): void {
+  const { returns: returning } = lowering;
+  if (!returning) {
+    refuse(loopError.unsupported("`return`", node, "leave the loop with `break`"));
+  }
+  if (returning.variable) {
+    if (!argument) refuse(loopError.unsupported("a return without a value", node));
+    const value = expression(lowering, argument);
+    note(lowering, returning.variable, value, node);
+    setLocal(lowering, "assign", returning.variable, value, node);
+  }
+  if (returning.isLast) return;
+  returning.jumped = true;
+  lowering.emit({ kind: "break", label: returning.label });
+}
+
+/** Whether a statement holds a return, or one with a value. */
+export function returns(node: SourceStatement, withValue = false): boolean {
+  switch (node.type) {
+    case "ReturnStatement":
+      return !withValue || node.argument !== null;
+    case "BlockStatement":
+      return node.body.some((one) => returns(one, withValue));
+    case "IfStatement":
+      return (
+        returns(node.consequent, withValue) || (node.alternate !== null && returns(node.alternate, withValue))
+      );
+    case "ForStatement":
+    case "WhileStatement":
+    case "DoWhileStatement":
+    case "LabeledStatement":
+      return returns(node.body, withValue);
+    case "SwitchStatement":
+      return node.cases.some(({ consequent }) => consequent.some((one) => returns(one, withValue)));
+    default:
+      return false;
+  }
+}
+
+/** Whether nothing after the statement is reached, because it returns on each path. */
+export function alwaysReturns(node: SourceStatement): boolean {
+  switch (node.type) {
+    case "ReturnStatement":
+      return true;
+    case "BlockStatement":
+      return node.body.some(alwaysReturns);
+    case "IfStatement":
+      return node.alternate !== null && alwaysReturns(node.consequent) && alwaysReturns(node.alternate);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,133 @@
+import type { Node } from "oxc-parser";
+import { loopWarning } from "../../../diagnostics/loops.ts";
+import type { Expression, ValueType } from "../../tree/ir.ts";
+import type { Lowering } from "../lowering.ts";
+import { accuracyOf } from "../numbers/accuracy.ts";
+import { asInteger, refusePending, refuseProduct, toBoolean, toFloat } from "../numbers/conversions.ts";
+import { rangeOfInteger } from "../numbers/exactIntegers.ts";
+import { constant, maximum, minimum, multiply, scale, unknown, zero } from "../numbers/linear.ts";
+import { signed } from "../numbers/minusZeros.ts";
+import { as, boolean, type IntegerValue, type Interval, negated, type Value } from "../numbers/values.ts";
+import { type Kind, typeOfVariable, type Variable } from "../variables.ts";
+
+/** Warns where a float takes up one value after another. */
+export function warnOfSum(lowering: Lowering, variable: Variable, node: Node): void {
+  if (variable.kind !== "float" || lowering.repetitions.length <= variable.depth) return;
+  lowering.warn(loopWarning.floatSum(variable.name, node));
+}
+
+/** The kind of variable that holds a value. */
+export function kindOf(value: Value, node: Node): Kind {
+  switch (value.kind) {
+    case "integer":
+    case "float":
+    case "boolean":
+      return value.kind;
+    case "pending":
+      if (value.what === "product") return refuseProduct(node);
+      return value.what === "quotient" ? "float" : refusePending(node);
+    case "host":
+      if (value.type === "boolean") return "boolean";
+      return typeof value.constant !== "number" || Number.isSafeInteger(value.constant) ? "integer" : "float";
+  }
+}
+
+/** What an assignment adds to its variable. */
+export interface Change {
+  readonly operator: string;
+  readonly change: Value;
+}
+
+/** Takes into account what a variable is set to. */
+export function note(
+  lowering: Lowering,
+  variable: Variable,
+  value: Value,
+  node: Node,
+  change?: Change,
+): void {
+  const kind = kindOf(value, node);
+  const range = (of: Value): Interval => {
+    const whole = kind === "integer" ? asInteger(lowering, of, node) : undefined;
+    return whole ? rangeOfInteger(lowering, whole) : { low: zero, high: zero };
+  };
+  if (kind === "float" || variable.kind === "float") {
+    lowering.variables.setAccuracy(variable, accuracyOf(lowering, value));
+  }
+  if (kind === "integer" && asInteger(lowering, value, node)?.minusZero) {
+    lowering.variables.setMinusZero(variable);
+  }
+  if (kind !== "integer" || !change || !["+", "-"].includes(change.operator)) {
+    lowering.variables.set(variable, kind, range(value), node);
+    return;
+  }
+  const once = change.operator === "+" ? range(change.change) : negated(range(change.change));
+  const around = lowering.repetitions.slice(variable.depth);
+  const isCounted = around.every(({ trips }) => lowering.guards.requireNotPositive(scale(trips, -1)));
+  const counted = around.reduce((total, { trips }) => multiply(total, trips), constant(1));
+  const trips = isCounted ? counted : unknown;
+  lowering.variables.add(
+    variable,
+    kind,
+    `${lowering.path}@${node.start}`,
+    {
+      low: multiply(trips, minimum(zero, once.low)),
+      high: multiply(trips, maximum(zero, once.high)),
+    },
+    node,
+  );
+}
+
+/** Declares a local variable, or assigns to it. Gives its type. */
+export function setLocal(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  variable: Variable,
+  value: Value,
+  node: Node,
+): ValueType {
+  const type = typeOfVariable(variable);
+  if (type === "i32" || type === "u32") {
+    setInteger(lowering, kind, variable, asInteger(lowering, value, node)!, type);
+  } else {
+    const ir = type === "f32" ? toFloat(lowering, value, node) : toBoolean(lowering, value, node);
+    emitSet(lowering, kind, variable.name, type, ir);
+  }
+  return type;
+}
+
+/** Sets a variable to an integer, and, where something asks for that, whether it is −0. */
+export function setInteger(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  variable: Variable,
+  value: IntegerValue,
+  type: ValueType,
+): void {
+  if (!variable.isZeroObserved) {
+    emitSet(lowering, kind, variable.name, type, as(type, value.ir));
+    return;
+  }
+  const { ir, isMinusZero } = signed(lowering, value);
+  emitSet(lowering, kind, lowering.variables.zeroOf(variable), "bool", isMinusZero);
+  emitSet(lowering, kind, variable.name, type, as(type, ir));
+}
+
+function emitSet(
+  lowering: Lowering,
+  kind: "declare" | "assign",
+  name: string,
+  type: ValueType,
+  value: Expression,
+): void {
+  lowering.emit(kind === "declare" ? { kind, name, type, value } : { kind, name, value });
+}
+
+/** Declares a local variable that has no value yet. */
+export function declareEmpty(lowering: Lowering, variable: Variable): void {
+  const type = typeOfVariable(variable);
+  lowering.emit({ kind: "declare", name: variable.name, type, value: { kind: "literal", type, value: 0 } });
+  if (!variable.isZeroObserved) return;
+  const name = lowering.variables.zeroOf(variable);
+  lowering.emit({ kind: "declare", name, type: "bool", value: boolean(false) });
+}

@@ -1,0 +1,89 @@
+import type { Statement as SourceStatement, SwitchCase, SwitchStatement } from "oxc-parser";
+import { loopError } from "../../../diagnostics/loops.ts";
+import type { Expression, Statement } from "../../tree/ir.ts";
+import { binary } from "../expressions/arithmetic.ts";
+import { expression, held } from "../expressions/expressions.ts";
+import type { Lowering } from "../lowering.ts";
+import { toBoolean } from "../numbers/conversions.ts";
+import { refuse } from "../refusal.ts";
+import { branches, list } from "./statements.ts";
+
+/** Cases that share their statements, and what stands before their `break`. */
+interface Group {
+  readonly tests: readonly NonNullable<SwitchCase["test"]>[];
+  readonly isDefault: boolean;
+  readonly statements: readonly SourceStatement[];
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A switch becomes a chain of branches. No case may go on into the next; a `break` in the midst of one leaves a loop that runs once. */
+export function switchStatement(lowering: Lowering, node: SwitchStatement, label: string | undefined): void {
+  const value = held(lowering, expression(lowering, node.discriminant));
+  const groups = grouped(node);
+  const leaving = lowering.label("switch");
+  let isLeft = false;
+  lowering.jumpTargets.push({
+    label,
+    leave: () => {
+      isLeft = true;
+      return { kind: "break", label: leaving };
+    },
+    goOn: undefined,
+  });
+  const isLast = lowering.returns?.isLast;
+  if (lowering.returns) lowering.returns.isLast = false;
+  const otherwise = groups.find(({ isDefault }) => isDefault);
+  const chain = (rest: readonly Group[]): void => {
+    const [group, ...others] = rest;
+    if (!group) {
+      if (otherwise) list(lowering, otherwise.statements, otherwise);
+      return;
+    }
+    const tests = group.tests.map((test) =>
+      toBoolean(lowering, binary(lowering, "===", value, expression(lowering, test), test), test),
+    );
+    const test = tests.reduce(
+      (left, right): Expression => ({ kind: "binary", type: "bool", operator: "||", left, right }),
+    );
+    const [yes, no] = branches(lowering, [
+      () => list(lowering, group.statements, group),
+      () => chain(others),
+    ]);
+    lowering.emit({ kind: "if", test, yes: yes!, no: no! });
+  };
+  const statements: Statement[] = lowering.collect(() => chain(groups.filter(({ isDefault }) => !isDefault)));
+  lowering.jumpTargets.pop();
+  if (lowering.returns && isLast !== undefined) lowering.returns.isLast = isLast;
+  if (!isLeft) {
+    lowering.block.push(...statements);
+    return;
+  }
+  statements.push({ kind: "break", label: leaving });
+  lowering.emit({ kind: "loop", label: leaving, most: 1, body: statements, update: [] });
+}
+
+function grouped(node: SwitchStatement): Group[] {
+  const groups: Group[] = [];
+  let shared: SwitchCase[] = [];
+  for (const [at, one] of node.cases.entries()) {
+    shared.push(one);
+    if (one.consequent.length === 0 && at < node.cases.length - 1) continue;
+    const last = one.consequent.at(-1);
+    const ends = ["BreakStatement", "ContinueStatement", "ReturnStatement"].includes(last?.type ?? "");
+    if (!ends && at < node.cases.length - 1) {
+      refuse(loopError.unsupported("a case that goes on into the next", one, "end it with `break`"));
+    }
+    const breaks = last?.type === "BreakStatement" && !last.label;
+    groups.push({
+      // A case beside `default` does what `default` does.
+      tests: shared.some(({ test }) => !test) ? [] : shared.map(({ test }) => test!),
+      isDefault: shared.some(({ test }) => !test),
+      statements: breaks ? one.consequent.slice(0, -1) : one.consequent,
+      start: one.start,
+      end: one.end,
+    });
+    shared = [];
+  }
+  return groups;
+}
