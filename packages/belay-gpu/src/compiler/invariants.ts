@@ -5,7 +5,7 @@ import { addressSpaceOf, isShared, rootVariable, spaceOf, storesToShared } from 
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Names } from "../transforms/shared/names.ts";
 import type { CallExpression, Expression, FunctionDeclaration, IfStatement } from "../wgsl/ast.ts";
-import { printExpression } from "../wgsl/printer.ts";
+import { print, printExpression } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { predeclared } from "../wgsl/resolve/predeclared.ts";
 import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
@@ -77,6 +77,17 @@ export const invariants = {
 } as const satisfies Record<string, Claim>;
 
 export type Invariant = keyof typeof invariants;
+
+/** Verifies invariants after a pass. Throws an error that shows the module where one does not hold. */
+export function verifyInvariants(pass: string, held: ReadonlySet<Invariant>, verified: Verified): void {
+  for (const invariant of held) {
+    const violation = invariants[invariant].violation(verified);
+    if (!violation) continue;
+    throw new Error(
+      `after ${pass}, ${invariant} does not hold: ${violation.what}\n${print(verified.program.module)}`,
+    );
+  }
+}
 
 /** Whether a declaration is the source's: what passes add stands for no place in it. */
 const isOfSource = ({ span }: { readonly span: Span }) => span.end > 0;

@@ -11,7 +11,7 @@ import { print } from "../wgsl/printer.ts";
 import type { Program } from "../wgsl/program.ts";
 import { versionsOf } from "../wgsl/resolve/index.ts";
 import { ProgramFacts } from "./facts.ts";
-import { type Invariant, invariants } from "./invariants.ts";
+import type { Invariant, Verified } from "./invariants.ts";
 import { type Pass, type ProtectionInput, passes } from "./passes.ts";
 import type { ProtectionPlan } from "./plan.ts";
 import { plansEachKernel, type Settings } from "./settings.ts";
@@ -27,8 +27,8 @@ export interface PassRecord {
 export interface PassOptions {
   /** Keeps what each pass makes. */
   readonly records?: boolean;
-  /** Verifies, after each pass, each invariant that holds according to the list. */
-  readonly verifies?: boolean;
+  /** Verifies, after a pass, the invariants that hold according to the list: `verifyInvariants`. */
+  readonly verify?: (pass: string, held: ReadonlySet<Invariant>, verified: Verified) => void;
 }
 
 /** A program on its way through passes: each takes it typed and leaves a valid module, which is typed again. */
@@ -114,7 +114,12 @@ export class PassRunner {
     if (this.#options.records) this.#record(pass.name, performance.now() - begun);
     for (const ended of pass.ends ?? []) this.#held.delete(ended);
     for (const ensured of pass.ensures) this.#held.add(ensured);
-    if (this.#options.verifies) this.#verify(pass);
+    this.#options.verify?.(pass.name, this.#held, {
+      program: this.program,
+      names: this.#names,
+      entryPoints: this.#entryPoints,
+      groups: this.#groups,
+    });
   }
 
   /** Types what a pass has left. A pass that leaves an invalid module has broken its contract. */
@@ -137,22 +142,6 @@ export class PassRunner {
         module,
         milliseconds: this.records[known]!.milliseconds + milliseconds,
       };
-  }
-
-  #verify(pass: Pass): void {
-    const verified = {
-      program: this.program,
-      names: this.#names,
-      entryPoints: this.#entryPoints,
-      groups: this.#groups,
-    };
-    for (const invariant of this.#held) {
-      const violation = invariants[invariant].violation(verified);
-      if (violation)
-        throw new Error(
-          `after ${pass.name}, ${invariant} does not hold: ${violation.what}\n${print(this.program.module)}`,
-        );
-    }
   }
 }
 

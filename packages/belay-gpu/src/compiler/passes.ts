@@ -78,8 +78,6 @@ export interface Faults {
 
 interface Described {
   readonly name: string;
-  /** What it does, for the documentation. */
-  readonly does: string;
   /** What must hold before. */
   readonly requires: readonly Invariant[];
   /** What holds after, until a pass ends it. */
@@ -121,9 +119,9 @@ const doubledPairing = ({ pairing }: Settings) => (pairing === "passes" ? undefi
 export const passes: readonly Pass[] = [
   // Every name means one thing.
   {
+    // Renames what hides a name of the module or of the language.
     name: "uniqueNames",
     phase: "source",
-    does: "renames what hides a name of the module or of the language",
     requires: [],
     ensures: ["uniqueNames"],
     run: ({ program, names, settings, renamed }) => {
@@ -135,49 +133,50 @@ export const passes: readonly Pass[] = [
 
   // Accesses stand alone and name their variable.
   {
+    // Gives groups of entry points their own copies of functions and workgroup variables that they
+    // share.
     name: "splitSharedFunctions",
     phase: "normal form",
-    does: "gives groups of entry points their own copies of functions and workgroup variables that they share",
     requires: ["uniqueNames"],
     ensures: ["separateKernels"],
     run: ({ program, names, groups }) => splitSharedFunctions(program, names, groups),
   },
   {
+    // Splits long chains of `else if`.
     name: "splitChains",
     phase: "normal form",
-    does: "splits long chains of `else if`",
     requires: [],
     ensures: ["shortChains"],
     run: ({ program, names }) => splitChains(program.module, names),
   },
   {
+    // Turns `for` and `while` loops whose header touches shared memory into `loop`.
     name: "desugarLoops",
     phase: "normal form",
-    does: "turns `for` and `while` loops whose header touches shared memory into `loop`",
     requires: [],
     ensures: ["plainHeaders"],
     run: ({ program }) => desugarLoops(program),
   },
   {
+    // Replaces pointers to shared memory by what they point to.
     name: "resolvePointers",
     phase: "normal form",
-    does: "replaces pointers to shared memory by what they point to",
     requires: ["uniqueNames"],
     ensures: ["resolvedPointers"],
     run: ({ program, names }) => resolvePointers(program, names),
   },
   {
+    // Gives every store and every operation on memory a statement of its own.
     name: "normalizeAccesses",
     phase: "normal form",
-    does: "gives every store and every operation on memory a statement of its own",
     requires: ["uniqueNames", "plainHeaders", "resolvedPointers"],
     ensures: ["accessNormalForm", "namedValues"],
     run: ({ program, names }) => normalizeAccesses(program, names),
   },
   {
+    // Turns a store to several components of a vector into a store to each.
     name: "expandSwizzles",
     phase: "normal form",
-    does: "turns a store to several components of a vector into a store to each",
     requires: ["accessNormalForm"],
     ensures: ["wholeStores"],
     run: ({ program, names }) => expandSwizzles(program, names),
@@ -185,9 +184,9 @@ export const passes: readonly Pass[] = [
 
   // Faults in the source, and the place where replicas arrive.
   {
+    // Declares the report buffer and what tells replicas apart.
     name: "declareReport",
     phase: "protection",
-    does: "declares the report buffer and what tells replicas apart",
     requires: [],
     ensures: ["report"],
     run: ({ program, names, plan: { settings, report } }) =>
@@ -199,9 +198,9 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Lets the module exchange registers between lanes.
     name: "enableSubgroups",
     phase: "protection",
-    does: "lets the module exchange registers between lanes",
     requires: [],
     ensures: [],
     when: (plan) => {
@@ -213,9 +212,9 @@ export const passes: readonly Pass[] = [
     run: ({ program }) => enableSubgroups(program),
   },
   {
+    // Lets whoever comes last of two replicas store in place.
     name: "arriveBeforeStores",
     phase: "protection",
-    does: "lets whoever comes last of two replicas store in place",
     requires: ["accessNormalForm", "report"],
     ensures: [],
     when: ({ report }) => report.arrivals > 0,
@@ -239,9 +238,9 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Makes fault sites of what the source computes.
     name: "injectFaults",
     phase: "protection",
-    does: "makes fault sites of what the source computes",
     requires: ["accessNormalForm", "namedValues", "report"],
     ensures: [],
     when: injects,
@@ -255,9 +254,9 @@ export const passes: readonly Pass[] = [
 
   // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
   {
+    // Runs each workgroup twice, in a grid that is doubled.
     name: "replicateWorkgroups",
     phase: "protection",
-    does: "runs each workgroup twice, in a grid that is doubled",
     requires: ["report"],
     ensures: ["ids"],
     when: ({ settings }) => settings.redundancy === "inter",
@@ -271,9 +270,9 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Runs each invocation twice, one replica after the other, on lanes that swap.
     name: "repeatInvocations",
     phase: "protection",
-    does: "runs each invocation twice, one replica after the other, on lanes that swap",
     requires: ["report"],
     ensures: ["ids"],
     when: ({ settings }) => settings.redundancy !== "inter" && settings.pairing === "passes",
@@ -281,9 +280,9 @@ export const passes: readonly Pass[] = [
       repeatInvocations(program, names, { entryPoints, comparison }),
   },
   {
+    // Tells each invocation its replica and its index, in a workgroup that is doubled.
     name: "replicateInvocations",
     phase: "protection",
-    does: "tells each invocation its replica and its index, in a workgroup that is doubled",
     requires: ["report"],
     ensures: ["ids"],
     when: ({ settings }) => settings.redundancy !== "inter" && doubledPairing(settings) !== undefined,
@@ -296,9 +295,10 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Lets one replica execute atomic operations on what has one copy, and gives the other the
+    // result.
     name: "executeAtomicsOnce",
     phase: "protection",
-    does: "lets one replica execute atomic operations on what has one copy, and gives the other the result",
     requires: ["accessNormalForm", "ids"],
     ensures: [],
     scope: "each kernel",
@@ -316,9 +316,9 @@ export const passes: readonly Pass[] = [
     },
   },
   {
+    // Compares what leaves an invocation, at once or at its end, and lets one replica store it.
     name: "compareStores",
     phase: "protection",
-    does: "compares what leaves an invocation, at once or at its end, and lets one replica store it",
     requires: ["accessNormalForm", "namedValues", "wholeStores", "ids"],
     ensures: [],
     scope: "each kernel",
@@ -338,9 +338,9 @@ export const passes: readonly Pass[] = [
     },
   },
   {
+    // Gives each replica its own copy of workgroup memory.
     name: "replicateWorkgroupMemory",
     phase: "protection",
-    does: "gives each replica its own copy of workgroup memory",
     requires: ["accessNormalForm", "report"],
     ensures: [],
     when: ({ settings }) => settings.redundancy === "intra+lds" && doubledPairing(settings) !== undefined,
@@ -354,9 +354,9 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Makes fault sites of what workgroup memory holds.
     name: "strikeWorkgroupMemory",
     phase: "protection",
-    does: "makes fault sites of what workgroup memory holds",
     requires: ["ids"],
     ensures: [],
     ends: ["namedValues"],
@@ -370,9 +370,9 @@ export const passes: readonly Pass[] = [
 
   // Copies of buffers, and nothing that the program's layouts lack or miss.
   {
+    // Gives the second replica copies of buffers that a kernel changes in place.
     name: "shadowBuffers",
     phase: "protection",
-    does: "gives the second replica copies of buffers that a kernel changes in place",
     requires: ["accessNormalForm", "ids"],
     ensures: [],
     when: ({ shadows }) => shadows.size > 0,
@@ -384,9 +384,9 @@ export const passes: readonly Pass[] = [
       }),
   },
   {
+    // Keeps resources in use that an entry point used before.
     name: "keepBindings",
     phase: "protection",
-    does: "keeps resources in use that an entry point used before",
     requires: [],
     ensures: [],
     run: ({ program, source, plan: { entryPoints } }) => keepBindings(program, source, { entryPoints }),
@@ -394,18 +394,18 @@ export const passes: readonly Pass[] = [
 
   // Codes around the accesses that there are now.
   {
+    // Lets lanes that check memory together exchange registers.
     name: "enableSubgroupsForLines",
     phase: "protection",
-    does: "lets lanes that check memory together exchange registers",
     requires: [],
     ensures: [],
     when: ({ memory }) => checkingKernels(memory).some(({ plan }) => exchangesLanes(plan)),
     run: ({ program }) => enableSubgroups(program),
   },
   {
+    // Lets kernels check what they load and keep check words up to date.
     name: "protectMemory",
     phase: "protection",
-    does: "lets kernels check what they load and keep check words up to date",
     requires: ["accessNormalForm", "report"],
     ensures: [],
     ends: ["namedValues"],
@@ -426,9 +426,9 @@ export const passes: readonly Pass[] = [
     },
   },
   {
+    // Adds up checksums of what kernels load and store.
     name: "sumAccesses",
     phase: "protection",
-    does: "adds up checksums of what kernels load and store",
     requires: ["accessNormalForm", "report"],
     ensures: [],
     when: ({ memory }) => [...memory.values()].some(isSumming),
@@ -448,9 +448,9 @@ export const passes: readonly Pass[] = [
     },
   },
   {
+    // Makes fault sites of what the passes have added.
     name: "strikeMachinery",
     phase: "protection",
-    does: "makes fault sites of what the passes have added",
     requires: ["report", "ids"],
     ensures: [],
     ends: ["accessNormalForm"],
