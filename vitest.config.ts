@@ -7,8 +7,8 @@ import { defineConfig } from "vitest/config";
 const conditions = ["belay-source"];
 
 /**
- * Returns the sources of this repository's packages by the names that they are imported by. Processes
- * that tests start resolve these names by jiti, which would take what was built.
+ * Returns the sources of this repository's packages by the names that they are imported by.
+ * Processes that tests start resolve these names by jiti, which would take what was built.
  */
 function sourcesByName(): Record<string, string> {
   const folders = ["belay-gpu", "belay-node", "belay-speculate", "belay-cli"].map(
@@ -32,14 +32,16 @@ export default defineConfig({
   test: {
     env: { JITI_ALIAS: JSON.stringify(sourcesByName()) },
     include: ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"],
-    // No test depends on a clock: these only end what hangs, also on a machine that is busy with something else.
+    // No test depends on a clock: these only end what hangs, also on a machine that is busy with
+    // something else.
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 600_000,
     // These reach no thread that is blocked.
     setupFiles: ["test/support/watchdogSetup.ts"],
-    // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along. Files share processes, as
-    // loading the compiler and a driver for each would take a third of the time.
+    // Dawn and SwiftShader are native code: a process keeps a crash from taking the runner along.
+    // Files share processes, as loading the compiler and a driver for each would take a third of
+    // the time.
     pool: "forks",
     // Two cores have one worker by default, which leaves a core idle while a driver compiles.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mergeConfig } from "vitest/config";
 import config from "./vitest.config.ts";
 
-/** Helpers of tests that take long: of devices, processes, compilers and browsers, and of searches at random or for all cases. */
+/**
+ * Helpers of tests that take long: of devices, processes, compilers and browsers, and of searches
+ * at random or for all cases.
+ */
 const long =
   /\b(testDevices|describePrograms|openGpu|requestAdapter|startDawn|launchChromium|child_process|belay\.ts|compileLoop|runTestCampaign|speculateOnThreads|callCounter|fast-check|enumerations)\b/;
 /** The one test of a device: programs give the same bits on a hardened one. */

@@ -17,7 +17,10 @@ const packages = [
 /** Packages that one package must not import although they come before it. */
 const apart = [["belay-speculate", "belay-node"]];
 
-/** The folders of each package's sources, lowest first: a folder imports itself and the rows before its own. */
+/**
+ * The folders of each package's sources, lowest first: a folder imports itself and the rows before
+ * its own.
+ */
 const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "belay-gpu": [["diagnostics"], ["wgsl"], ["analysis", "codes"], ["transforms"], ["compiler"], ["runtime"]],
   "belay-node": [],
@@ -52,7 +55,10 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Folders where files import each other: a language is a tree, and functions over a tree call each other. */
+/**
+ * Folders where files import each other: a language is a tree, and functions over a tree call each
+ * other.
+ */
 const recursive = [
   "packages/belay-gpu/src/wgsl/constants/builtins/",
   "packages/belay-gpu/src/wgsl/resolve/",
@@ -85,7 +91,10 @@ function placeOf(file: string): Place | undefined {
   return { package: found.name, folder: inside.includes("/") ? inside.split("/")[0]! : "" };
 }
 
-/** Returns what a file imports, types included: files of its own package, and names of other packages. */
+/**
+ * Returns what a file imports, types included: files of its own package, and names of other
+ * packages.
+ */
 function importsOf(file: string): {
   readonly files: readonly string[];
   readonly packages: readonly string[];

@@ -75,7 +75,12 @@ describe.each(programs.map(({ name }, row) => ({ name, row })))("in a browser, $
 
 it("objects look like a plain device's in a browser, and answer through the prototypes of their classes", async () => {
   expect(await page.evaluate(() => belayPage.lookThroughClasses())).toEqual({
-    ...{ usage: true, own: [], prototypes: true, queue: true, mapState: "mapped", errors: [true, true] },
+    usage: true,
+    own: [],
+    prototypes: true,
+    queue: true,
+    mapState: "mapped",
+    errors: [true, true],
     plainUsage: true,
   });
 });

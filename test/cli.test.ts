@@ -474,7 +474,9 @@ describe("belay doctor", () => {
 describe("the belay process", () => {
   const main = join(import.meta.dirname, "../packages/belay-cli/src/main.ts");
 
-  /** Runs the program as its own process; `closeAt` stops reading its output after that many bytes. */
+  /**
+   * Runs the program as its own process; `closeAt` stops reading its output after that many bytes.
+   */
   function start(args: readonly string[], closeAt = Number.POSITIVE_INFINITY, to: number | "pipe" = "pipe") {
     return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
       const child = spawn(

@@ -1,4 +1,7 @@
-/** What the documentation names exists: files, sections, commands and their options, and what examples import. */
+/**
+ * What the documentation names exists: files, sections, commands and their options, and what
+ * examples import.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { runCommandLine } from "belay-cli/internal/commandLine";

@@ -1,4 +1,7 @@
-/** A kernel computes the same, in the same order, once its accesses stand alone, and once it is protected. */
+/**
+ * A kernel computes the same, in the same order, once its accesses stand alone, and once it is
+ * protected.
+ */
 
 import { type ProtectOptions, reportWords } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";

@@ -1,4 +1,6 @@
-/** Mutants of valid kernels: whatever a source looks like, the front end ends, and does not throw. */
+/**
+ * Mutants of valid kernels: whatever a source looks like, the front end ends, and does not throw.
+ */
 
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print } from "belay-gpu/internal/wgsl/printer";
@@ -135,7 +137,10 @@ test("the seeds are valid", () => {
 const callsOf = callCounter();
 /** Counting calls slows the work down, so that it ends after so many mutants. */
 const counted = 2000;
-/** Mutants whose work is counted together. One that takes a thousand times its share shows among them. */
+/**
+ * Mutants whose work is counted together. One that takes a thousand times its share shows among
+ * them.
+ */
 const batch = 200;
 
 test("no mutant makes the front end throw or run on", async () => {

@@ -1,4 +1,7 @@
-/** Programs with loops, through each bundler and Node.js's own loader, give what they give as they stand. */
+/**
+ * Programs with loops, through each bundler and Node.js's own loader, give what they give as they
+ * stand.
+ */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

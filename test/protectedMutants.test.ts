@@ -1,4 +1,7 @@
-/** Kernels with a few words in other places: protection answers each with a module that is valid, or with a finding. */
+/**
+ * Kernels with a few words in other places: protection answers each with a module that is valid, or
+ * with a finding.
+ */
 
 import type { ProtectOptions } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
@@ -10,7 +13,10 @@ import { type Mutation, mutant, type Pieces } from "./support/mutants.ts";
 const placesOf = (mutant: Pieces, pattern: RegExp) =>
   mutant.flatMap((piece, i) => (pattern.test(piece) ? [i] : []));
 
-/** Puts one of `others`, or else what stands at another such place, where something that matches stands. */
+/**
+ * Puts one of `others`, or else what stands at another such place, where something that matches
+ * stands.
+ */
 const exchange =
   (pattern: RegExp, others?: readonly string[]): Mutation =>
   (mutant, random) => {

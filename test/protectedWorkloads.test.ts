@@ -1,4 +1,7 @@
-/** Every workload gives the same bits on a hardened device as on a plain one, and no fault in it stays unseen. */
+/**
+ * Every workload gives the same bits on a hardened device as on a plain one, and no fault in it
+ * stays unseen.
+ */
 
 import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
 import type { Protect } from "belay-gpu/internal/compiler/contract";
@@ -114,7 +117,10 @@ interface Struck {
   readonly kernel: string;
   /** How the source of the value begins. */
   readonly value: string;
-  /** Lines of the source that a report names; stores to workgroup memory are compared only under `intra-lds`. */
+  /**
+   * Lines of the source that a report names; stores to workgroup memory are compared only under
+   * `intra-lds`.
+   */
   readonly store: Record<"intra+lds" | "intra-lds", string>;
   readonly signature: Record<"intra+lds" | "intra-lds", string>;
 }

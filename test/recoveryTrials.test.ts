@@ -1,4 +1,7 @@
-/** Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at length. */
+/**
+ * Faults injected at random are recovered from: a sample of what `bench/recovery.ts` does at
+ * length.
+ */
 
 import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -41,14 +44,13 @@ it("a fault that strikes every time ends in the right error, and the device goes
   const gaveUp = vi.fn();
   device.belay.on("giveUp", gaveUp);
   device.belay.arm({
-    ...{
-      kernel,
-      site: sites.findLast(({ kind }) => kind === "value")!.id,
-      replica: 1,
-      effect: { xor: 4 },
-      permanent: true,
-    },
-    ...{ workgroup: [0, 0, 0], localIndex: 3 },
+    kernel,
+    site: sites.findLast(({ kind }) => kind === "value")!.id,
+    replica: 1,
+    effect: { xor: 4 },
+    permanent: true,
+    workgroup: [0, 0, 0],
+    localIndex: 3,
   });
   const failure = await workload(device).catch((error: unknown) => error);
   expect(failure).toMatchObject({

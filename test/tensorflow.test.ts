@@ -1,4 +1,7 @@
-/** TensorFlow.js, a program that knows nothing of Belay, gives the same bits on a hardened device as on a plain one. */
+/**
+ * TensorFlow.js, a program that knows nothing of Belay, gives the same bits on a hardened device as
+ * on a plain one.
+ */
 import { createRequire } from "node:module";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { beforeAll, describe, expect, it } from "vitest";

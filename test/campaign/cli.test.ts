@@ -41,7 +41,10 @@ function stored(
   } = {},
 ): string {
   using store = Store.create(at(name), {
-    ...{ kind: "header", version: 1, settings: { ...settings, seed, structures }, shard: { index, count } },
+    kind: "header",
+    version: 1,
+    settings: { ...settings, seed, structures },
+    shard: { index, count },
   });
   store.append({ kind: "adapter", description: adapter });
   for (const { name: configuration } of settings.configurations) {
@@ -160,7 +163,8 @@ it.each([
 
 it("belay campaign says once that there is no adapter, and goes on when there is one", async ({ skip }) => {
   using opened = await openGpu();
-  // A driver in a folder that everybody may write to is not loaded, which leaves such a machine without one.
+  // A driver in a folder that everybody may write to is not loaded, which leaves such a machine
+  // without one.
   skip(opened.choice.kind !== "package", "an adapter of the machine's own is there in any case");
   mkdirSync(at("cache/belay-gpu"), { recursive: true });
   chmodSync(at("cache/belay-gpu"), 0o777);

@@ -30,7 +30,10 @@ function spawnCampaign(...args: readonly string[]) {
 
 const sizeOf = (directory: string) => statSync(storePath(directory), { throwIfNoEntry: false })?.size ?? 0;
 
-/** Runs or resumes the campaign in a directory, which dies after so many bytes; says whether it has ended before. */
+/**
+ * Runs or resumes the campaign in a directory, which dies after so many bytes; says whether it has
+ * ended before.
+ */
 function run(directory: string, bytes = Number.POSITIVE_INFINITY): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawnCampaign(directory, "sum", String(bytes));
@@ -51,7 +54,8 @@ it("a campaign that is killed again and again ends with the table of one that wa
 
   const sizes = new Set<number>();
   for (let kills = 0; kills < times; kills++) {
-    // Before it has written anything, or after some bytes, which need not end a line; all together leave something to be done.
+    // Before it has written anything, or after some bytes, which need not end a line; all together
+    // leave something to be done.
     const bytes = kills % 4 === 0 ? 0 : randomBelow(sizeOf(undisturbed) / (1.5 * times), 1, kills);
     expect(await run(killed, bytes)).toBe(false);
     sizes.add(sizeOf(killed));

@@ -1,4 +1,7 @@
-/** A campaign in a process of its own, which dies after so many bytes: `killedCampaign.ts DIRECTORY [PROGRAM [BYTES]]`. */
+/**
+ * A campaign in a process of its own, which dies after so many bytes: `killedCampaign.ts DIRECTORY
+ * [PROGRAM [BYTES]]`.
+ */
 import fs, { existsSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { storePath } from "belay-cli/internal/campaign/store";
@@ -8,7 +11,10 @@ const [, , directory = "", program = "sum", bytes = "Infinity"] = process.argv;
 
 const write = fs.writeSync;
 let left = Number(bytes);
-/** Writes what is left to be written, and ends as by `kill -9` where this is less than was to be written. */
+/**
+ * Writes what is left to be written, and ends as by `kill -9` where this is less than was to be
+ * written.
+ */
 fs.writeSync = ((file: number, line: Buffer, offset: number, length: number, place: number) => {
   if (length <= left) {
     left -= length;

@@ -111,7 +111,10 @@ const never = () => new Promise<never>(() => {});
 const output = (value: number) => Promise.resolve({ value: Float64Array.of(value) });
 let calls = 0;
 
-/** Ends the process with the device as long as the file has a number above zero, which it counts down. */
+/**
+ * Ends the process with the device as long as the file has a number above zero, which it counts
+ * down.
+ */
 const killed: Program = {
   ...sum,
   prepare: (device) => {

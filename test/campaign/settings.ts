@@ -13,7 +13,11 @@ export const campaignSettings = (programs: readonly string[], changed: Partial<S
   }),
   structures: programStructures,
   models: faultModels,
-  ...{ margin: 0.2, bound: 0.2, minimum: 1, confidence: 0.95, seed: 1 },
+  margin: 0.2,
+  bound: 0.2,
+  minimum: 1,
+  confidence: 0.95,
+  seed: 1,
   ...changed,
 });
 
@@ -24,9 +28,13 @@ export const runTestCampaign = (
   options: Partial<CampaignOptions> = {},
 ) =>
   runCampaign({
-    ...{ directory, settings, shard: { index: 0, count: 1 }, resume: false },
+    directory,
+    settings,
+    shard: { index: 0, count: 1 },
+    resume: false,
     programs: new URL("programs.ts", import.meta.url),
     // None of the faults makes a run hang, however busy the machine is.
-    ...{ openLimit: 600_000, hangLimit: 600_000 },
+    openLimit: 600_000,
+    hangLimit: 600_000,
     ...options,
   });

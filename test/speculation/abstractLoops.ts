@@ -1,7 +1,7 @@
 /**
- * Loops reduced to what speculation can get wrong: which elements each iteration reads and writes, in which order,
- * and what it names as misspeculated. A stored value mixes everything the iteration has read so far, so that one wrong
- * read anywhere shows in the result.
+ * Loops reduced to what speculation can get wrong: which elements each iteration reads and writes,
+ * in which order, and what it names as misspeculated. A stored value mixes everything the iteration
+ * has read so far, so that one wrong read anywhere shows in the result.
  */
 import { mixed } from "./mixing.ts";
 
@@ -28,8 +28,8 @@ export interface AbstractLoop {
 export interface State {
   readonly values: number[];
   /**
-   * What each iteration left for those it named, which no engine tracks: a directive is a promise that only the named
-   * iterations need it.
+   * What each iteration left for those it named, which no engine tracks: a directive is a promise
+   * that only the named iterations need it.
    */
   readonly notes: number[];
   /** The iterations that each note is for, as bits; none before the iteration has run. */
@@ -144,7 +144,10 @@ export function apply(state: State, log: Log, elements = log.written): void {
   leaveNote(state, log);
 }
 
-/** A note reaches only those that follow: the effect of a branch on an earlier iteration would be no sequential one. */
+/**
+ * A note reaches only those that follow: the effect of a branch on an earlier iteration would be no
+ * sequential one.
+ */
 export function leaveNote(state: State, { iteration, named, note }: Log): void {
   state.notes[iteration] = note;
   state.noted[iteration] = named & ~((2 << iteration) - 1);

@@ -1,4 +1,7 @@
-/** Addresses that are found before values: which loops have them, and what reservations make of them. */
+/**
+ * Addresses that are found before values: which loops have them, and what reservations make of
+ * them.
+ */
 
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { runDefault } from "belay-speculate/internal/engine/rounds/defaultEngine";

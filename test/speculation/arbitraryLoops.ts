@@ -1,4 +1,7 @@
-/** Random loops whose addresses may depend on anything, and index patterns that are hostile to speculation. */
+/**
+ * Random loops whose addresses may depend on anything, and index patterns that are hostile to
+ * speculation.
+ */
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";
 import type {
@@ -149,7 +152,10 @@ const { statements } = fc.letrec<{
   statements: fc.array(tie("statement") as fc.Arbitrary<Statement>, { minLength: 1, maxLength: 3 }),
 }));
 
-/** Few enough accesses for a software adapter, which takes seconds to compile many; and at least one store. */
+/**
+ * Few enough accesses for a software adapter, which takes seconds to compile many; and at least one
+ * store.
+ */
 function isShort(body: readonly Statement[]): boolean {
   const text = JSON.stringify(body);
   return text.includes('"store"') && (text.match(/"array"/g)?.length ?? 0) <= 9;
@@ -178,7 +184,10 @@ export const arbitraryLoop: fc.Arbitrary<Loop> = fc
     schedule: { iterationsPerRound: null },
   }));
 
-/** The same with floats in `a`: whole numbers, and few enough that a float holds each, whoever rounds. */
+/**
+ * The same with floats in `a`: whole numbers, and few enough that a float holds each, whoever
+ * rounds.
+ */
 function withFloats<Tree>(tree: Tree): Tree {
   if (Array.isArray(tree)) return tree.map(withFloats) as Tree;
   if (tree === null || typeof tree !== "object") return tree;

@@ -1,4 +1,7 @@
-/** Random loops from their source, on the GPU: every array and variable has the bits that JavaScript leaves. */
+/**
+ * Random loops from their source, on the GPU: every array and variable has the bits that JavaScript
+ * leaves.
+ */
 import { publishedEngine } from "belay-research/internal/published/published";
 import type { SpeculateCall, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { speculate } from "belay-speculate/internal/engine/speculate";
@@ -14,7 +17,10 @@ const devices = testDevices({ full: true });
 /** `ARBITRARY_SOURCES=1000` for a long search. */
 const numRuns = Number(process.env.ARBITRARY_SOURCES ?? 6);
 
-/** Longer arrays than those of the input, of the same values, and a number of iterations that goes with them. */
+/**
+ * Longer arrays than those of the input, of the same values, and a number of iterations that goes
+ * with them.
+ */
 function longer(input: LoopInput): LoopInput {
   const [n, ...others] = input.numbers;
   return {

@@ -1,4 +1,7 @@
-/** Copies of one memory on the host and on devices, through any views: a program sees what it would without any device. */
+/**
+ * Copies of one memory on the host and on devices, through any views: a program sees what it would
+ * without any device.
+ */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { deviceCopies } from "belay-speculate/internal/engine/transfer/deviceCopies";
@@ -37,7 +40,9 @@ const operation = fc.oneof(
   }),
 );
 
-/** Does random things to the memory, on devices and on the host alone, and expects the same of both. */
+/**
+ * Does random things to the memory, on devices and on the host alone, and expects the same of both.
+ */
 async function search(numRuns: number, element: "Int32" | "Float32" = "Int32"): Promise<void> {
   // That of floats is small by its text, so that the CPU executes it by habit.
   const value = element === "Int32" ? "(Math.imul(a[i]!, 3) + b[i]!) | 0" : "b[i]! + 1";

@@ -1,4 +1,6 @@
-/** What the default engine does about each kind of loop, always with what the loop in order leaves. */
+/**
+ * What the default engine does about each kind of loop, always with what the loop in order leaves.
+ */
 import { publishedEngine } from "belay-research/internal/published/published";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { CountedHandover, TimedHandover } from "belay-speculate/internal/engine/policy/handover";
@@ -30,10 +32,16 @@ const dependent = loopFrom(
 );
 
 describe("plans", () => {
-  /** Rounds in place after which windows that are still short conflict: twice the bits of an iteration's number, and one. */
+  /**
+   * Rounds in place after which windows that are still short conflict: twice the bits of an
+   * iteration's number, and one.
+   */
   const searching = 2 * (32 - Math.clz32(n)) + 1;
 
-  /** Rounds are at least the links of the longest chain of dependences, as no round executes two links of one. */
+  /**
+   * Rounds are at least the links of the longest chain of dependences, as no round executes two
+   * links of one.
+   */
   it.each([
     ["no dependences", order, ["in place"], { least: 1, most: 1 }],
     [

@@ -1,6 +1,6 @@
 /**
- * One loop that executes enumerated loops given as data, one behind the other and each on elements of its own, so that
- * thousands of them share a pipeline and a run.
+ * One loop that executes enumerated loops given as data, one behind the other and each on elements
+ * of its own, so that thousands of them share a pipeline and a run.
  */
 
 import type { LoopData } from "belay-speculate/internal/loops/javascript/sequential";

@@ -1,6 +1,6 @@
 /**
- * The rules of the engines, without a GPU: what each phase decides from what the phases before it left. A phase visits
- * iterations in a given order, as a GPU may run them in any.
+ * The rules of the engines, without a GPU: what each phase decides from what the phases before it
+ * left. A phase visits iterations in a given order, as a GPU may run them in any.
  */
 import {
   type AbstractLoop,
@@ -15,7 +15,9 @@ import {
 export interface Conditions {
   /** Most iterations of one round. */
   readonly window: number;
-  /** The order in which a phase visits the iterations of a window, given as ranks below `window`. */
+  /**
+   * The order in which a phase visits the iterations of a window, given as ranks below `window`.
+   */
   readonly order: readonly number[];
 }
 
@@ -49,7 +51,10 @@ function firstEnd(logs: readonly Log[], chosen: (log: Log) => boolean, otherwise
   return end;
 }
 
-/** The default engine: commits what comes before the first iteration that read what an earlier one wrote. */
+/**
+ * The default engine: commits what comes before the first iteration that read what an earlier one
+ * wrote.
+ */
 export const prefixCommit: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
   const count = loop.iterations.length;
@@ -100,8 +105,9 @@ export const prefixCommit: EngineModel = (loop, conditions) => {
 };
 
 /**
- * Executes in place what comes before the first iteration that depends on an earlier one in any way, found with marks of first writers.
- * Only for loops whose accesses do not depend on the values, without branches that misspeculate or end.
+ * Executes in place what comes before the first iteration that depends on an earlier one in any
+ * way, found with marks of first writers. Only for loops whose accesses do not depend on the
+ * values, without branches that misspeculate or end.
  */
 export const inPlace: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -193,9 +199,10 @@ export interface BrokenVersions {
 }
 
 /**
- * Executes the iterations of a window again and again, each on what the last earlier one of the first writers of an element stored in the
- * round before, and commits those up to the first that stores something else than in that round. An element has so many versions.
- * Without branches that misspeculate.
+ * Executes the iterations of a window again and again, each on what the last earlier one of the
+ * first writers of an element stored in the round before, and commits those up to the first that
+ * stores something else than in that round. An element has so many versions. Without branches that
+ * misspeculate.
  */
 export function versionedWithout(broken: BrokenVersions, versions = 1): EngineModel {
   return (loop, conditions) => {
@@ -231,7 +238,8 @@ export function versionedWithout(broken: BrokenVersions, versions = 1): EngineMo
         extra = Math.min(extra, writersIn(logs, e)[versions]?.iteration ?? count);
       const end = firstEnd(logs, () => true, count);
       const limit = Math.min(
-        ...[last, end + 1],
+        last,
+        end + 1,
         broken.commitsChanges ? count : changed + 1,
         broken.ignoresWriters ? count : extra,
         broken.isAlwaysSure ? count : sure,
@@ -251,8 +259,9 @@ export const versioned = versionedWithout({});
 export const twiceVersioned = versionedWithout({}, 2);
 
 /**
- * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign stamp is marked, the
- * others commit, and the marked ones run again, in order, on what is there then. Unsound, and kept to show it.
+ * The published rules as printed: a write leaves its iteration's stamp, whoever meets a foreign
+ * stamp is marked, the others commit, and the marked ones run again, in order, on what is there
+ * then. Unsound, and kept to show it.
  */
 export const publishedAsPrinted: EngineModel = (loop, conditions) => {
   const state = initialState(loop);
@@ -288,7 +297,10 @@ export const publishedAsPrinted: EngineModel = (loop, conditions) => {
 
 /** What {@link published} leaves out, to show that nothing of it can be. */
 export interface Broken {
-  /** Marks only who meets the last writer's stamp, not everyone at an element that is written and shared. */
+  /**
+   * Marks only who meets the last writer's stamp, not everyone at an element that is written and
+   * shared.
+   */
   readonly marksOneSide?: boolean;
   /** Lets what runs again see what later iterations wrote. */
   readonly seesLater?: boolean;
@@ -297,11 +309,12 @@ export interface Broken {
 }
 
 /**
- * The published engine, made sound. An element that is written and accessed by two iterations marks them both, so the
- * unmarked ones are independent of each other, and each element has at most one unmarked writer. The marked ones run
- * again, in order. To them an element has two versions, before and after its unmarked writer; and when one of
- * them writes what a later unmarked one read, or names it, that one is marked too. Then the unmarked ones commit. Where
- * any iteration, right or wrong, ends the loop or names all that follow, the round ends.
+ * The published engine, made sound. An element that is written and accessed by two iterations marks
+ * them both, so the unmarked ones are independent of each other, and each element has at most one
+ * unmarked writer. The marked ones run again, in order. To them an element has two versions, before
+ * and after its unmarked writer; and when one of them writes what a later unmarked one read, or
+ * names it, that one is marked too. Then the unmarked ones commit. Where any iteration, right or
+ * wrong, ends the loop or names all that follow, the round ends.
  */
 export function publishedWithout(broken: Broken): EngineModel {
   return (loop, conditions) => {

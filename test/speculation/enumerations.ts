@@ -12,8 +12,8 @@ const storesOf = (elements: readonly number[]) =>
   elements.map((element) => ({ kind: "store", element }) as const);
 
 /**
- * Iterations with fixed addresses: any set of up to two loads with one store or none, up to one load with two stores, and
- * a store that is loaded back before a second store.
+ * Iterations with fixed addresses: any set of up to two loads with one store or none, up to one
+ * load with two stores, and a store that is loaded back before a second store.
  */
 export function fixedIterations(elements: number): Operation[][] {
   const sets = subsets(elements, 2);
@@ -70,7 +70,10 @@ export function branchingIterations(elements: number, count: number): Operation[
   );
 }
 
-/** Every sequence of `count` of the given iterations; with `renamed`, one loop for each class that only renames elements. */
+/**
+ * Every sequence of `count` of the given iterations; with `renamed`, one loop for each class that
+ * only renames elements.
+ */
 export function* loopsOf(
   kinds: readonly (readonly Operation[])[],
   {
@@ -110,7 +113,9 @@ function firstOfClass(kinds: readonly (readonly Operation[])[], elements: number
     });
 }
 
-/** Neighbouring loads, and neighbouring stores, in the order in which the enumeration lists them. */
+/**
+ * Neighbouring loads, and neighbouring stores, in the order in which the enumeration lists them.
+ */
 function canonical(iteration: readonly Operation[]): Operation[] {
   const result = [...iteration];
   for (let i = 1; i < result.length; i++) {

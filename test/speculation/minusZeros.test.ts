@@ -1,4 +1,7 @@
-/** Integers that are −0: whatever makes one and whatever can tell it from 0, against JavaScript, on the CPU and on the GPU. */
+/**
+ * Integers that are −0: whatever makes one and whatever can tell it from 0, against JavaScript, on
+ * the CPU and on the GPU.
+ */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
@@ -117,7 +120,10 @@ export async function run(as: Int8Array, bs: Int8Array, u: Int8Array, x: Float32
 const size = as.length * observers.length;
 const given = () => ({ as, bs, u: as.slice(), x: new Float32Array(as.length).fill(-0) });
 
-/** Where `out` differs from `expected`, in words; numbers that a GPU may round in its own way may differ in last bits. */
+/**
+ * Where `out` differs from `expected`, in words; numbers that a GPU may round in its own way may
+ * differ in last bits.
+ */
 function differences(path: string, out: Float32Array, expected: Float32Array): string[] {
   const same = (one: number, other: number) =>
     Object.is(one, other) ||

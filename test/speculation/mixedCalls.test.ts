@@ -1,4 +1,7 @@
-/** Random calls of a program, awaited or not, on arrays that stay on a device or not: what they leave is what they leave in order. */
+/**
+ * Random calls of a program, awaited or not, on arrays that stay on a device or not: what they
+ * leave is what they leave in order.
+ */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { type Resident, resident } from "belay-speculate/internal/engine/transfer/resident";

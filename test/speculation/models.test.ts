@@ -31,7 +31,10 @@ interface Count {
 const operations = (loop: AbstractLoop) => loop.iterations.flat().length;
 const ascending = [0, 1, 2, 3];
 
-/** How many loops each model gets wrong, in any of the given orders of its phases, and how many loops there are. */
+/**
+ * How many loops each model gets wrong, in any of the given orders of its phases, and how many
+ * loops there are.
+ */
 function countWrong<Name extends string>(
   models: Record<Name, EngineModel>,
   loops: Iterable<AbstractLoop>,
@@ -71,7 +74,8 @@ describe("all loops of four iterations on three elements with fixed addresses", 
 
   it("run as in sequence in the default engine, in place, with reservations and in the sound published one", () => {
     const { publishedAsPrinted: _, ...sound } = result.wrong;
-    expect(result.tried).toBe(748_291); // 46^4 = 4,477,456 loops, one of each class that only renames elements
+    // 46^4 = 4,477,456 loops, one of each class that only renames elements
+    expect(result.tried).toBe(748_291);
     expect(sound).toEqual(none(Object.keys(models)));
   });
 

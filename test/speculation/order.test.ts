@@ -1,4 +1,7 @@
-/** Loops, reads and writes take effect in the order of their calls, wherever a loop is executed: translated, or as it is written. */
+/**
+ * Loops, reads and writes take effect in the order of their calls, wherever a loop is executed:
+ * translated, or as it is written.
+ */
 
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
 import { resident } from "belay-speculate/internal/engine/transfer/resident";
@@ -13,7 +16,10 @@ const devices = testDevices();
 
 type Run = (...parameters: unknown[]) => Promise<unknown>;
 
-/** The functions of a program whose loops are executed on a device wherever their translation covers the data. */
+/**
+ * The functions of a program whose loops are executed on a device wherever their translation covers
+ * the data.
+ */
 async function programOn(source: string): Promise<Record<string, Run>> {
   const device = await devices.newDevice();
   const { code } = replaceLoops(source, "program.ts");

@@ -1,4 +1,7 @@
-/** Arrays that a loop overwrites completely and never loads from, which need not be sent to the device. */
+/**
+ * Arrays that a loop overwrites completely and never loads from, which need not be sent to the
+ * device.
+ */
 
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";

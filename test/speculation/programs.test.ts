@@ -8,7 +8,10 @@ import { testDevices } from "../support/testDevices.ts";
 
 const devices = testDevices();
 
-/** What `run` of a program returns, as it stands and translated, on copies of the parameters; and how many loops were executed. */
+/**
+ * What `run` of a program returns, as it stands and translated, on copies of the parameters; and
+ * how many loops were executed.
+ */
 async function both(source: string, parameters: () => unknown[]) {
   const device = await devices.newDevice();
   let executed = 0;

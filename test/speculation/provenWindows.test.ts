@@ -1,4 +1,7 @@
-/** Windows that one execution finds, and the next one with the same addresses takes over without a check. */
+/**
+ * Windows that one execution finds, and the next one with the same addresses takes over without a
+ * check.
+ */
 
 import { Workspace } from "belay-speculate/internal/engine/device/workspace";
 import { numbersOf } from "belay-speculate/internal/engine/rounds/execution";

@@ -13,7 +13,10 @@ const devices = testDevices();
 const n = 100;
 afterEach(() => vi.restoreAllMocks());
 
-/** A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a GPU may. */
+/**
+ * A loop that nobody has executed, whose sum is `f32` where the CPU rounds in another way than a
+ * GPU may.
+ */
 async function newProgram(element: "Int32" | "Float32", afterwards: (from: number) => void = () => {}) {
   const device = await devices.newDevice();
   // It seems to take a second to be asked.
@@ -36,8 +39,15 @@ async function newProgram(element: "Int32" | "Float32", afterwards: (from: numbe
     return reached;
   };
   const call = (a: SpeculateCall["arrays"][string], count = n): SpeculateCall => ({
-    ...{ loop, sequential: late, arrays: { a }, inputs: {}, carried: { last: 3 }, reductions: {} },
-    ...{ first: 0, step: 1, count },
+    loop,
+    sequential: late,
+    arrays: { a },
+    inputs: {},
+    carried: { last: 3 },
+    reductions: {},
+    first: 0,
+    step: 1,
+    count,
   });
   /** Whether a call is executed before anybody waits for it. */
   const isAtOnce = async (given: SpeculateCall) => {

@@ -12,7 +12,10 @@ import { translate } from "belay-speculate/internal/loops/translate";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { expect } from "vitest";
 
-/** A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its directive. */
+/**
+ * A loop `for (let i = …)` in a function with these parameters; `clauses` are those of its
+ * directive.
+ */
 export function loopFrom(parameters: string, source: string, clauses = ""): Loop {
   const text = `export async function test(${parameters}) {
   "use speculate";

@@ -1,4 +1,7 @@
-/** Every operator and function of floats, on the values that hardware and drivers treat in their own ways, against JavaScript. */
+/**
+ * Every operator and function of floats, on the values that hardware and drivers treat in their own
+ * ways, against JavaScript.
+ */
 
 import { speculate } from "belay-speculate/internal/engine/speculate";
 import { sequentialLoop } from "belay-speculate/internal/loops/javascript/sequential";
@@ -10,8 +13,30 @@ import { testDevices } from "../support/testDevices.ts";
 const devices = testDevices();
 
 const specials = [
-  ...[0, 1, 0.5, 1.5, 2, 3, 2.5, 0.1, 10, 30, 89, 100, 129, 1e-45, 1e-40, 2 ** -126, 8388607.5, 2 ** 23],
-  ...[2 ** 24 + 2, 2 ** 31, 2 ** 32, 3e38, Number.POSITIVE_INFINITY, 0.49999997],
+  0,
+  1,
+  0.5,
+  1.5,
+  2,
+  3,
+  2.5,
+  0.1,
+  10,
+  30,
+  89,
+  100,
+  129,
+  1e-45,
+  1e-40,
+  2 ** -126,
+  8388607.5,
+  2 ** 23,
+  2 ** 24 + 2,
+  2 ** 31,
+  2 ** 32,
+  3e38,
+  Number.POSITIVE_INFINITY,
+  0.49999997,
 ].flatMap((value) => [value, -value]);
 const values = [...specials, Number.NaN].map(Math.fround);
 const [xs, ys] = [values.flatMap((x) => values.map(() => x)), values.flatMap(() => values)].map((all) =>
@@ -168,7 +193,8 @@ it("operations that are rounded: infinities, zeros, NaN, and numbers up to their
     () => new Float32Array(xs.length * rounded.length),
   );
   const isAlike = (value: number, expected: number, x: number, y: number) => {
-    // What is too small to be normal may be zero, as an operand and as a result; trigonometry is open beyond some turns.
+    // What is too small to be normal may be zero, as an operand and as a result; trigonometry is
+    // open beyond some turns.
     if (isTiny(x) || isTiny(y) || isTiny(expected) || Math.abs(x) > 100) {
       return (
         Number.isNaN(value) === Number.isNaN(expected) || isTiny(x) || isTiny(y) || Math.abs(expected) > 1e38

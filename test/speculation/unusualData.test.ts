@@ -1,4 +1,7 @@
-/** Data and devices that speculation cannot use, or that change while it runs: the right result, or a clear error. */
+/**
+ * Data and devices that speculation cannot use, or that change while it runs: the right result, or
+ * a clear error.
+ */
 
 import { publishedEngine } from "belay-research/internal/published/published";
 import { speculate, useDevice } from "belay-speculate/internal/engine/speculate";
@@ -348,8 +351,10 @@ describe("floats too small to be normal", () => {
     const device = await devices.newDevice();
     const all = [0, -0, 1e-45, -1e-45, 2 ** -127, 2 ** -126, 3, Number.NaN];
     const arrays = {
-      ...{ f: Float32Array.from(order, (i) => all[i % 8]!), g: new Float32Array(n) },
-      ...{ a: values(), p: order },
+      f: Float32Array.from(order, (i) => all[i % 8]!),
+      g: new Float32Array(n),
+      a: values(),
+      p: order,
     };
     const { statistics } = await expectSequential(floats, { arrays, count: n }, { device });
     expect(statistics.committed).toBeGreaterThan(0);

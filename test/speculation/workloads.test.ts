@@ -1,4 +1,7 @@
-/** The loops of the paper in the default engine, and in the published one with every part of it and with two left out. */
+/**
+ * The loops of the paper in the default engine, and in the published one with every part of it and
+ * with two left out.
+ */
 
 import { join } from "node:path";
 import { loadSpeculated } from "belay-research/internal/bench/speculatedFunction";

@@ -1,4 +1,7 @@
-/** Dependences found with a bit for each element: never one too few, and none where iterations only meet themselves. */
+/**
+ * Dependences found with a bit for each element: never one too few, and none where iterations only
+ * meet themselves.
+ */
 
 import { randomBelow } from "belay-research/internal/workloads/random";
 import type { Engine, SpeculateOptions } from "belay-speculate/internal/engine/call/call";
@@ -95,7 +98,8 @@ describe("a rule left out", () => {
     const changed = changeKernels(device, find, put, name);
     const count = 64;
     const apart = numbers(count, (i) => i);
-    // Either each stores where the next one stores before it, or it loads what an earlier one stores.
+    // Either each stores where the next one stores before it, or it loads what an earlier one
+    // stores.
     const places =
       name === "claim"
         ? { p: apart, q: apart, r: numbers(count, (i) => i + 1) }

@@ -12,7 +12,9 @@ interface WrittenType {
 }
 
 export interface BufferKernel {
-  /** Copies binding 0 to binding 1, both arrays of one type, a workgroup of 16 elements at a time. */
+  /**
+   * Copies binding 0 to binding 1, both arrays of one type, a workgroup of 16 elements at a time.
+   */
   readonly code: string;
   /** The type of the elements. */
   readonly type: Type;

@@ -1,4 +1,7 @@
-/** Random kernels of one invocation in which order matters: calls, atomics and pointers change what the next operand is. */
+/**
+ * Random kernels of one invocation in which order matters: calls, atomics and pointers change what
+ * the next operand is.
+ */
 import fc from "fast-check";
 import type { KernelInput } from "./kernelRunner.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Random loops in the language that Belay translates. Their f32 arithmetic is rounded after each operation, so that JavaScript gives
- * the same bits for the program as it stands as for its translation. Integers are not always coerced where they must be.
+ * Random loops in the language that Belay translates. Their f32 arithmetic is rounded after each
+ * operation, so that JavaScript gives the same bits for the program as it stands as for its
+ * translation. Integers are not always coerced where they must be.
  */
 import fc from "fast-check";
 
@@ -144,7 +145,10 @@ const header = oneOf(
   "let i = 0; i < n / 2; i++",
 );
 
-/** A module with an async function `run(a, b, c, d, e, f, g, n, m, x)`, which has one loop and returns what it carries. */
+/**
+ * A module with an async function `run(a, b, c, d, e, f, g, n, m, x)`, which has one loop and
+ * returns what it carries.
+ */
 export const arbitraryLoop: fc.Arbitrary<string> = text`
 function mix(x: number, y: number) {
   if (x > y) return (x - y) | 0;

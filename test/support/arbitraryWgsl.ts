@@ -34,8 +34,24 @@ const literal = fc
 
 const unaryOperators: UnaryOperator[] = ["-", "!", "~", "*", "&"];
 const binaryOperators: BinaryOperator[] = [
-  ...(["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "&&", "||"] as const),
-  ...(["==", "!=", "<", "<=", ">", ">="] as const),
+  "+",
+  "-",
+  "*",
+  "/",
+  "%",
+  "&",
+  "|",
+  "^",
+  "<<",
+  ">>",
+  "&&",
+  "||",
+  "==",
+  "!=",
+  "<",
+  "<=",
+  ">",
+  ">=",
 ];
 
 const expressions = fc.letrec<{ expression: Expression; identifier: Identifier }>((tie) => ({

@@ -1,4 +1,6 @@
-/** Random kernels with barriers, whose control flow is uniform in places; not all of them are valid. */
+/**
+ * Random kernels with barriers, whose control flow is uniform in places; not all of them are valid.
+ */
 
 /** The kernel of a seed. */
 export function barrierKernel(seed: number): string {
@@ -63,7 +65,10 @@ class Generator {
     return this.#pick(`${x()} > ${x()}`, `${x()} < 5u && ${x()} != 2u`);
   }
 
-  /** `inLoop`: whether a loop can be left here; `together`: whether all invocations are meant to get here. */
+  /**
+   * `inLoop`: whether a loop can be left here; `together`: whether all invocations are meant to get
+   * here.
+   */
   #statements(depth: number, inLoop: boolean, together: boolean): string {
     const [uniform, others] = [this.#uniform, this.#others];
     const count = 1 + this.#below(4);

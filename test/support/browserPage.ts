@@ -1,4 +1,7 @@
-/** What the browser runs for `browser.test.ts`: the package as a web page gets it, and the workloads. */
+/**
+ * What the browser runs for `browser.test.ts`: the package as a web page gets it, and the
+ * workloads.
+ */
 import { type ArmedFault, type DetectedFault, harden, type Policy, protect } from "belay-gpu";
 import { catalog } from "belay-research/internal/workloads/index";
 import type { Outputs, Program } from "belay-research/internal/workloads/program";
@@ -46,8 +49,12 @@ export async function strike(policy: Policy) {
     ({ kind, span }) => kind === "value" && source.startsWith("even | (odd", span.start),
   )!;
   const fault: ArmedFault = {
-    ...{ kernel: kernel!.kernel, site: site.id, effect: { xor: 1 << 22 } },
-    ...{ replica: 0, workgroup: [0, 0, 0], localIndex: 1 },
+    kernel: kernel!.kernel,
+    site: site.id,
+    effect: { xor: 1 << 22 },
+    replica: 0,
+    workgroup: [0, 0, 0],
+    localIndex: 1,
   };
   device.belay.arm(fault);
   const right = program.verify(await program.workload(device)).ok;

@@ -1,4 +1,6 @@
-/** The same device, but `from` in the WGSL it is given becomes `to`: a deliberately broken kernel. */
+/**
+ * The same device, but `from` in the WGSL it is given becomes `to`: a deliberately broken kernel.
+ */
 export function changeKernel(device: GPUDevice, from: string, to: string): GPUDevice {
   return new Proxy(device, {
     get(target, name) {

@@ -13,8 +13,9 @@ export interface LaunchedChromium {
 }
 
 /**
- * Starts headless Chromium with WebGPU on SwiftShader. On Linux it is the one inside the npm package
- * `@sparticuz/chromium`, unpacked for as long as it runs; elsewhere it is the installed Chrome.
+ * Starts headless Chromium with WebGPU on SwiftShader. On Linux it is the one inside the npm
+ * package `@sparticuz/chromium`, unpacked for as long as it runs; elsewhere it is the installed
+ * Chrome.
  */
 export async function launchChromium(): Promise<LaunchedChromium> {
   const folder = await mkdtemp(join(tmpdir(), "belay-chromium-"));
@@ -32,7 +33,10 @@ export async function launchChromium(): Promise<LaunchedChromium> {
   }
 }
 
-/** Unpacks the browser, its software adapter, and the libraries that a machine without a desktop lacks. */
+/**
+ * Unpacks the browser, its software adapter, and the libraries that a machine without a desktop
+ * lacks.
+ */
 async function unpackChromium(folder: string): Promise<LaunchOptions> {
   const executablePath = join(folder, "chromium");
   await Promise.all([

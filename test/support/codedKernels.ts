@@ -1,4 +1,7 @@
-/** Plays the part of a host of kernels that check their memory: check words, their table, and what is bracketed. */
+/**
+ * Plays the part of a host of kernels that check their memory: check words, their table, and what
+ * is bracketed.
+ */
 import { type MemoryCode, schemeOf } from "belay-gpu/internal/codes/scheme";
 import { type ProtectResult, reportWords, tableRow } from "belay-gpu/internal/compiler/contract";
 import { type Armed, type Host, type KernelInput, type KernelOutput, runKernel } from "./kernelRunner.ts";
@@ -22,7 +25,10 @@ export interface CodedOutput extends KernelOutput {
   readonly suspect: number;
   /** Bindings of which some check words do not fit the data. */
   readonly unfit: number[];
-  /** Buffers with check words as a scrub leaves them, and the granules in them that it can't correct, by binding. */
+  /**
+   * Buffers with check words as a scrub leaves them, and the granules in them that it can't
+   * correct, by binding.
+   */
   readonly scrubbed: Readonly<Record<number, Scrubbed>>;
 }
 
@@ -31,7 +37,10 @@ interface Scrubbed {
   readonly uncorrectable: number;
 }
 
-/** Runs what `protect` made with codes for memory; the buffers that it gives back have the sizes of the input. */
+/**
+ * Runs what `protect` made with codes for memory; the buffers that it gives back have the sizes of
+ * the input.
+ */
 export async function runCoded(
   device: GPUDevice,
   result: ProtectResult,
@@ -69,7 +78,8 @@ export async function runCoded(
   }
 
   const uniforms = Object.keys(input.uniforms ?? {}).map((binding) => ({
-    ...{ group: 0, binding: +binding },
+    group: 0,
+    binding: +binding,
     words: padded[+binding]!,
     uniform: true,
   }));

@@ -27,7 +27,10 @@ export const subgroups: readonly Configuration[] = (["intra+lds", "intra-lds"] a
   }),
 );
 
-/** One after the other. Kernels whose first replica the second would have to wait for are left alone. */
+/**
+ * One after the other. Kernels whose first replica the second would have to wait for are left
+ * alone.
+ */
 export const passes: readonly Configuration[] = channels.map((channel) => ({
   redundancy: "intra+lds",
   check: "signature",

@@ -1,7 +1,10 @@
 import { Session } from "node:inspector/promises";
 import { afterAll, beforeAll } from "vitest";
 
-/** Returns a function that counts how often functions of Belay are called: a measure of work without a clock. */
+/**
+ * Returns a function that counts how often functions of Belay are called: a measure of work without
+ * a clock.
+ */
 export function callCounter(): (work: () => unknown) => Promise<number> {
   const session = new Session();
   beforeAll(async () => {

@@ -9,8 +9,9 @@ export interface DawnValidator {
   /** Validates many modules, in order; much faster than awaiting them one by one. */
   validateAll(codes: readonly string[]): Promise<Verdict[]>;
   /**
-   * Creates a compute pipeline: workgroup sizes, override values and resource limits are checked only here.
-   * The null adapter's limits are the defaults of WebGPU (256 invocations, 16 KiB of workgroup memory).
+   * Creates a compute pipeline: workgroup sizes, override values and resource limits are checked
+   * only here. The null adapter's limits are the defaults of WebGPU (256 invocations, 16 KiB of
+   * workgroup memory).
    */
   validatePipeline(
     code: string,
@@ -37,8 +38,8 @@ const REQUESTS_PER_PROCESS = 10_000;
 const SECONDS_PER_REQUEST = 300;
 
 /**
- * Starts a Dawn process. It aborts now and then on a valid program, so it is restarted when it dies and the
- * program is tried again; one that fails twice is reported as a crash.
+ * Starts a Dawn process. It aborts now and then on a valid program, so it is restarted when it dies
+ * and the program is tried again; one that fails twice is reported as a crash.
  */
 export async function startDawn(
   program = new URL("./dawnProcess.mjs", import.meta.url),
@@ -77,7 +78,9 @@ export async function startDawn(
     watch();
   }
 
-  /** Puts the requests of a dead process back; the first of them, or the start itself, is to blame. */
+  /**
+   * Puts the requests of a dead process back; the first of them, or the start itself, is to blame.
+   */
   function recover(wasReady: boolean, message: string): void {
     waiting.unshift(...sent);
     sent = [];

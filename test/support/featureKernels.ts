@@ -4,7 +4,10 @@ import type { KernelInput } from "./kernelRunner.ts";
 export interface FeatureKernel extends KernelInput {
   readonly name: string;
   readonly code: string;
-  /** Set when the result is the same on every run only as a set, or not at all for some buffers: those are not compared. */
+  /**
+   * Set when the result is the same on every run only as a set, or not at all for some buffers:
+   * those are not compared.
+   */
   readonly unordered?: readonly number[];
 }
 

@@ -15,8 +15,9 @@ import {
 const span = { start: 0, end: 0 };
 
 /**
- * The program with every inferred type written down: on each declaration without a type, and, for each expression of each
- * statement, in a `let` (or a pointer, for a place) before the statement. A validator then judges every inferred type.
+ * The program with every inferred type written down: on each declaration without a type, and, for
+ * each expression of each statement, in a `let` (or a pointer, for a place) before the statement. A
+ * validator then judges every inferred type.
  */
 export function withInferredTypes(program: Program): Module {
   let probes = 0;

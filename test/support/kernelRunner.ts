@@ -9,7 +9,10 @@ import {
 } from "belay-gpu/internal/compiler/contract";
 
 export interface KernelInput {
-  /** Contents of the storage buffers of group 0, by binding; each must have a multiple of four bytes. */
+  /**
+   * Contents of the storage buffers of group 0, by binding; each must have a multiple of four
+   * bytes.
+   */
   readonly buffers: Readonly<Record<number, Uint32Array<ArrayBuffer>>>;
   readonly workgroups: readonly [number, number, number];
   readonly entryPoint?: string;
@@ -37,7 +40,10 @@ export interface Host {
   readonly byReport?: boolean;
   /** Runs the grid twice as it is, where whoever comes last would store. */
   readonly inTurn?: boolean;
-  /** For each dispatch, one after the other, how many workgroups it leaves out at the end of that dimension. Default: one, none. */
+  /**
+   * For each dispatch, one after the other, how many workgroups it leaves out at the end of that
+   * dimension. Default: one, none.
+   */
   readonly missing?: readonly number[];
   /** How often twins look for each other, if not as often as the kernel says. */
   readonly patience?: number;
@@ -73,7 +79,10 @@ function pipelineOf(
   return pipeline;
 }
 
-/** Runs unprotected source, or what `protect` made of it; throws with the compiler's message when it is invalid. */
+/**
+ * Runs unprotected source, or what `protect` made of it; throws with the compiler's message when it
+ * is invalid.
+ */
 export async function runKernel(
   device: GPUDevice,
   kernel: string | ProtectResult,
@@ -187,10 +196,11 @@ export async function runKernel(
 }
 
 /**
- * The same for an Inter-Group kernel whose twins must run at once. The software adapter's scheduler hands tasks to threads that
- * have lately looked for work, and may hand both twins to one thread (of 86 runs of one to twelve pairs, 11 times): the first then
- * waits in vain for the second behind it. Such a run reports that nothing is known. As in recovery, what is not verified runs
- * again; a run in which replicas disagree is never repeated.
+ * The same for an Inter-Group kernel whose twins must run at once. The software adapter's scheduler
+ * hands tasks to threads that have lately looked for work, and may hand both twins to one thread
+ * (of 86 runs of one to twelve pairs, 11 times): the first then waits in vain for the second behind
+ * it. Such a run reports that nothing is known. As in recovery, what is not verified runs again; a
+ * run in which replicas disagree is never repeated.
  */
 export async function runTwins(...args: Parameters<typeof runKernel>): Promise<KernelOutput> {
   for (let attempts = 1; ; attempts++) {

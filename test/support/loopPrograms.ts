@@ -1,4 +1,7 @@
-/** Runs programs with loops: as they stand, and translated, with an engine that stands in for the GPU's. */
+/**
+ * Runs programs with loops: as they stand, and translated, with an engine that stands in for the
+ * GPU's.
+ */
 
 import type { SpeculateCall } from "belay-speculate/internal/engine/call/call";
 import { requireOnHost, takeTurn } from "belay-speculate/internal/engine/writtenLoops";
@@ -8,7 +11,10 @@ import ts from "typescript";
 type Exports = Record<string, (...parameters: never[]) => unknown>;
 type Engine = (call: SpeculateCall) => Promise<unknown>;
 
-/** The exports of a TypeScript module. `speculate` is the engine that it imports; without one its directives do nothing. */
+/**
+ * The exports of a TypeScript module. `speculate` is the engine that it imports; without one its
+ * directives do nothing.
+ */
 export function evaluate(source: string, engine: Engine = async () => {}): Exports {
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },

@@ -6,7 +6,9 @@ export const pieces = (source: string): Pieces => source.match(/\s+|[\p{L}\p{N}_
 
 export type Mutation = (mutant: Pieces, random: (below: number) => number) => void;
 
-/** A small generator of random numbers, so that a failing mutant can be found again by its number. */
+/**
+ * A small generator of random numbers, so that a failing mutant can be found again by its number.
+ */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

@@ -11,7 +11,10 @@ export function resolved(source: string): Program {
   return program;
 }
 
-/** The findings of the resolver, as `code text: message`, the text being what is marked in the source. */
+/**
+ * The findings of the resolver, as `code text: message`, the text being what is marked in the
+ * source.
+ */
 export function findings(source: string): string[] {
   return resolve(parsed(source)).diagnostics.map(
     ({ code, span, message }) => `${code} ${source.slice(span.start, span.end)}: ${message}`,
@@ -33,8 +36,8 @@ export interface Facts {
 }
 
 /**
- * What is known of the last expression in `code` that is written `text`; `code` holds statements and, before `---`,
- * declarations.
+ * What is known of the last expression in `code` that is written `text`; `code` holds statements
+ * and, before `---`, declarations.
  */
 export function factsOf(text: string, code: string): Facts {
   const [statements = "", declarations = ""] = code.split("---").reverse();

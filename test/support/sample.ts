@@ -1,6 +1,7 @@
 /**
- * Where all combinations of two lists would take minutes on a software adapter, each element of the one meets only some of
- * the other: in turn, so that none is left out. With `BELAY_EVERYTHING=1` each meets all.
+ * Where all combinations of two lists would take minutes on a software adapter, each element of the
+ * one meets only some of the other: in turn, so that none is left out. With `BELAY_EVERYTHING=1`
+ * each meets all.
  */
 export const everything = process.env.BELAY_EVERYTHING === "1";
 

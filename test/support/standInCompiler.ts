@@ -1,14 +1,18 @@
 import { type Protect, recordCause, reportWords } from "belay-gpu/internal/compiler/contract";
 
 /**
- * A stand-in for the compiler that needs no front end: it adds a report buffer to a module and calls it at the start of
- * each entry point, which must take `@builtin(global_invocation_id) id: vec3u` as its first parameter. An armed fault in
- * invocation `localIndex` makes the kernel report a disagreement between 1 and 2 at the entry point.
+ * A stand-in for the compiler that needs no front end: it adds a report buffer to a module and
+ * calls it at the start of each entry point, which must take `@builtin(global_invocation_id) id:
+ * vec3u` as its first parameter. An armed fault in invocation `localIndex` makes the kernel report
+ * a disagreement between 1 and 2 at the entry point.
  */
 export const standInProtect: Protect = (wgsl, options = {}) => {
   const variables = [...wgsl.matchAll(/@group\((\d+)\) *@binding\((\d+)\) var(?:<[^>]*>)? (\w+)/g)];
   const bindings = variables.map(([, group, binding, name]) => ({
-    ...{ group: Number(group), binding: Number(binding), access: "read_write" as const, name: name! },
+    group: Number(group),
+    binding: Number(binding),
+    access: "read_write" as const,
+    name: name!,
   }));
   const firstFree = Math.max(-1, ...bindings.map((point) => point.group)) + 1;
   const { group, binding } = options.reportBinding ?? { group: Math.min(firstFree, 3), binding: 7 };
@@ -19,9 +23,16 @@ export const standInProtect: Protect = (wgsl, options = {}) => {
     return bindings.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(text));
   };
   const unprotected = {
-    ...{ code: wgsl, renamed: {}, layout: null, checks: [], faultSites: [] },
+    code: wgsl,
+    renamed: {},
+    layout: null,
+    checks: [],
+    faultSites: [],
     entryPoints: entries.map((entry, i) => ({
-      ...{ name: entry[1]!, redundancy: "none" as const, checks: [], usesReport: false },
+      name: entry[1]!,
+      redundancy: "none" as const,
+      checks: [],
+      usesReport: false,
       bindings: bindingsOf(i),
     })),
   };

@@ -1,5 +1,8 @@
 /** Kernels that store in every shape: alone, together, to parts of granules, in order and not. */
-/** A way of storing to `b` by the invocation `i` of `n`: its name, the type of the elements, and the statements. */
+/**
+ * A way of storing to `b` by the invocation `i` of `n`: its name, the type of the elements, and the
+ * statements.
+ */
 export declare const storeShapes: readonly [
   readonly ["everywhere", "u32", "b[i] = a[i] * 3u;"],
   readonly ["up to a bound", "u32", "if (i < n - 2u) { b[i] = a[i] * 3u; }"],

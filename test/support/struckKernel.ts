@@ -1,4 +1,7 @@
-/** A kernel with something to strike in every structure, ready to be run over and over on one device. */
+/**
+ * A kernel with something to strike in every structure, ready to be run over and over on one
+ * device.
+ */
 import {
   bindBuffers,
   readBuffers,
@@ -29,7 +32,10 @@ export const struckAtomics = struckCode
   .replace("tile[l] = sum", "atomicAdd(&tile[l], sum)")
   .replace("tile[31u - l]", "atomicLoad(&tile[31u - l])");
 
-/** The words that the kernel stores in each of `dispatches` dispatches, on two workgroups, one result per dispatch. */
+/**
+ * The words that the kernel stores in each of `dispatches` dispatches, on two workgroups, one
+ * result per dispatch.
+ */
 export async function prepareStruckKernel(device: GPUDevice, dispatches = 1, code = struckCode) {
   const words = Uint32Array.from({ length: 64 }, (_, i) => i * 7 + 1);
   const input = uploadBuffer(device, words);

@@ -2,7 +2,10 @@ import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice"
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
-/** Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no error scope of the test expects fails the test. */
+/**
+ * Opens the GPU for a test file, with every feature and limit on request; a WebGPU error that no
+ * error scope of the test expects fails the test.
+ */
 export function testDevices({ full = false } = {}): {
   newDevice: (options?: { errorsAreExpected?: boolean }) => Promise<GPUDevice>;
 } {

@@ -1,6 +1,6 @@
 /**
- * The command `belay`, which writes the number of the process that it starts to a file, and may be killed right then:
- * `watchedCommand.ts FILE stays|dies|disconnects ARGUMENT…`.
+ * The command `belay`, which writes the number of the process that it starts to a file, and may be
+ * killed right then: `watchedCommand.ts FILE stays|dies|disconnects ARGUMENT…`.
  */
 import childProcess from "node:child_process";
 import { writeFileSync } from "node:fs";

@@ -23,12 +23,18 @@ const commands: readonly CommandFactory[] = [
   doctorCommand,
 ];
 
-/** Stands for `belay bench` in the list of commands: the package that has it is loaded only when it is run. */
+/**
+ * Stands for `belay bench` in the list of commands: the package that has it is loaded only when it
+ * is run.
+ */
 function absentBenchCommand(): Command {
   return new Command("bench").summary("verify and measure a paper's programs");
 }
 
-/** Runs one command line and returns its exit status. Whatever goes wrong ends in a message on `io.stderr`. */
+/**
+ * Runs one command line and returns its exit status. Whatever goes wrong ends in a message on
+ * `io.stderr`.
+ */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<number> {
   let status: number = exitStatus.ok;
   const finish = (value: number) => {

@@ -28,6 +28,6 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
 }
 
 const status = await runCommandLine(process.argv.slice(2), process);
-// Open GPU objects keep the process alive, so it ends here, once everything written has left. What could not be written
-// has said so by then: errors of streams are told one turn later.
+// Open GPU objects keep the process alive, so it ends here, once everything written has left. What
+// could not be written has said so by then: errors of streams are told one turn later.
 process.stdout.write("", () => process.stderr.write("", () => setImmediate(() => process.exit(status))));

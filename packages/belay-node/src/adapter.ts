@@ -5,9 +5,9 @@ import { mapVulkanLoader, withSwiftShader } from "./adapterVulkan.ts";
 import { createGpu, releaseGpu } from "./gpu.ts";
 
 /**
- * Where an adapter comes from, in the order tried: a GPU; a software adapter the machine is set up with; one the
- * user names in `VK_ICD_FILENAMES`; SwiftShader of an installed Chromium-based program; SwiftShader of the npm
- * package `@sparticuz/chromium`.
+ * Where an adapter comes from, in the order tried: a GPU; a software adapter the machine is set up
+ * with; one the user names in `VK_ICD_FILENAMES`; SwiftShader of an installed Chromium-based
+ * program; SwiftShader of the npm package `@sparticuz/chromium`.
  */
 export type AdapterKind = "hardware" | "system" | "VK_ICD_FILENAMES" | "chromium" | "package";
 
@@ -40,10 +40,14 @@ export interface OpenGpuOptions {
 /** WebGPU, open until it is closed. */
 export interface OpenedGpu extends Disposable {
   readonly gpu: GPU;
-  /** Good for one device, as WebGPU has it; `gpu.requestAdapter()` gives the same one for the next. */
+  /**
+   * Good for one device, as WebGPU has it; `gpu.requestAdapter()` gives the same one for the next.
+   */
   readonly adapter: GPUAdapter;
   readonly choice: AdapterChoice;
-  /** Lets go of WebGPU. Destroy devices first: nothing made from the adapter may be used afterwards. */
+  /**
+   * Lets go of WebGPU. Destroy devices first: nothing made from the adapter may be used afterwards.
+   */
   close(): void;
 }
 
@@ -66,8 +70,9 @@ export class NoAdapterError extends Error {
 const DAWN_FLAGS = ["disable-dawn-features=timestamp_quantization"];
 
 /**
- * Opens WebGPU in Node.js: a GPU where there is one, else the best software adapter that can be found, down to
- * one that comes with the installation and needs neither a GPU, a Vulkan loader nor root.
+ * Opens WebGPU in Node.js: a GPU where there is one, else the best software adapter that can be
+ * found, down to one that comes with the installation and needs neither a GPU, a Vulkan loader nor
+ * root.
  *
  * Call it on the main thread: a worker's `process.env` does not reach the Vulkan loader.
  *
@@ -97,7 +102,10 @@ interface Found extends AdapterAttempt {
   readonly opened?: { readonly gpu: GPU; readonly adapter: GPUAdapter };
 }
 
-/** Yields each place an adapter may come from, best first, so that a later one costs nothing unless needed. */
+/**
+ * Yields each place an adapter may come from, best first, so that a later one costs nothing unless
+ * needed.
+ */
 async function* searchAdapters(flags: readonly string[], options: OpenGpuOptions): AsyncGenerator<Found> {
   yield* searchMachine(flags);
   if (process.platform !== "linux") return;
@@ -153,7 +161,10 @@ async function open(kind: AdapterKind, flags: readonly string[], nothing: string
 
 const firstLineOf = (error: unknown) => messageOf(error).split("\n", 1)[0]!;
 
-/** Such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor where the device does not name it, and the driver. */
+/**
+ * Such as `nvidia-h200 (NVIDIA: 580.159.04)`: the device, the vendor where the device does not name
+ * it, and the driver.
+ */
 function describe({ info }: GPUAdapter): string {
   const device = (info.device || info.architecture).replace(/-+$/, "");
   const vendor = device.startsWith(info.vendor) ? "" : info.vendor;

@@ -14,7 +14,10 @@ export interface SelfTestResult {
   };
 }
 
-/** What each memory cell is filled with; together they drive every bit both ways, beside equal and unequal ones. */
+/**
+ * What each memory cell is filled with; together they drive every bit both ways, beside equal and
+ * unequal ones.
+ */
 const PATTERNS: Readonly<Record<string, (index: number) => number>> = {
   zeros: () => 0,
   ones: () => 0xffffffff,
@@ -90,8 +93,9 @@ fn pair(
 const PAIRING_WORKGROUPS = 16;
 
 /**
- * Whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighbouring lanes of one subgroup. WGSL
- * leaves the mapping open, so it is tried out, with full, partial and many subgroups.
+ * Whether invocations 2k and 2k+1 of a one-dimensional workgroup are neighbouring lanes of one
+ * subgroup. WGSL leaves the mapping open, so it is tried out, with full, partial and many
+ * subgroups.
  */
 export async function probeSubgroupPairing(device: GPUDevice): Promise<boolean> {
   if (!device.features.has("subgroups")) return false;

@@ -33,7 +33,10 @@ const CHROMIUM_FOLDERS = [
   "./node_modules/electron/dist",
 ];
 
-/** Folders of installed Chromium-based programs (Chrome, Edge, Electron, Playwright…) that hold SwiftShader. */
+/**
+ * Folders of installed Chromium-based programs (Chrome, Edge, Electron, Playwright…) that hold
+ * SwiftShader.
+ */
 export function findChromiumSwiftShader(patterns: readonly string[] = CHROMIUM_FOLDERS): string[] {
   return patterns.flatMap(expandFolders).filter((folder) => {
     return existsSync(join(folder, DRIVER)) && existsSync(join(folder, MANIFEST));
@@ -61,8 +64,9 @@ function listFolder(folder: string): string[] {
 }
 
 /**
- * Unpacks the SwiftShader inside the npm package `@sparticuz/chromium` once per version, and returns its folder.
- * Safe under concurrent processes: each unpacks beside the target, and the first rename wins. For Linux only.
+ * Unpacks the SwiftShader inside the npm package `@sparticuz/chromium` once per version, and
+ * returns its folder. Safe under concurrent processes: each unpacks beside the target, and the
+ * first rename wins. For Linux only.
  */
 export async function unpackSwiftShader(cacheFolder = defaultCacheFolder()): Promise<string> {
   const { version } = JSON.parse(readFileSync(packagedFile("package.json"), "utf8")) as { version: string };
@@ -88,7 +92,10 @@ export function packagedFile(...path: string[]): string {
   return join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..", "..", ...path);
 }
 
-/** Unpacks an archive of the npm package `@sparticuz/chromium`: all of it, or the files that are wanted by name. */
+/**
+ * Unpacks an archive of the npm package `@sparticuz/chromium`: all of it, or the files that are
+ * wanted by name.
+ */
 export async function unpackArchive(
   name: string,
   folder: string,

@@ -9,12 +9,15 @@ export const LOADER = "libvulkan.so.1";
 /** glibc's flag that keeps a library mapped after `dlclose`; Node.js does not name it. */
 const RTLD_NODELETE = 0x1000;
 
-/** Whether the machine has a loader of its own: asked once, because one mapped later looks the same. */
+/**
+ * Whether the machine has a loader of its own: asked once, because one mapped later looks the same.
+ */
 let machineLoader: boolean | undefined;
 
 /**
- * Maps a Vulkan loader into the process, the machine's own or else the one in `folder`, and says whether there
- * is one. Dawn finds it by its soname, so neither an installed loader nor `LD_LIBRARY_PATH` is needed.
+ * Maps a Vulkan loader into the process, the machine's own or else the one in `folder`, and says
+ * whether there is one. Dawn finds it by its soname, so neither an installed loader nor
+ * `LD_LIBRARY_PATH` is needed.
  */
 export function mapVulkanLoader(folder?: string): boolean {
   machineLoader ??= mapLibrary(LOADER);
@@ -33,8 +36,8 @@ function mapLibrary(path: string): boolean {
 }
 
 /**
- * Runs `open` while the Vulkan loader sees only the driver in `folder`. The environment is put back afterwards:
- * child processes make their own choice.
+ * Runs `open` while the Vulkan loader sees only the driver in `folder`. The environment is put back
+ * afterwards: child processes make their own choice.
  */
 export async function withSwiftShader<T>(folder: string, open: () => Promise<T>): Promise<T> {
   return withEnvironment(

@@ -1,13 +1,15 @@
 /**
- * Dawn instances in use. Dawn's native objects point into their instance without owning it, so an instance
- * that is garbage-collected early takes the process with it; this set hangs off `globalThis` to prevent that.
+ * Dawn instances in use. Dawn's native objects point into their instance without owning it, so an
+ * instance that is garbage-collected early takes the process with it; this set hangs off
+ * `globalThis` to prevent that.
  */
 const held = new Set<GPU>();
 Object.defineProperty(globalThis, Symbol("belay-gpu.dawn"), { value: held });
 
 /**
- * Creates Dawn's `GPU` object, defines the WebGPU globals (`GPUBufferUsage`, …) the host lacks, and keeps the
- * object alive until {@link releaseGpu}. Rejects where Dawn has no build for this platform.
+ * Creates Dawn's `GPU` object, defines the WebGPU globals (`GPUBufferUsage`, …) the host lacks, and
+ * keeps the object alive until {@link releaseGpu}. Rejects where Dawn has no build for this
+ * platform.
  */
 export async function createGpu(flags: readonly string[]): Promise<GPU> {
   const { create, globals } = await import("webgpu");

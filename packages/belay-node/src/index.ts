@@ -1,4 +1,7 @@
-/** `belay-node`: WebGPU in Node.js, where no browser brings it. In a browser, `navigator.gpu` is all that is needed. */
+/**
+ * `belay-node`: WebGPU in Node.js, where no browser brings it. In a browser, `navigator.gpu` is all
+ * that is needed.
+ */
 export {
   type AdapterAttempt,
   type AdapterChoice,

@@ -1,4 +1,6 @@
-/** `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops. */
+/**
+ * `belay-speculate`: executes loops on a GPU, and the functions by which programs say which loops.
+ */
 
 import type { SpeculateCall, Speculated, SpeculateOptions } from "./engine/call/call.ts";
 import { speculate as run } from "./engine/speculate.ts";
@@ -34,5 +36,8 @@ export function accesses(_most: number): void {}
 /** Before a loop: a round takes so many iterations. Has no effect by itself. */
 export function schedule(_iterationsPerRound: number): void {}
 
-/** In a branch: makes iterations wrong, such as `"+1"` or `"+0:+4,20:30"`, or those with these indices. Has no effect by itself. */
+/**
+ * In a branch: makes iterations wrong, such as `"+1"` or `"+0:+4,20:30"`, or those with these
+ * indices. Has no effect by itself.
+ */
 export function misspeculate(..._which: readonly (string | number)[]): void {}

@@ -31,8 +31,8 @@ export class Attempt {
   }
 
   /**
-   * One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they take longer than this part of
-   * {@link patience}; and one where it takes four times as long.
+   * One run in advance, then so many that count: fewer, but {@link fewestRuns} at least, where they
+   * take longer than this part of {@link patience}; and one where it takes four times as long.
    */
   async times(runs: number, run: () => Promise<number>, part = 1): Promise<TimedRuns> {
     const milliseconds: number[] = [];
@@ -52,7 +52,10 @@ export class Attempt {
   }
 }
 
-/** Measures something in so many seconds at most. Resolves to what was kept of it, or why there is nothing, when it fails or takes longer. */
+/**
+ * Measures something in so many seconds at most. Resolves to what was kept of it, or why there is
+ * nothing, when it fails or takes longer.
+ */
 export async function attempt<Result>(
   seconds: number,
   measure: (attempt: Attempt) => Promise<Result>,

@@ -59,7 +59,10 @@ const isSame = (some: readonly Choice[], others: readonly Choice[]) =>
     others.some((other) => other.kernel === kernel && other.configuration === configuration),
   );
 
-/** The program as a workload that uploads once for each device and reads nothing back: only its kernels' times matter. */
+/**
+ * The program as a workload that uploads once for each device and reads nothing back: only its
+ * kernels' times matter.
+ */
 function preparedOnce(program: Program): Workload {
   const known = new WeakMap<GPUDevice, Prepared>();
   return async (device) => {

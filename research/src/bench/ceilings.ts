@@ -1,4 +1,7 @@
-/** What a device can do at most, measured: the lines that figure 3 of the paper holds its kernels against. */
+/**
+ * What a device can do at most, measured: the lines that figure 3 of the paper holds its kernels
+ * against.
+ */
 import { GpuTimer } from "./gpuTimer.ts";
 
 /** Per second. */
@@ -17,7 +20,10 @@ export interface Ceilings {
 
 export type CeilingSize = "small" | "full";
 
-/** Words of four bytes in a copy, invocations of an arithmetic kernel, and how often each repeats its work. */
+/**
+ * Words of four bytes in a copy, invocations of an arithmetic kernel, and how often each repeats
+ * its work.
+ */
 const sizes = {
   small: { memory: 2 ** 18, cache: 2 ** 16, cacheRounds: 4, invocations: 2 ** 10, rounds: 4 },
   full: { memory: 2 ** 27, cache: 2 ** 21, cacheRounds: 256, invocations: 2 ** 21, rounds: 128 },
@@ -29,7 +35,10 @@ const UNROLLED = 16;
 /** Chains that do not depend on each other. */
 const CHAINS = 4;
 
-/** Each round reads what invocations of other workgroups read before, so that only a shared cache can hold it. */
+/**
+ * Each round reads what invocations of other workgroups read before, so that only a shared cache
+ * can hold it.
+ */
 const copyOf = (type: "f32" | "vec4f") => /* wgsl */ `
 struct Shape { rounds: u32, shift: u32 }
 @group(0) @binding(0) var<uniform> shape: Shape;
@@ -67,7 +76,10 @@ fn compute(@builtin(global_invocation_id) id: vec3u) {
 }`;
 };
 
-/** Measures each ceiling as the best of `runs` runs. The device must have the feature `timestamp-query`. */
+/**
+ * Measures each ceiling as the best of `runs` runs. The device must have the feature
+ * `timestamp-query`.
+ */
 export async function measureCeilings(device: GPUDevice, size: CeilingSize, runs: number): Promise<Ceilings> {
   const { memory, cache, cacheRounds, invocations, rounds } = sizes[size];
   const timer = new GpuTimer(device);
@@ -94,7 +106,8 @@ async function timeCopy(
 ): Promise<number> {
   const workgroups = words / (type === "f32" ? 1 : 4) / WORKGROUP;
   const grid: [number, number] = [Math.min(workgroups, 2 ** 14), Math.ceil(workgroups / 2 ** 14)];
-  // An odd number of workgroups, about a third of all: no invocation meets its own words again for long.
+  // An odd number of workgroups, about a third of all: no invocation meets its own words again for
+  // long.
   const shift = WORKGROUP * (Math.floor(workgroups / 6) * 2 + 1);
   const shape = uniform(device, Uint32Array.of(rounds, shift));
   const buffers = [0, 1].map(() =>

@@ -7,25 +7,37 @@ import type { Configuration, Flavor } from "./configurations.ts";
 import { withIdleReplicas } from "./idleReplicas.ts";
 import { alternate, TimedProgram } from "./timing.ts";
 
-/** Ratios to the unprotected program; the second includes the first. Null where a step cannot be run. */
+/**
+ * Ratios to the unprotected program; the second includes the first. Null where a step cannot be
+ * run.
+ */
 export interface Components {
   readonly redundancy: Flavor;
   /** Doubled workgroups, or grids, whose second half holds its resources and computes nothing. */
   readonly reserved: number | null;
-  /** Both replicas compute, and nothing is compared; what a protected program takes more is communication. */
+  /**
+   * Both replicas compute, and nothing is compared; what a protected program takes more is
+   * communication.
+   */
   readonly computed: number | null;
 }
 
 /** Both replicas compute, and nothing is compared. */
 const withoutComparison: Protect = (wgsl, options) => protect(wgsl, { ...options, check: "none" });
 
-/** Whole subgroups are idle, so that those of the first replica stay as dense as the unprotected program's. */
+/**
+ * Whole subgroups are idle, so that those of the first replica stay as dense as the unprotected
+ * program's.
+ */
 const idle: Protect = (wgsl, options) => {
   const result = withoutComparison(wgsl, { ...options, pairing: "subgroups", channel: "workgroup" });
   return { ...result, code: withIdleReplicas(result.code) };
 };
 
-/** Times the steps from an unprotected program to a configuration, each in alternation with the unprotected program. */
+/**
+ * Times the steps from an unprotected program to a configuration, each in alternation with the
+ * unprotected program.
+ */
 export async function measureComponents(
   program: Program,
   newDevice: () => Promise<GPUDevice>,

@@ -9,8 +9,8 @@ export type Flavor = Configuration["redundancy"];
 export const flavors: readonly Flavor[] = ["intra+lds", "intra-lds", "inter"];
 
 /**
- * The configurations that a device can run, in so far as they are measured: Intra-Group-LDS shares workgroup memory wherever
- * its replicas stand, so the one place that is usual has to do.
+ * The configurations that a device can run, in so far as they are measured: Intra-Group-LDS shares
+ * workgroup memory wherever its replicas stand, so the one place that is usual has to do.
  */
 export function measuredConfigurations(features: Iterable<string>): Configuration[] {
   const all = configurationsFor(features);
@@ -19,7 +19,10 @@ export function measuredConfigurations(features: Iterable<string>): Configuratio
   );
 }
 
-/** The configuration that stands for a flavor where there is room for one only: adjacent replicas, over registers if the device can. */
+/**
+ * The configuration that stands for a flavor where there is room for one only: adjacent replicas,
+ * over registers if the device can.
+ */
 export function usualOf<Each extends Configuration>(
   all: readonly Each[],
   redundancy: Flavor,

@@ -12,8 +12,9 @@ interface Range {
 const together = { runs: 128, bytes: 2 ** 25 };
 
 /**
- * Runs a program again and again, and counts the runs whose outputs are not `expected`, bit for bit. Outputs are kept on the GPU
- * until many of them can be fetched at once: fetching each would take ten times as long as the runs of a small program.
+ * Runs a program again and again, and counts the runs whose outputs are not `expected`, bit for
+ * bit. Outputs are kept on the GPU until many of them can be fetched at once: fetching each would
+ * take ten times as long as the runs of a small program.
  */
 export async function countDifferent(
   device: GPUDevice,

@@ -10,7 +10,8 @@ it("counts the loads, stores and operations of a run", async () => {
   const { loaded, stored, operations } = await countWork(reduction.create({ length }), await newDevice());
   // One workgroup of 128: each invocation loads 8 vectors, adds them up, and one stores the sum.
   expect({ loaded, stored }).toEqual({ loaded: 4 * length, stored: 4 });
-  // An addition for each element but the first of a vector's component, and what loops and indices need.
+  // An addition for each element but the first of a vector's component, and what loops and indices
+  // need.
   expect(operations).toBeGreaterThan(length);
   expect(operations).toBeLessThan(4 * length);
 });
@@ -47,7 +48,8 @@ it("knows how many operations a statement is, and how often a function without a
   };
   const statement = "a[i + 1u] += fma(a[i], vec4f(2.0 * 3.0), -a[i]) * dot(a[i], a[i]);".slice(0, -1);
   const work = workOf({
-    ...{ source, entryPoint: "main" },
+    source,
+    entryPoint: "main",
     sites: [
       at("branch", "k < i", 1, 11),
       at("value", "k++", 1, 10),
@@ -55,6 +57,7 @@ it("knows how many operations a statement is, and how often a function without a
       at("load", "a[i]", 4, 10),
     ],
   });
-  // Compound addition 4, multiplication 4, fused 8, negation 4, dot product 7, index 1, and 4 in the function; the loop's own.
+  // Compound addition 4, multiplication 4, fused 8, negation 4, dot product 7, index 1, and 4 in
+  // the function; the loop's own.
   expect(work).toEqual({ operations: 10 * (28 + 4) + 11 + 10, stored: 160, loaded: 160 });
 });

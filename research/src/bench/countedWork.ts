@@ -17,15 +17,23 @@ import { TimedProgram } from "./timing.ts";
 
 /** Of one run, by all invocations together. */
 export interface CountedWork {
-  /** Bytes that the program's loads from storage and uniform buffers name; caches may answer many of them. */
+  /**
+   * Bytes that the program's loads from storage and uniform buffers name; caches may answer many of
+   * them.
+   */
   readonly loaded: number;
   /** Bytes that its stores to storage buffers name. */
   readonly stored: number;
-  /** Operations on 32-bit words: two for a fused multiply-add, one for any other built-in function. */
+  /**
+   * Operations on 32-bit words: two for a fused multiply-add, one for any other built-in function.
+   */
   readonly operations: number;
 }
 
-/** Runs a program once with instrumented kernels, which count how often each of their statements is executed. */
+/**
+ * Runs a program once with instrumented kernels, which count how often each of their statements is
+ * executed.
+ */
 export async function countWork(program: MeasuredProgram, native: GPUDevice): Promise<CountedWork> {
   const device = await harden(native, { redundancy: "none", injectFaults: "profile", onFault: "report" });
   using counting = new TimedProgram(program, device);
@@ -44,13 +52,16 @@ export function workOf({ source, entryPoint, sites }: Counts): CountedWork {
 type Counts = Pick<KernelProfile, "source" | "entryPoint" | "sites">;
 
 /**
- * Sites are values that are kept, conditions, loads and stores: a statement without one is executed as often as the one before
- * it, and the first of a block or of a function as often as that is entered.
+ * Sites are values that are kept, conditions, loads and stores: a statement without one is executed
+ * as often as the one before it, and the first of a block or of a function as often as that is
+ * entered.
  */
 class Counting {
   readonly #program: Program;
   readonly #sites: Counts["sites"];
-  /** How often sites were executed, by where they begin and end: a function may have become several. */
+  /**
+   * How often sites were executed, by where they begin and end: a function may have become several.
+   */
   readonly #executions = new Map<string, number>();
   readonly #calls = new Map<FunctionDeclaration, number>();
   #stored = 0;
@@ -89,7 +100,10 @@ class Counting {
     }
   }
 
-  /** How often the sites of a statement were executed, without those of statements inside; undefined when it has none. */
+  /**
+   * How often the sites of a statement were executed, without those of statements inside; undefined
+   * when it has none.
+   */
   #timesOf(part: AnyNode): number | undefined {
     let times = this.#executions.get(placeOf(part.span));
     for (const child of children(part)) {
@@ -99,7 +113,9 @@ class Counting {
     return times;
   }
 
-  /** Counts what a part of a statement does that is executed so often, and the statements inside. */
+  /**
+   * Counts what a part of a statement does that is executed so often, and the statements inside.
+   */
   #count(part: AnyNode, times: number): void {
     if (part.kind === "block") {
       this.#statements(part.statements, times);

@@ -1,4 +1,6 @@
-/** On whatever adapter there is: that each step measures what it claims to, not how long it takes. */
+/**
+ * On whatever adapter there is: that each step measures what it claims to, not how long it takes.
+ */
 
 import { usualRates } from "belay-gpu/internal/compiler/memoryCost";
 import { requestFullDevice } from "belay-gpu/internal/runtime/requestFullDevice";
@@ -66,7 +68,9 @@ it("takes a code from the text, and by measurement where that leaves a question"
   const chosenFor = (bytesPerElement: 12 | 16) =>
     chooseMemory(copy.create({ elements: 64, bytesPerElement }), {
       candidates: ["secded64", "secded32"],
-      ...{ newDevice, rates: usualRates, redundancy: "none" },
+      newDevice,
+      rates: usualRates,
+      redundancy: "none",
     });
   const [inQuestion, clear] = [await chosenFor(12), await chosenFor(16)];
   expect(inQuestion.tried).toHaveLength(2);
@@ -93,8 +97,14 @@ it("does not pass a false report, other bits or a failure", () => {
   const times = { median: 1, lower: 1, upper: 1 };
   const overhead = {
     scheme: "secded128",
-    ...{ unprotected: times, protected: times, ratio: 1, predicted: 1, kernels: [], storage: 0.25 },
-    ...{ errors: 0, identical: true },
+    unprotected: times,
+    protected: times,
+    ratio: 1,
+    predicted: 1,
+    kernels: [],
+    storage: 0.25,
+    errors: 0,
+    identical: true,
   } as const;
   const quiet = { scheme: "secded128", runs: 1, reports: 0, different: 0 } as const;
   const sound: EccProgram = {

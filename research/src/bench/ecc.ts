@@ -1,7 +1,7 @@
 /**
- * The measurements of Maruyama, Nukada and Matsuoka, "Software-based ECC for GPUs" (SAAHPC 2009) and "A high-performance
- * fault-tolerant software framework for memory on commodity GPUs" (IPDPS 2010), and those that they left open: transfers,
- * memory, and other codes.
+ * The measurements of Maruyama, Nukada and Matsuoka, "Software-based ECC for GPUs" (SAAHPC 2009)
+ * and "A high-performance fault-tolerant software framework for memory on commodity GPUs" (IPDPS
+ * 2010), and those that they left open: transfers, memory, and other codes.
  */
 import { type MemoryCode, storageOf } from "belay-gpu/internal/codes/scheme";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -14,7 +14,10 @@ import { measureTransfers, type TransferTimes } from "./eccTransfers.ts";
 export interface EccOptions extends EccProgramOptions {
   readonly size: CeilingSize;
   readonly programs: readonly { readonly name: string; readonly create: () => Program }[];
-  /** Called after each program with all that is there, so that a run that is cut short leaves something. */
+  /**
+   * Called after each program with all that is there, so that a run that is cut short leaves
+   * something.
+   */
   readonly save: (sofar: EccResult) => Promise<void>;
 }
 
@@ -45,7 +48,9 @@ const transferSizes = { small: 2 ** 16, full: 2 ** 26 } as const;
 /** Runs of either: they take tens of milliseconds, and vary little. */
 const mostHostRuns = 7;
 
-/** Measures every program. A step that fails is in the result; only without a device does it reject. */
+/**
+ * Measures every program. A step that fails is in the result; only without a device does it reject.
+ */
 export async function measureEcc(options: EccOptions): Promise<EccResult> {
   const { newDevice, size, schemes: chosen, runs, progress } = options;
   const transferBytes = transferSizes[size];
@@ -59,7 +64,11 @@ export async function measureEcc(options: EccOptions): Promise<EccResult> {
   const transfers: SchemeTransfers[] = [];
   const result = (): EccResult => ({
     ok: programs.every(isSound),
-    ...{ ceilings, programs, host, transfers, transferBytes },
+    ceilings,
+    programs,
+    host,
+    transfers,
+    transferBytes,
   });
   for (const { name, create } of options.programs) {
     programs.push(await measureEccProgram(name, create, options, ceilings));

@@ -1,4 +1,7 @@
-/** What `memory: "auto"` takes: from the text of the kernels, and with a short measurement where that leaves a question. */
+/**
+ * What `memory: "auto"` takes: from the text of the kernels, and with a short measurement where
+ * that leaves a question.
+ */
 import type { MemoryCode } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { inQuestion, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
@@ -47,7 +50,11 @@ export async function chooseMemory(
     return timed.run();
   };
   const { memory } = await tuneMemory(program.workload, {
-    ...{ newDevice, candidates: tried, redundancy, runs: tuningRuns, time },
+    newDevice,
+    candidates: tried,
+    redundancy,
+    runs: tuningRuns,
+    time,
   });
   return { fromText, tried, measured: memory };
 }

@@ -17,12 +17,16 @@ export interface FlipOutcome {
 export interface FlipCounts {
   /** Code words that were struck. */
   readonly struck: number;
-  /** Of these, those that were found and corrected, or found uncorrectable; a kernel may find one more than once. */
+  /**
+   * Of these, those that were found and corrected, or found uncorrectable; a kernel may find one
+   * more than once.
+   */
   readonly corrected: number;
   readonly uncorrectable: number;
   /**
-   * Runs of the program on struck memory, and those of them with other outputs. Half of what can be corrected is struck before
-   * a run; what can't might be an index, and the program might never end.
+   * Runs of the program on struck memory, and those of them with other outputs. Half of what can be
+   * corrected is struck before a run; what can't might be an index, and the program might never
+   * end.
    */
   readonly runs: number;
   readonly different: number;
@@ -39,7 +43,10 @@ export function isContained({ scheme, single, double }: FlipOutcome): boolean {
   return isFlagged(double) && (corrects(scheme) ? isHealed : isFlagged)(single);
 }
 
-/** Most code words that are struck at once, and at most one in so many, so that runs do not only correct. */
+/**
+ * Most code words that are struck at once, and at most one in so many, so that runs do not only
+ * correct.
+ */
 const mostAtOnce = 2 ** 16;
 const sparsity = 4;
 /** Most flips where each takes a pass over the whole buffer, as its checksum is of that. */
@@ -116,7 +123,9 @@ async function strikeAll({
     const wordsOfCode = packedWords[scheme] ?? wordsOfGranule;
     const granules = Math.floor(buffer.size / granuleBytes);
     const most = Math.min(
-      ...[mostAtOnce, Math.ceil(count / 2), count - total.struck],
+      mostAtOnce,
+      Math.ceil(count / 2),
+      count - total.struck,
       Math.max(1, Math.floor(granules / sparsity)),
     );
     const strikes = randomStrikes({ granules, wordsOfGranule, wordsOfCode, count: most, bits }, random);

@@ -16,7 +16,10 @@ export function anyWords(bytes: number): Uint32Array<ArrayBuffer> {
   return words;
 }
 
-/** Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs + 1` runs does not count. */
+/**
+ * Times encoding and verifying of `bytes` bytes, a whole number of granules; the first of `runs +
+ * 1` runs does not count.
+ */
 export function measureHostRates(name: MemoryCode, bytes: number, runs: number): HostRates {
   const scheme = hostCodeOf(name);
   const data = anyWords(bytes);

@@ -1,4 +1,6 @@
-/** What protected memory costs: protected to unprotected time, side by side, and what was predicted. */
+/**
+ * What protected memory costs: protected to unprotected time, side by side, and what was predicted.
+ */
 import { type MemoryCode, storageOf } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { type RankedKernel, rankSchemes } from "belay-gpu/internal/compiler/memoryChoice";
@@ -35,7 +37,10 @@ interface OverheadOptions {
   readonly redundancy: Redundancy;
 }
 
-/** What a code costs a program, timed in alternation with the unprotected one. Rejects when the program fails. */
+/**
+ * What a code costs a program, timed in alternation with the unprotected one. Rejects when the
+ * program fails.
+ */
 export async function measureMemoryOverhead(
   program: Program,
   native: GPUDevice,

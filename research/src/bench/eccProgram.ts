@@ -124,7 +124,10 @@ async function countFalseReports(
   return { scheme, runs, reports: corrected + uncorrectable, different };
 }
 
-/** Whether the program was right, and protected without a false report, another result, or a failure. */
+/**
+ * Whether the program was right, and protected without a false report, another result, or a
+ * failure.
+ */
 export function isSound({ verdict, overheads, faultFree, flips, failures }: EccProgram): boolean {
   return (
     verdict.ok &&

@@ -1,4 +1,7 @@
-/** What protected memory adds to transfers between host and GPU, which Maruyama, Nukada and Matsuoka left out. */
+/**
+ * What protected memory adds to transfers between host and GPU, which Maruyama, Nukada and Matsuoka
+ * left out.
+ */
 import { anyWords } from "./eccHost.ts";
 import { summarize, type Times } from "./timing.ts";
 
@@ -11,7 +14,10 @@ export interface TransferTimes {
   readonly download: Times;
 }
 
-/** Writes and reads back a buffer of `bytes` bytes, a multiple of 4, `runs` times on each device in turn, after once unmeasured. */
+/**
+ * Writes and reads back a buffer of `bytes` bytes, a multiple of 4, `runs` times on each device in
+ * turn, after once unmeasured.
+ */
 export async function measureTransfers(
   devices: readonly GPUDevice[],
   bytes: number,

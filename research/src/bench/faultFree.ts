@@ -16,7 +16,9 @@ export interface FaultFree extends Configuration {
   readonly different: number;
 }
 
-/** Runs a program again and again on a device that it has run on before, and compares every output. */
+/**
+ * Runs a program again and again on a device that it has run on before, and compares every output.
+ */
 export async function countFalseAlarms(
   device: HardenedDevice,
   guarded: TimedProgram,

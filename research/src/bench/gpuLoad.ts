@@ -1,6 +1,6 @@
 /**
- * Work that keeps a GPU busy for some time: its clocks fall while it waits for the host, to a sixth with some drivers, and a short
- * measurement would be over before they rise.
+ * Work that keeps a GPU busy for some time: its clocks fall while it waits for the host, to a sixth
+ * with some drivers, and a short measurement would be over before they rise.
  */
 export class GpuLoad {
   readonly #device: GPUDevice;

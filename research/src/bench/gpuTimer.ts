@@ -1,4 +1,6 @@
-/** Times commands on the GPU's own clock, with timestamps before and after them in one submission. */
+/**
+ * Times commands on the GPU's own clock, with timestamps before and after them in one submission.
+ */
 export class GpuTimer {
   readonly #device: GPUDevice;
   readonly #queries: GPUQuerySet;

@@ -3,12 +3,16 @@ import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print } from "belay-gpu/internal/wgsl/printer";
 import { quote } from "belay-gpu/internal/wgsl/quote";
 
-/** What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL forbids and GPUs allow. */
+/**
+ * What such kernels need of Dawn: invocations that end early do so before barriers, which WGSL
+ * forbids and GPUs allow.
+ */
 export const idleReplicaFlags = ["enable-dawn-features=allow_unsafe_apis"];
 
 /**
- * A protected module whose second replicas end before they compute anything: they only hold the registers, the
- * workgroup memory and the place among the workgroups in flight that a doubled kernel takes.
+ * A protected module whose second replicas end before they compute anything: they only hold the
+ * registers, the workgroup memory and the place among the workgroups in flight that a doubled
+ * kernel takes.
  */
 export function withIdleReplicas(wgsl: string): string {
   const { module } = parse(wgsl);
@@ -21,8 +25,8 @@ export function withIdleReplicas(wgsl: string): string {
 }
 
 /**
- * An entry point that learns its replica, with a return for the second one before the body is called. Where whoever comes last stores,
- * that is the first replica, which is alone.
+ * An entry point that learns its replica, with a return for the second one before the body is
+ * called. Where whoever comes last stores, that is the first replica, which is alone.
  */
 function endingEarly(declaration: Declaration, replica: string): Declaration {
   if (declaration.kind === "function" && /^belay\d*_arrive(_together)?$/.test(declaration.name))

@@ -5,7 +5,10 @@ import type { ProgramRuns } from "./programRuns.ts";
 import type { Argument } from "./speculatedFunction.ts";
 import { summarize } from "./timing.ts";
 
-/** Milliseconds before each run in JavaScript: without them, a short loop takes less than half as long. */
+/**
+ * Milliseconds before each run in JavaScript: without them, a short loop takes less than half as
+ * long.
+ */
 const pause = 10;
 /** What a baseline in C takes of the time for runs. */
 const part = 1 / 8;
@@ -18,7 +21,10 @@ export interface CompiledRuns {
   readonly left: readonly Argument[];
 }
 
-/** In C; rejected when the last run's result is wrong. `run` makes so many runs, or fewer where they take longer than so many seconds. */
+/**
+ * In C; rejected when the last run's result is wrong. `run` makes so many runs, or fewer where they
+ * take longer than so many seconds.
+ */
 export function inC(
   run: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns,
   programRuns: ProgramRuns,

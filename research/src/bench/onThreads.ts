@@ -10,7 +10,10 @@ export interface ThreadTimes extends TimedRuns {
   readonly right: boolean;
 }
 
-/** Speculation on threads of the CPU. Only what the loops take: starting threads and copying to shared memory is left out. */
+/**
+ * Speculation on threads of the CPU. Only what the loops take: starting threads and copying to
+ * shared memory is left out.
+ */
 export async function onThreads(
   programRuns: ProgramRuns,
   run: SpeculatedFunction,

@@ -1,4 +1,7 @@
-/** What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time, side by side. */
+/**
+ * What redundancy costs, as figures 2, 6 and 9 of the paper have it: protected to unprotected time,
+ * side by side.
+ */
 
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";
@@ -44,8 +47,8 @@ export interface Guarded {
 }
 
 /**
- * Makes a program ready under a policy, has `work` measure it, and destroys the device. Resolves to a refusal where the
- * policy leaves kernels unprotected. Rejects when the program fails.
+ * Makes a program ready under a policy, has `work` measure it, and destroys the device. Resolves to
+ * a refusal where the policy leaves kernels unprotected. Rejects when the program fails.
  */
 export async function withGuarded<Result>(
   program: Program,
@@ -75,7 +78,10 @@ export async function measureCost(
   };
 }
 
-/** Why some kernels of a program stay unprotected on a device; undefined when none does. The program runs once. */
+/**
+ * Why some kernels of a program stay unprotected on a device; undefined when none does. The program
+ * runs once.
+ */
 async function gapsOf(device: HardenedDevice, guarded: TimedProgram): Promise<string | undefined> {
   await guarded.run();
   const { kernels } = await device.belay.report();

@@ -16,14 +16,19 @@ export interface Power {
   readonly energy: number;
 }
 
-/** Something that prints the GPU's power, in watts, a line for each reading, until it is stopped. */
+/**
+ * Something that prints the GPU's power, in watts, a line for each reading, until it is stopped.
+ */
 export interface PowerMeter {
   readonly source: string;
   readonly command: string;
   readonly args: readonly string[];
 }
 
-/** What the driver may know, best first: power at the moment, or averaged over a second on older ones. */
+/**
+ * What the driver may know, best first: power at the moment, or averaged over a second on older
+ * ones.
+ */
 const FIELDS = ["power.draw.instant", "power.draw"];
 
 /** Finds a meter; undefined where the driver's tool is missing or knows no power. */
@@ -40,8 +45,9 @@ export async function findPowerMeter(command = "nvidia-smi"): Promise<PowerMeter
 }
 
 /**
- * The readings of a meter while `work` runs. The meter takes a while to start: `settle` runs meanwhile, until it is told that
- * there is a first reading, so that no reading is one of an idle device.
+ * The readings of a meter while `work` runs. The meter takes a while to start: `settle` runs
+ * meanwhile, until it is told that there is a first reading, so that no reading is one of an idle
+ * device.
  */
 export async function readPower(
   meter: PowerMeter,
@@ -75,7 +81,10 @@ export async function readPower(
   }
 }
 
-/** Runs a program, unprotected or protected, for `milliseconds` and reads its power. Rejects when the meter ends or is silent. */
+/**
+ * Runs a program, unprotected or protected, for `milliseconds` and reads its power. Rejects when
+ * the meter ends or is silent.
+ */
 export async function measurePower(
   redundancy: Power["redundancy"],
   running: TimedProgram,

@@ -15,12 +15,16 @@ type Elements = Exclude<Argument, number>;
 /** What a verified run left in the arrays that it changed, by their places. */
 type Outcome = ReadonlyMap<number, Elements>;
 
-/** Outcomes that are kept: floats come out in another way on the CPU than on a GPU, and runs may change between them. */
+/**
+ * Outcomes that are kept: floats come out in another way on the CPU than on a GPU, and runs may
+ * change between them.
+ */
 const mostOutcomes = 3;
 
 /**
- * The arguments of a program, run after run, and whether what the runs leave in them is right. Once it is known which arrays the program
- * changes, only these are restored before a run and compared behind it; the others are compared in the {@link end}.
+ * The arguments of a program, run after run, and whether what the runs leave in them is right. Once
+ * it is known which arrays the program changes, only these are restored before a run and compared
+ * behind it; the others are compared in the {@link end}.
  */
 export class ProgramRuns {
   readonly #program: LoopProgram;
@@ -65,7 +69,10 @@ export class ProgramRuns {
     );
   }
 
-  /** Bytes that one core of the host has copied in a millisecond, from array to array, at its fastest; zero where these are too few to tell. */
+  /**
+   * Bytes that one core of the host has copied in a millisecond, from array to array, at its
+   * fastest; zero where these are too few to tell.
+   */
   get fastestCopy(): number {
     return this.#fastestCopy;
   }
@@ -95,7 +102,10 @@ export class ProgramRuns {
     return this.#program.verify(left).ok;
   }
 
-  /** Verifies what a run left, unless one that was right left the same bits, or one was wrong already. */
+  /**
+   * Verifies what a run left, unless one that was right left the same bits, or one was wrong
+   * already.
+   */
   check(): void {
     if (!this.#right) return;
     if (this.#outcomes.some((outcome) => this.#isAgain(outcome))) return;

@@ -6,7 +6,10 @@ interface Struck {
   readonly bits: number;
 }
 
-/** Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all of them different. */
+/**
+ * Words and masks of random flips of `bits` bits in one code word of each of `count` granules, all
+ * of them different.
+ */
 export function randomStrikes(
   { granules, wordsOfGranule, wordsOfCode, count, bits }: Struck,
   random: (below: number) => number,

@@ -132,7 +132,11 @@ export async function runTrials(
   { count, seed }: { readonly count: number; readonly seed: number },
 ): Promise<Trials> {
   const trials: Trials = {
-    ...{ detected: 0, recovered: 0, masked: 0, wrong: 0, missed: 0 },
+    detected: 0,
+    recovered: 0,
+    masked: 0,
+    wrong: 0,
+    missed: 0,
     silent: [],
     milliseconds: { clean: [], recovered: [] },
   };
@@ -151,7 +155,10 @@ export async function runTrials(
     const { kernel, sites } = kernels[draw(kernels.length)]!;
     const site = sites[draw(sites.length)]!;
     const armed: ArmedFault = {
-      ...{ kernel, site: site.id, replica: draw(2) as 0 | 1, effect: { xor: 1 << draw(32) } },
+      kernel,
+      site: site.id,
+      replica: draw(2) as 0 | 1,
+      effect: { xor: 1 << draw(32) },
       component: draw(site.components),
       workgroup: [draw(2), 0, 0],
       localIndex: draw(16),

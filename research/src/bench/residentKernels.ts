@@ -7,12 +7,16 @@ import { quote } from "belay-gpu/internal/wgsl/quote";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { type AnyNode, mapChildren, walk } from "belay-gpu/internal/wgsl/traverse";
 
-/** How much of each buffer such a kernel touches: too much for what is private to a compute unit, little for a GPU. */
+/**
+ * How much of each buffer such a kernel touches: too much for what is private to a compute unit,
+ * little for a GPU.
+ */
 const RESIDENT_BYTES = 2 ** 20;
 
 /**
- * The kernel with the indices of its runtime-sized buffers wrapped around, so that they stay in the last-level cache: what
- * it computes is of no use, but the time it takes is what is left when memory costs nothing.
+ * The kernel with the indices of its runtime-sized buffers wrapped around, so that they stay in the
+ * last-level cache: what it computes is of no use, but the time it takes is what is left when
+ * memory costs nothing.
  */
 export function residentKernel(wgsl: string): string {
   const program = resolve(parse(wgsl).module);
@@ -30,7 +34,9 @@ export function residentKernel(wgsl: string): string {
   return print(mapChildren(program.module, fold));
 }
 
-/** The largest index, all of whose bits are ones, of the part of a runtime-sized buffer that stays. */
+/**
+ * The largest index, all of whose bits are ones, of the part of a runtime-sized buffer that stays.
+ */
 function maskOf(program: Program, base: Expression): number | undefined {
   const type = program.typeOf(base);
   if (type.kind !== "reference" || type.space !== "storage") return undefined;

@@ -1,4 +1,7 @@
-/** On whatever adapter there is: that each step measures the program it claims to, not how long it takes. */
+/**
+ * On whatever adapter there is: that each step measures the program it claims to, not how long it
+ * takes.
+ */
 
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { hardenWith } from "belay-gpu/internal/runtime/hardenedDevice";
@@ -23,7 +26,10 @@ afterAll(() => opened.close());
 const newDevice = async () => requestFullDevice((await opened.gpu.requestAdapter())!);
 
 const COUNT = 128;
-/** Each invocation adds up what the others of its workgroup have: with a barrier, and workgroup memory. */
+/**
+ * Each invocation adds up what the others of its workgroup have: with a barrier, and workgroup
+ * memory.
+ */
 const SUM = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> sums: array<u32>;
 var<workgroup> terms: array<u32, 32>;

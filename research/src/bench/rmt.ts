@@ -16,7 +16,10 @@ export interface RmtOptions extends ProgramOptions {
   readonly earlier?: RmtResult;
   /** No step begins when so many milliseconds have passed. */
   readonly timeLimit?: number;
-  /** Called after each program with all that is there, so that a run that is cut short leaves something. */
+  /**
+   * Called after each program with all that is there, so that a run that is cut short leaves
+   * something.
+   */
   readonly save: (sofar: RmtResult, last: ProgramResult) => Promise<void>;
 }
 
@@ -29,7 +32,9 @@ export interface RmtResult {
   readonly programs: readonly ProgramResult[];
 }
 
-/** Measures every program. A step that fails is in the result; only without a device does it reject. */
+/**
+ * Measures every program. A step that fails is in the result; only without a device does it reject.
+ */
 export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
   const { newDevice, size, measure, flavors, runs, earlier, timeLimit, progress } = options;
   const end = performance.now() + (timeLimit ?? Number.POSITIVE_INFINITY);
@@ -62,8 +67,9 @@ export async function measureRmt(options: RmtOptions): Promise<RmtResult> {
 }
 
 /**
- * What was measured of a program, as if nothing were missing: neither steps that were not begun, nor waits for a twin that ran
- * out, as they do on a slow adapter. Where this is sound, nothing is wrong.
+ * What was measured of a program, as if nothing were missing: neither steps that were not begun,
+ * nor waits for a twin that ran out, as they do on a slow adapter. Where this is sound, nothing is
+ * wrong.
  */
 export function withoutMissing(program: ProgramResult): ProgramResult {
   const { overheads, automatic, faultFree, left, verdict } = program;
@@ -82,7 +88,10 @@ export function withoutMissing(program: ProgramResult): ProgramResult {
   };
 }
 
-/** Whether all was measured, and the program right, and protected without a false alarm, another result, or a failure. */
+/**
+ * Whether all was measured, and the program right, and protected without a false alarm, another
+ * result, or a failure.
+ */
 export function isSound({
   verdict,
   overheads,

@@ -6,7 +6,12 @@ import type { ProgramResult } from "./rmtProgram.ts";
 const program: ProgramResult = {
   name: "sum",
   verdict: { ok: true, message: "right" },
-  ...{ overheads: [], components: [], power: [], faultFree: [], failures: [], left: [] },
+  overheads: [],
+  components: [],
+  power: [],
+  faultFree: [],
+  failures: [],
+  left: [],
 };
 const result = (changes: Partial<ProgramResult>, ok = true): RmtResult => ({
   ok,
@@ -14,7 +19,11 @@ const result = (changes: Partial<ProgramResult>, ok = true): RmtResult => ({
   programs: [{ ...program, ...changes }],
 });
 const power = (redundancy: "none" | "inter", average: number) => ({
-  ...{ redundancy, average, peak: 2, readings: 3, energy: 4 },
+  redundancy,
+  average,
+  peak: 2,
+  readings: 3,
+  energy: 4,
 });
 
 it("puts what several runs have measured together, the last one first", () => {

@@ -11,7 +11,10 @@ import { measurePower, type Power, type PowerMeter } from "./power.ts";
 import { measureRoofline, type Roofline } from "./roofline.ts";
 import { TimedProgram } from "./timing.ts";
 
-/** What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7 `components`, 5 `power`. */
+/**
+ * What can be measured, each for itself; figures 2, 6 and 9 are `overhead`, 3 `roofline`, 4 and 7
+ * `components`, 5 `power`.
+ */
 export const measurements = ["overhead", "auto", "roofline", "components", "power"] as const;
 export type Measurement = (typeof measurements)[number];
 
@@ -73,7 +76,10 @@ interface Step {
   readonly run: (program: Program, baseline: Baseline, draft: Draft) => Promise<void>;
 }
 
-/** Takes every step that `earlier` lacks. A step that fails is in the result, and keeps no other from being taken. */
+/**
+ * Takes every step that `earlier` lacks. A step that fails is in the result, and keeps no other
+ * from being taken.
+ */
 export async function measureProgram(
   { name, create }: MeasuredProgram,
   options: ProgramOptions,
@@ -83,7 +89,12 @@ export async function measureProgram(
   const nothing: Draft = {
     name,
     verdict: { ok: false, message: "the unprotected program did not run" },
-    ...{ overheads: [], components: [], power: [], faultFree: [], failures: [], left: [] },
+    overheads: [],
+    components: [],
+    power: [],
+    faultFree: [],
+    failures: [],
+    left: [],
   };
   const known = structuredClone(earlier) as Draft | undefined;
   const draft: Draft = { ...(known ?? nothing), failures: [], left: [] };

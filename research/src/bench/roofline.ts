@@ -1,4 +1,7 @@
-/** How far a program is bound by memory, as figure 3 of the paper asks, and what full replication must cost at least. */
+/**
+ * How far a program is bound by memory, as figure 3 of the paper asks, and what full replication
+ * must cost at least.
+ */
 import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
 import type { Ceilings } from "./ceilings.ts";
 import { type CountedWork, countWork } from "./countedWork.ts";
@@ -11,14 +14,20 @@ export interface Roofline {
   /** Of the least that it has to do. */
   readonly bytesPerSecond: number;
   readonly flopsPerSecond: number;
-  /** Milliseconds that its bytes take at the rate of a copy, and that its operations take at the device's best. */
+  /**
+   * Milliseconds that its bytes take at the rate of a copy, and that its operations take at the
+   * device's best.
+   */
   readonly memoryTime: number;
   readonly arithmeticTime: number;
-  /** Milliseconds with its buffers wrapped around in the last-level cache: an estimate of its time without memory. */
+  /**
+   * Milliseconds with its buffers wrapped around in the last-level cache: an estimate of its time
+   * without memory.
+   */
   readonly computeTime: number;
   /**
-   * The ratio that full replication can't be expected to beat: twice the time without memory, or the time of memory, which
-   * replicas share, whichever is longer.
+   * The ratio that full replication can't be expected to beat: twice the time without memory, or
+   * the time of memory, which replicas share, whichever is longer.
    */
   readonly limit: number;
   readonly counted: CountedWork;
@@ -46,7 +55,8 @@ export function rooflineOf(
 ): Omit<Roofline, "counted"> {
   const time = unprotected.median;
   const memoryTime = (1000 * bytes) / ceilings.memory;
-  // Wrapped around, stores of many workgroups meet; the time without memory is no longer than the whole.
+  // Wrapped around, stores of many workgroups meet; the time without memory is no longer than the
+  // whole.
   const computeTime = Math.min(resident.median, time);
   return {
     time,

@@ -12,7 +12,10 @@ export type Executor = (call: SpeculateCall) => Promise<Speculated>;
 /** A function whose loops are executed by whoever is asked to. */
 export type SpeculatedFunction = (execute: Executor, parameters: readonly Argument[]) => Promise<void>;
 
-/** Loads a function from a TypeScript or JavaScript file, its loops replaced as the plugin replaces them. Rejects when none is. */
+/**
+ * Loads a function from a TypeScript or JavaScript file, its loops replaced as the plugin replaces
+ * them. Rejects when none is.
+ */
 export async function loadSpeculated(path: string, name: string): Promise<SpeculatedFunction> {
   const { code, diagnostics } = replaceLoops(await readFile(path, "utf8"), path);
   const refused = diagnostics.find(({ severity }) => severity === "error");

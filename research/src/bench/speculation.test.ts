@@ -19,7 +19,10 @@ describe("measurements of loops", () => {
       newDevice: () => new Promise(() => {}),
       programs: [program("short", async () => {})],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 600, variants: ["threads"] },
+      runs: 1,
+      threads: 1,
+      seconds: 600,
+      variants: ["threads"],
       progress: () => {},
     });
     expect(programs[0]).toMatchObject({ threads: { right: true }, variants: {} });
@@ -37,17 +40,17 @@ describe("measurements of loops", () => {
       newDevice: () => new Promise<never>(() => {}),
       programs: [{ ...loop, create }],
       growth: [],
-      ...{
-        runs: 1,
-        threads: 1,
-        seconds: 600,
-        variants: ["default", "no reuse"] as const,
-        progress: () => {},
-      },
+      runs: 1,
+      threads: 1,
+      seconds: 600,
+      variants: ["default", "no reuse"] as const,
+      progress: () => {},
     };
     const times = { median: 1, lower: 1, upper: 1, runs: 1 };
     const known = {
-      ...{ name: "short", size: "small", iterations: 1 },
+      name: "short",
+      size: "small",
+      iterations: 1,
       javascript: times,
       c: times,
       took: {},
@@ -64,7 +67,11 @@ describe("measurements of loops", () => {
       newDevice: () => new Promise<never>(() => {}),
       programs: [program("short", async () => void calls++)],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 600, variants: ["threads"] as const, progress: () => {} },
+      runs: 1,
+      threads: 1,
+      seconds: 600,
+      variants: ["threads"] as const,
+      progress: () => {},
     };
     const saved: SpeculationProgram[][] = [];
     const none = await measureSpeculation({ ...options, timeLimit: 0 });
@@ -91,7 +98,9 @@ describe("measurements of loops", () => {
       newDevice: hang,
       programs: [program("endless", hang), program("short", async () => {})],
       growth: [],
-      ...{ runs: 1, threads: 1, seconds: 60 },
+      runs: 1,
+      threads: 1,
+      seconds: 60,
       progress: () => {},
       measured: (program) => {
         told.push(program);

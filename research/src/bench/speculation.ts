@@ -1,6 +1,7 @@
 /**
- * The measurements of Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014: speedups, their ablations, speculation on the
- * CPU beside it, misspeculation rates, and what each phase costs; and how all this grows.
+ * The measurements of Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014: speedups, their
+ * ablations, speculation on the CPU beside it, misspeculation rates, and what each phase costs; and
+ * how all this grows.
  */
 import { type MeasuredProgram, measureProgram, type SpeculationProgram } from "./speculationProgram.ts";
 import { type Variant, variants } from "./speculationVariants.ts";
@@ -13,9 +14,15 @@ export interface SpeculationOptions {
   readonly growth: readonly MeasuredProgram[];
   readonly runs: number;
   readonly threads: number;
-  /** What is measured besides C and JavaScript; unless given everything but `hardened`, which is only measured when asked for. */
+  /**
+   * What is measured besides C and JavaScript; unless given everything but `hardened`, which is
+   * only measured when asked for.
+   */
   readonly variants?: readonly (Variant | "threads")[] | undefined;
-  /** What one variant of one program may take; it is given up, with what there is of it, when it takes longer. */
+  /**
+   * What one variant of one program may take; it is given up, with what there is of it, when it
+   * takes longer.
+   */
   readonly seconds: number;
   /** Milliseconds after which nothing further is begun. */
   readonly timeLimit?: number;
@@ -40,7 +47,10 @@ const all = Object.keys(variants) as Variant[];
 /** What is looked at as a loop grows. */
 const growing: readonly Variant[] = ["default", "published", "unchecked"];
 
-/** Measures every program. A variant that fails, takes too long or is wrong is told, and makes the result not `ok`. */
+/**
+ * Measures every program. A variant that fails, takes too long or is wrong is told, and makes the
+ * result not `ok`.
+ */
 export async function measureSpeculation(options: SpeculationOptions): Promise<SpeculationResult> {
   const { earlier, timeLimit = Infinity, variants: wanted } = options;
   const [programs, growth] = [[...(earlier?.programs ?? [])], [...(earlier?.growth ?? [])]];
@@ -58,7 +68,10 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
     const before = into[place];
     await measureProgram(program, {
       ...options,
-      ...{ before, warmUp, variants: chosen.filter(isWanted), withThreads: isWanted("threads") },
+      before,
+      warmUp,
+      variants: chosen.filter(isWanted),
+      withThreads: isWanted("threads"),
       save: async (sofar) => {
         into[place] = sofar;
         await options.save?.(result());
@@ -72,7 +85,10 @@ export async function measureSpeculation(options: SpeculationOptions): Promise<S
   return result();
 }
 
-/** The measurements of a loop without those that took too long. Where this is right, nothing is wrong. */
+/**
+ * The measurements of a loop without those that took too long. Where this is right, nothing is
+ * wrong.
+ */
 export function inTime(program: SpeculationProgram): SpeculationProgram {
   const { javascript, threads, variants, ...rest } = program;
   const isInTime = (measured: object) => !("late" in measured);
@@ -84,7 +100,10 @@ export function inTime(program: SpeculationProgram): SpeculationProgram {
   };
 }
 
-/** Whether all results were right; that of a loop without checks, which nothing promises, does not count. */
+/**
+ * Whether all results were right; that of a loop without checks, which nothing promises, does not
+ * count.
+ */
 export function isRight({ javascript, threads, variants }: SpeculationProgram): boolean {
   const promised = Object.entries(variants).filter(([variant]) => variant !== "unchecked");
   return (

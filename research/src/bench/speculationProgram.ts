@@ -21,11 +21,17 @@ export interface MeasuredProgram {
 export interface InOrder {
   /** Every loop in order. */
   readonly run: (...parameters: readonly Argument[]) => Promise<void>;
-  /** Runs the version in C so often, or fewer times where they take longer than so many seconds; throws when there is none. */
+  /**
+   * Runs the version in C so often, or fewer times where they take longer than so many seconds;
+   * throws when there is none.
+   */
   readonly compiled: (parameters: readonly Argument[], runs: number, seconds: number) => CompiledRuns;
 }
 
-/** What was measured of a program. What was not to be measured is missing, and what there was no time for. */
+/**
+ * What was measured of a program. What was not to be measured is missing, and what there was no
+ * time for.
+ */
 export interface SpeculationProgram {
   readonly name: string;
   readonly size: string;
@@ -47,7 +53,9 @@ export interface ProgramOptions {
   /** What is measured besides C and JavaScript. */
   readonly variants: readonly Variant[];
   readonly withThreads: boolean;
-  /** What one measurement may take; it is given up, with what there is of it, when it takes longer. */
+  /**
+   * What one measurement may take; it is given up, with what there is of it, when it takes longer.
+   */
   readonly seconds: number;
   /** What was measured before, and is not measured again. */
   readonly before: SpeculationProgram | undefined;

@@ -13,7 +13,10 @@ import { type Kind, type Variant, variants } from "./speculationVariants.ts";
 import type { WarmUp } from "./warmUp.ts";
 
 export interface Measured {
-  /** Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing where this is not measured, or there was no time left. */
+  /**
+   * Wall-clock milliseconds of a call, with the arrays moved to the GPU and back; missing where
+   * this is not measured, or there was no time left.
+   */
   readonly moved?: TimedRuns;
   /** The same with arrays that stay on the GPU. */
   readonly resident?: TimedRuns;
@@ -103,7 +106,10 @@ export async function measureVariant({
     const onCpu = sumOf(statistics, ({ onCpu }) => onCpu) / programRuns.iterations;
     measured = {
       ...countsOf(statistics, programRuns.iterations),
-      ...{ onCpu, first: first!, workingBytes, phases: timings ? sumOfPhases(statistics) : null },
+      onCpu,
+      first: first!,
+      workingBytes,
+      phases: timings ? sumOfPhases(statistics) : null,
       // What was measured of resident arrays stands.
       ...measured,
       [kind]: times,

@@ -1,6 +1,9 @@
 /** Kernels that store in every shape: alone, together, to parts of granules, in order and not. */
 
-/** A way of storing to `b` by the invocation `i` of `n`: its name, the type of the elements, and the statements. */
+/**
+ * A way of storing to `b` by the invocation `i` of `n`: its name, the type of the elements, and the
+ * statements.
+ */
 export const storeShapes = [
   ["everywhere", "u32", "b[i] = a[i] * 3u;"],
   ["up to a bound", "u32", "if (i < n - 2u) { b[i] = a[i] * 3u; }"],

@@ -21,7 +21,10 @@ export function summarize(milliseconds: readonly number[]): Times {
   };
 }
 
-/** What is under way at once while a program keeps the GPU busy, of which there are two: more than the host takes to submit. */
+/**
+ * What is under way at once while a program keeps the GPU busy, of which there are two: more than
+ * the host takes to submit.
+ */
 const batchMilliseconds = 20;
 
 /** A program that is ready on a device. */
@@ -43,7 +46,10 @@ export class TimedProgram implements Disposable {
     this.#timer = new GpuTimer(device);
   }
 
-  /** Puts the inputs back where a run overwrites them, runs once and returns the milliseconds of its dispatches. */
+  /**
+   * Puts the inputs back where a run overwrites them, runs once and returns the milliseconds of its
+   * dispatches.
+   */
   async run(): Promise<number> {
     this.#prepared.reset?.();
     const milliseconds = await this.#timer.time((encoder) => this.#prepared.encode(encoder));
@@ -104,15 +110,18 @@ export class TimedProgram implements Disposable {
   }
 }
 
-/** Keeps the GPU busy for some time: its clocks stay low while work is short and far apart, and rise under load. */
+/**
+ * Keeps the GPU busy for some time: its clocks stay low while work is short and far apart, and rise
+ * under load.
+ */
 export async function warmUp(program: TimedProgram, milliseconds: number): Promise<void> {
   const end = performance.now() + milliseconds;
   for (let count = 1; performance.now() < end; count = Math.min(2 * count, 256)) await program.runMany(count);
 }
 
 /**
- * Runs two programs in turn, so that what changes with time (clocks, other users of the machine) meets both alike.
- * Each runs once before, unmeasured.
+ * Runs two programs in turn, so that what changes with time (clocks, other users of the machine)
+ * meets both alike. Each runs once before, unmeasured.
  */
 export async function alternate(
   runs: number,

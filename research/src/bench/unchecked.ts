@@ -25,7 +25,10 @@ const direct: Effects = {
   misspeculate: "",
 };
 
-/** Whether a loop can be run without speculation at all: nothing goes from one iteration to the next outside of arrays. */
+/**
+ * Whether a loop can be run without speculation at all: nothing goes from one iteration to the next
+ * outside of arrays.
+ */
 export function canRunUnchecked({ carried, reductions }: Loop): boolean {
   return carried.length + reductions.length === 0;
 }
@@ -52,8 +55,8 @@ function uncheckedKernel(loop: Loop): Kernel {
 }
 
 /**
- * Executes all iterations at once and checks nothing: the GPU version that a person would write who knows that the loop is
- * parallel. The results are right only if it is.
+ * Executes all iterations at once and checks nothing: the GPU version that a person would write who
+ * knows that the loop is parallel. The results are right only if it is.
  */
 export async function runUnchecked(workspace: Workspace, execution: Execution): Promise<void> {
   const { device } = workspace;
@@ -66,7 +69,9 @@ export async function runUnchecked(workspace: Workspace, execution: Execution): 
   const { UNIFORM, COPY_DST } = GPUBufferUsage;
   const params = workspace.buffer("unchecked params", 4 * parameters.size, UNIFORM | COPY_DST);
   const values = {
-    ...{ first, step, count },
+    first,
+    step,
+    count,
     ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
     ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),
   };

@@ -74,7 +74,10 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
   const about = (result: EccResult): EccRun => ({
     ...result,
     ...measuredOn(opened.choice),
-    ...{ size, runs, schemes, redundancy },
+    size,
+    runs,
+    schemes,
+    redundancy,
   });
   const usual = flags.heldOut ? heldOut : memoryCatalog;
   const chosen = only ? everyProgram.filter(({ name }) => only.includes(name)) : usual;
@@ -83,7 +86,12 @@ async function runEcc(flags: Flags, io: Io): Promise<EccRun> {
       await measureEcc({
         newDevice: () => newDevice(opened),
         programs: chosen.map(({ name, ...sizes }) => ({ name, create: sizes[size] })),
-        ...{ size, schemes, redundancy, runs, faultFree, flips },
+        size,
+        schemes,
+        redundancy,
+        runs,
+        faultFree,
+        flips,
         progress: doing,
         save: async (sofar) => {
           const last = sofar.programs.at(-1);

@@ -53,7 +53,10 @@ export function describeEcc(run: EccRun): Report {
   };
 }
 
-/** One row for each program: what it takes unprotected, the ratio of each code, and what the cost model picks. */
+/**
+ * One row for each program: what it takes unprotected, the ratio of each code, and what the cost
+ * model picks.
+ */
 export function summaryTable({ programs, schemes: measured }: EccRun): TableSection {
   return {
     kind: "table",

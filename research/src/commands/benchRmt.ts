@@ -84,7 +84,10 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
   const about = (result: RmtResult): RmtRun => ({
     ...result,
     ...measuredOn(opened.choice),
-    ...{ size, runs, measure, flavors },
+    size,
+    runs,
+    measure,
+    flavors,
     commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   const chosen = catalog.filter(({ name }) => only?.includes(name) ?? true);
@@ -96,7 +99,12 @@ async function runRmt(flags: Flags, io: Io): Promise<RmtRun> {
     about(
       await measureRmt({
         newDevice: () => newDevice(opened),
-        ...{ size, programs, measure, flavors, runs, faultFree },
+        size,
+        programs,
+        measure,
+        flavors,
+        runs,
+        faultFree,
         ...(earlier && { earlier }),
         ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
         powerTime: size === "full" ? 600 : 200,

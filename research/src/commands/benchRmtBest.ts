@@ -1,4 +1,6 @@
-/** What stands for a program where there is room for one figure, and what stands for all of them. */
+/**
+ * What stands for a program where there is room for one figure, and what stands for all of them.
+ */
 
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { geometricMean } from "simple-statistics";

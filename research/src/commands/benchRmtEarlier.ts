@@ -6,7 +6,10 @@ import { mergeRmt } from "../bench/rmtMerge.ts";
 import type { RmtRun } from "./benchResults.ts";
 import { readRun } from "./benchRun.ts";
 
-/** The result to go on with; undefined when there is none. Refuses one at another size, or of other runs. */
+/**
+ * The result to go on with; undefined when there is none. Refuses one at another size, or of other
+ * runs.
+ */
 export async function earlierRun(
   path: string,
   { size, runs }: Pick<RmtRun, "size" | "runs">,
@@ -20,7 +23,10 @@ export async function earlierRun(
   return found;
 }
 
-/** Several results as one. Of those at another size than the first one, or of other runs, only runs without a fault are taken. */
+/**
+ * Several results as one. Of those at another size than the first one, or of other runs, only runs
+ * without a fault are taken.
+ */
 export async function mergedRun(paths: readonly string[]): Promise<RmtRun> {
   const found = await Promise.all(
     paths.map(async (path) => {
@@ -43,7 +49,13 @@ const faultFreeOf = ({ ok, programs }: RmtRun): RmtResult => ({
   ok,
   powerSource: null,
   programs: programs.map(({ name, verdict, faultFree, failures, left }) => ({
-    ...{ name, verdict, faultFree, failures, left },
-    ...{ overheads: [], components: [], power: [] },
+    name,
+    verdict,
+    faultFree,
+    failures,
+    left,
+    overheads: [],
+    components: [],
+    power: [],
   })),
 });

@@ -67,8 +67,16 @@ function rooflineSections({ programs, ceilings }: RmtRun): Section[] {
       columnsOf(
         ["Program"],
         [
-          ...["Unprotected", "Bytes, at least", "of a copy", "FLOP, at least", "of the best"],
-          ...["Bytes, counted", "Operations, counted", "Memory", "Without memory", "Limit"],
+          "Unprotected",
+          "Bytes, at least",
+          "of a copy",
+          "FLOP, at least",
+          "of the best",
+          "Bytes, counted",
+          "Operations, counted",
+          "Memory",
+          "Without memory",
+          "Limit",
         ],
       ),
       known.map(({ name, roofline }): Cell[] => {

@@ -1,4 +1,7 @@
-/** What the overhead is made of, and what it takes in power and energy: figures 4, 5 and 7 of the paper. */
+/**
+ * What the overhead is made of, and what it takes in power and energy: figures 4, 5 and 7 of the
+ * paper.
+ */
 
 import type { Cell, Section } from "belay-cli/internal/report/report";
 import { ratio } from "belay-cli/internal/shared/quantities";

@@ -1,4 +1,7 @@
-/** What was wrong with measurements of redundant multithreading, could not be measured, or stayed unprotected. */
+/**
+ * What was wrong with measurements of redundant multithreading, could not be measured, or stayed
+ * unprotected.
+ */
 
 import type { Cell, Section } from "belay-cli/internal/report/report";
 import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";

@@ -1,4 +1,7 @@
-/** The measurements of redundant multithreading that are no figure of the paper, as tables of a report. */
+/**
+ * The measurements of redundant multithreading that are no figure of the paper, as tables of a
+ * report.
+ */
 
 import type { Cell, TableSection } from "belay-cli/internal/report/report";
 import { milliseconds, rate, ratio, share } from "belay-cli/internal/shared/quantities";

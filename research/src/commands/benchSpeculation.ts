@@ -88,7 +88,10 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
   const about = (result: SpeculationResult): SpeculationRun => ({
     ...result,
     ...measuredOn(opened.choice),
-    ...{ size, runs, threads, compiler },
+    size,
+    runs,
+    threads,
+    compiler,
     commands: [...new Set([...(earlier?.commands ?? []), commandFor(flags)])],
   });
   try {
@@ -101,7 +104,10 @@ async function runSpeculation(flags: Flags, io: Io): Promise<SpeculationRun> {
           ),
           warmUp: programOf(warmUp, "small", warmUp.small, directory),
           growth: bits.map((bit) => growingProgram(bit, directory)),
-          ...{ runs, threads, seconds, variants },
+          runs,
+          threads,
+          seconds,
+          variants,
           ...(timeLimit !== undefined && { timeLimit: 1000 * timeLimit }),
           ...(earlier && { earlier }),
           progress: doing,

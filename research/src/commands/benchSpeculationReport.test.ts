@@ -9,7 +9,13 @@ import { describeSpeculation } from "./benchSpeculationReport.ts";
 const times = (median: number, runs = 20): TimedRuns => ({ median, lower: median, upper: median, runs });
 
 const measured = (moved: TimedRuns, resident: TimedRuns): Measured => ({
-  ...{ moved, resident, right: true, rounds: 3, misspeculation: 0.25, onCpu: 0, plans: ["logged"] },
+  moved,
+  resident,
+  right: true,
+  rounds: 3,
+  misspeculation: 0.25,
+  onCpu: 0,
+  plans: ["logged"],
   first: { milliseconds: 9, rounds: 4, misspeculation: 1, plans: ["logged"] },
   phases: null,
   bytes: { uploaded: 60e6, downloaded: 40e6 },
@@ -17,7 +23,10 @@ const measured = (moved: TimedRuns, resident: TimedRuns): Measured => ({
 });
 
 const program: SpeculationProgram = {
-  ...{ name: "trfd", size: "scaled", iterations: 192, took: {} },
+  name: "trfd",
+  size: "scaled",
+  iterations: 192,
+  took: {},
   c: times(200, 3),
   javascript: times(400, 3),
   // 5 GB/s.
@@ -30,9 +39,17 @@ const program: SpeculationProgram = {
 };
 
 const run: SpeculationRun = {
-  ...{ ok: true, programs: [program], growth: [], size: "scaled", runs: 20, threads: 2, commands: [] },
+  ok: true,
+  programs: [program],
+  growth: [],
+  size: "scaled",
+  runs: 20,
+  threads: 2,
+  commands: [],
   compiler: "gcc",
-  ...{ date: "", node: "", platform: "" },
+  date: "",
+  node: "",
+  platform: "",
   adapter: { kind: "hardware", description: "a GPU", reason: "", tried: [] },
 };
 
@@ -66,7 +83,14 @@ it("holds checked kernels against unchecked ones, and a hardened device against 
 
 it("puts what is documented of dependences beside the rates", () => {
   expect(rowOf("Misspeculation (figure 10)")).toEqual([
-    ...["trfd, scaled", "100 % (4)", "25.0 % (3)", "", "", "", "0.00 %", "one pair of 192 iterations"],
+    "trfd, scaled",
+    "100 % (4)",
+    "25.0 % (3)",
+    "",
+    "",
+    "",
+    "0.00 %",
+    "one pair of 192 iterations",
   ]);
 });
 

@@ -100,8 +100,15 @@ export function summaryTable(
     columns: columnsOf(
       ["Loop", "Result"],
       [
-        ...["Iterations", "C", "JavaScript", `${threads} threads`],
-        ...["default", "resident", "published", "resident", "unchecked"],
+        "Iterations",
+        "C",
+        "JavaScript",
+        `${threads} threads`,
+        "default",
+        "resident",
+        "published",
+        "resident",
+        "unchecked",
       ],
     ),
     rows: programs.map((program) => {

@@ -16,7 +16,10 @@ import {
   titleOf,
 } from "./benchSpeculationTimes.ts";
 
-/** What the source of a loop says of its dependences; the numbers of its figure are in none of the sources at hand. */
+/**
+ * What the source of a loop says of its dependences; the numbers of its figure are in none of the
+ * sources at hand.
+ */
 const documented: Readonly<Record<string, string>> = {
   ocean: "between stages only",
   trfd: "one pair of 192 iterations",
@@ -27,7 +30,10 @@ const documented: Readonly<Record<string, string>> = {
   alvinn: "none",
 };
 
-/** What one core of the host has to copy, both ways, is the least that a call takes whose arrays are moved. */
+/**
+ * What one core of the host has to copy, both ways, is the least that a call takes whose arrays are
+ * moved.
+ */
 export function transfersTable(programs: readonly SpeculationProgram[]): TableSection[] {
   const megabytes = (bytes: number) => ({ text: digits(bytes / 1e6) });
   const rows = programs.flatMap(({ c, ...program }): Cell[][] => {

@@ -8,21 +8,36 @@ import { tablesFit } from "./publishedMemory.ts";
 import { type Pipelines, PublishedRounds } from "./publishedRounds.ts";
 import { PublishedSchedule } from "./publishedSchedule.ts";
 
-/** What of the published design is switched on; all of it unless said otherwise. The figures compare each without. */
+/**
+ * What of the published design is switched on; all of it unless said otherwise. The figures compare
+ * each without.
+ */
 export interface PublishedOptions {
   /** Runs only misspeculated iterations again; without it, the whole round, on the CPU. */
   readonly localization?: boolean;
-  /** Copies only what iterations wrote; without it, whole arrays are copied before and after each round. */
+  /**
+   * Copies only what iterations wrote; without it, whole arrays are copied before and after each
+   * round.
+   */
   readonly copyOptimization?: boolean;
-  /** Chooses rounds by what the last ones showed; without it, a round takes all iterations the device can hold. */
+  /**
+   * Chooses rounds by what the last ones showed; without it, a round takes all iterations the
+   * device can hold.
+   */
   readonly scheduling?: boolean;
-  /** `measured` leaves dense dependences to the CPU; `never` executes on the CPU only what the GPU cannot. */
+  /**
+   * `measured` leaves dense dependences to the CPU; `never` executes on the CPU only what the GPU
+   * cannot.
+   */
   readonly fallback?: "measured" | "never";
   /** Measures how long each phase takes; needs the feature `timestamp-query`. */
   readonly timings?: boolean;
 }
 
-/** Returns the published engine for the option `engine` of `speculate`, with parts of its design left out. */
+/**
+ * Returns the published engine for the option `engine` of `speculate`, with parts of its design
+ * left out.
+ */
 export function publishedEngine(
   left: Pick<PublishedOptions, "localization" | "copyOptimization" | "scheduling"> = {},
 ): Engine<SpeculateOptions> {
@@ -31,7 +46,10 @@ export function publishedEngine(
   };
 }
 
-/** After so many rounds in a row of which most is misspeculated, the CPU takes as many iterations as they had. */
+/**
+ * After so many rounds in a row of which most is misspeculated, the CPU takes as many iterations as
+ * they had.
+ */
 const denseStreak = 4;
 
 /**
@@ -63,7 +81,10 @@ export async function runPublished(
   const schedule = new PublishedSchedule(trackedKeys, mostStores, longest);
   let [executed, ended, dense] = [0, count === 0, 0];
   const totals = { rounds: 0, misspeculated: 0, onCpu: 0 };
-  /** The CPU takes twice as many iterations each time it has to take one, so that moving data never costs more. */
+  /**
+   * The CPU takes twice as many iterations each time it has to take one, so that moving data never
+   * costs more.
+   */
   let chunk = 1;
   const onCpu = async (iterations: number) => {
     const result = await rounds.onCpu(executed, Math.min(count, executed + iterations));

@@ -7,7 +7,10 @@ import { controlSize } from "belay-speculate/internal/loops/kernels/control";
 import { addedParameters, keysOf, logRows, ownedStores, stateSize, tableWords } from "./kernels/layout.ts";
 import { mostUndone } from "./kernels/recovery.ts";
 
-/** What an iteration may log when the loop does not say how much it accesses: many for few iterations, few for many. */
+/**
+ * What an iteration may log when the loop does not say how much it accesses: many for few
+ * iterations, few for many.
+ */
 const assumedAccesses = (count: number) => Math.min(1024, Math.max(16, Math.floor(2 ** 22 / count)));
 /** Turns of its loops that an iteration may take on the GPU. */
 const fuel = 1 << 14;
@@ -68,9 +71,15 @@ export function publishedMemory(workspace: Workspace, execution: Execution): Pub
     ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
   };
   const parameters = {
-    ...{ first, step, count, fuel, most_again: mostAgain },
-    ...{ most_loads: mostLoads, most_stores: loggedStores },
-    ...{ tracked_keys: keys.tracked, key_carried: keys.carried },
+    first,
+    step,
+    count,
+    fuel,
+    most_again: mostAgain,
+    most_loads: mostLoads,
+    most_stores: loggedStores,
+    tracked_keys: keys.tracked,
+    key_carried: keys.carried,
     ...Object.fromEntries(loop.arrays.map(({ name }) => [`length_${wgslName(name)}`, lengths[name]!])),
     ...Object.fromEntries(loop.inputs.map(({ name }) => [`input_${wgslName(name)}`, inputs[name]!])),
     ...Object.fromEntries([...keys.firstOf].map(([name, key]) => [`key_${wgslName(name)}`, key])),

@@ -13,7 +13,9 @@ import type { PublishedKernels } from "./kernels/kernels.ts";
 import { addedParameters, markWords, type StateWord, stateSize, stateWords } from "./kernels/layout.ts";
 import { type PublishedMemory, publishedMemory } from "./publishedMemory.ts";
 
-/** Recoveries that are encoded at once, as each stops where it wrongs an iteration that had passed. */
+/**
+ * Recoveries that are encoded at once, as each stops where it wrongs an iteration that had passed.
+ */
 const recoveries = 4;
 
 export type Pipelines = Readonly<Record<keyof PublishedKernels, LoopPipeline>>;
@@ -51,7 +53,10 @@ export class PublishedRounds {
     queue.writeBuffer(this.memory.buffers.state!, 4 * stateWords.length, Uint32Array.from(bits));
   }
 
-  /** One round; resolves to the words of its state. Without `localization`, it commits all or nothing. */
+  /**
+   * One round; resolves to the words of its state. Without `localization`, it commits all or
+   * nothing.
+   */
   async run(
     base: number,
     size: number,
@@ -173,7 +178,10 @@ export class PublishedRounds {
     return Object.fromEntries(stateWords.map((word, n) => [word, words[n]!])) as Record<StateWord, number>;
   }
 
-  /** What the published design does without its optimization: every array that is written, as a whole. */
+  /**
+   * What the published design does without its optimization: every array that is written, as a
+   * whole.
+   */
   #copyArrays(encoder: GPUCommandEncoder): void {
     const { loop, buffers } = this.#execution;
     for (const { name } of loop.arrays.filter(({ role }) => role !== "read")) {

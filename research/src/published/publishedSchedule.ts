@@ -29,7 +29,10 @@ export class PublishedSchedule {
   #streak = 0;
   #seen = { iterations: 0, breaks: 0 };
 
-  /** `elements` and `writes` (in one iteration) are of the tracked arrays; no round takes more than `longest`. */
+  /**
+   * `elements` and `writes` (in one iteration) are of the tracked arrays; no round takes more than
+   * `longest`.
+   */
   constructor(elements: number, writes: number, longest: number) {
     this.#longest = longest;
     this.#size = this.#bounded(elements / Math.max(1, writes));

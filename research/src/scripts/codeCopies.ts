@@ -1,6 +1,6 @@
 /**
- * Measures copies that check what they load and encode what they store, with each code, against plain copies of the same elements
- * side by side; and `encode` alone, in registers.
+ * Measures copies that check what they load and encode what they store, with each code, against
+ * plain copies of the same elements side by side; and `encode` alone, in registers.
  *
  *   node dist/bench/codeCopies.js [--words 67108864] [--runs 20] [--only REGEXP] [--json FILE]
  */

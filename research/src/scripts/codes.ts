@@ -1,10 +1,12 @@
 /**
- * Measures the codes on the host, in gigabytes of data per second of one core, and counts the operations of their WGSL.
+ * Measures the codes on the host, in gigabytes of data per second of one core, and counts the
+ * operations of their WGSL.
  *
  *   node dist/bench/codes.js [--schemes secded128,hsiao64,…] [--megabytes 16] [--runs 20] [--json FILE]
  *
- * Times are those of the processor, so that other programs on the machine take little part in them. `verify` is of data without
- * errors. Operations are WGSL's, per word of data, where a rotation counts as three though many devices have an instruction.
+ * Times are those of the processor, so that other programs on the machine take little part in them.
+ * `verify` is of data without errors. Operations are WGSL's, per word of data, where a rotation
+ * counts as three though many devices have an instruction.
  */
 import { writeFileSync } from "node:fs";
 import { cpuUsage } from "node:process";

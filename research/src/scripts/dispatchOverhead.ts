@@ -1,10 +1,12 @@
 /**
- * Measures what the hardened device costs the host: a hot loop of small dispatches on a plain and on a hardened device.
+ * Measures what the hardened device costs the host: a hot loop of small dispatches on a plain and
+ * on a hardened device.
  *
  *   node dist/bench/dispatchOverhead.js [--dispatches 10000] [--rounds 10] [--seconds 2] [--memory none] [--json FILE]
  *
- * Only the calls are timed, not the GPU's work. Both devices run the same loop in turn, and the fastest round counts:
- * what other programs do on the machine can only add to it. A loop gets no further round after so many seconds.
+ * Only the calls are timed, not the GPU's work. Both devices run the same loop in turn, and the
+ * fastest round counts: what other programs do on the machine can only add to it. A loop gets no
+ * further round after so many seconds.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

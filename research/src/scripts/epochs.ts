@@ -1,9 +1,11 @@
 /**
- * Measures what a long-running program costs in memory: epochs, each of which changes a buffer in place and is verified.
+ * Measures what a long-running program costs in memory: epochs, each of which changes a buffer in
+ * place and is verified.
  *
  *   node --expose-gc dist/bench/epochs.js [--epochs 10000] [--json FILE]
  *
- * Ends with an error when the host's heap or the snapshots have grown after the first tenth of the epochs.
+ * Ends with an error when the host's heap or the snapshots have grown after the first tenth of the
+ * epochs.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

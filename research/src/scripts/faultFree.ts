@@ -1,10 +1,12 @@
 /**
- * Runs random kernels without a fault on hardened devices of all kinds, and holds every result to the plain device's, bit for bit.
+ * Runs random kernels without a fault on hardened devices of all kinds, and holds every result to
+ * the plain device's, bit for bit.
  *
  *   node dist/bench/faultFree.js [--seed 1] [--runs 1000000] [--time-limit 480] [--jobs 1] [--dispatches 256] [--out FILE]
  *
- * A run is a dispatch of a protected kernel. `--jobs` processes share the runs, with seeds of their own. Ends with an error when a result
- * differs or anything is reported; the kernel is printed then.
+ * A run is a dispatch of a protected kernel. `--jobs` processes share the runs, with seeds of their
+ * own. Ends with an error when a result differs or anything is reported; the kernel is printed
+ * then.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +39,10 @@ const [seed, runs, jobs, dispatches] = (["seed", "runs", "jobs", "dispatches"] a
 const end = performance.now() + 1000 * Number(flags["time-limit"]);
 
 interface Count {
-  /** Dispatches of kernels that were protected, and these kernels; kernels that the policy leaves alone. */
+  /**
+   * Dispatches of kernels that were protected, and these kernels; kernels that the policy leaves
+   * alone.
+   */
   runs: number;
   kernels: number;
   leftAlone: number;
@@ -201,8 +206,16 @@ async function share(): Promise<Result> {
     Array.from({ length: jobs }, (_, job) => {
       const out = join(tmpdir(), `faultFree-${process.pid}-${job}.json`);
       const args = [
-        ...["--seed", `${seed * 1000 + job}`, "--runs", `${Math.ceil(runs / jobs)}`, "--out", out],
-        ...["--time-limit", flags["time-limit"], "--dispatches", `${dispatches}`],
+        "--seed",
+        `${seed * 1000 + job}`,
+        "--runs",
+        `${Math.ceil(runs / jobs)}`,
+        "--out",
+        out,
+        "--time-limit",
+        flags["time-limit"],
+        "--dispatches",
+        `${dispatches}`,
       ];
       return new Promise<Result>((resolve, reject) => {
         forkGuarded(new URL(import.meta.url), args).on("exit", (status) => {
@@ -226,8 +239,11 @@ const result = await (jobs > 1 ? share() : work());
 const total = (field: keyof Count) =>
   Object.values(result.counts).reduce((sum, each) => sum + each[field], 0);
 const summary = {
-  ...{ runs: total("runs"), kernels: total("kernels"), leftAlone: total("leftAlone") },
-  ...{ different: total("different"), alarms: total("alarms") },
+  runs: total("runs"),
+  kernels: total("kernels"),
+  leftAlone: total("leftAlone"),
+  different: total("different"),
+  alarms: total("alarms"),
 };
 console.log(
   `${summary.runs} runs of ${summary.kernels} protected kernels under ${Object.keys(result.counts).length} policies: ` +

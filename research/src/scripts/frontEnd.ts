@@ -1,5 +1,6 @@
 /**
- * How long the front end and the compiler take for all the workloads' kernels in one module, each so many times.
+ * How long the front end and the compiler take for all the workloads' kernels in one module, each
+ * so many times.
  *
  *     npx tsc -p tsconfig.build.json && node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
  */
@@ -26,7 +27,10 @@ interface Timing {
   readonly p95Ms: number;
 }
 
-/** The kernels of all workloads as one module. Each kernel's own names get its number, so that they don't clash. */
+/**
+ * The kernels of all workloads as one module. Each kernel's own names get its number, so that they
+ * don't clash.
+ */
 function joinKernels(): string {
   const sources = catalog.flatMap(({ small }) => Object.values(small().kernelSources));
   return Array.from({ length: copies }, () => sources)
@@ -92,7 +96,10 @@ if (flags.json) {
   console.log(JSON.stringify({ lines, timings }, null, 2));
 } else {
   const rows = timings.map(({ name, runs, medianMs, p95Ms }) => [
-    ...[name, String(runs), medianMs.toFixed(2), p95Ms.toFixed(2)],
+    name,
+    String(runs),
+    medianMs.toFixed(2),
+    p95Ms.toFixed(2),
   ]);
   console.log(alignColumns([[`${lines} lines`, "runs", "median, ms", "95 %, ms"], ...rows]));
 }

@@ -1,11 +1,13 @@
 /**
- * Measures the default engine on `a[p[i]] = a[q[i]] * 0.5 + 1`, with the sequential loop and the parallel loop without any checks beside it.
+ * Measures the default engine on `a[p[i]] = a[q[i]] * 0.5 + 1`, with the sequential loop and the
+ * parallel loop without any checks beside it.
  *
  *   node dist/bench/gatherScatter.js [--iterations 16777216,…] [--runs 20] [--cases update,chains,…] [--seconds 10] [--transfers]
  *                                    [--json FILE]
  *
- * Arrays are resident on the GPU; `--transfers` also measures the loop with arrays that are not. Each result is compared with the
- * sequential loop's. A case takes about `--seconds` at most; one that takes ten times as long ends the program.
+ * Arrays are resident on the GPU; `--transfers` also measures the loop with arrays that are not.
+ * Each result is compared with the sequential loop's. A case takes about `--seconds` at most; one
+ * that takes ten times as long ends the program.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -107,7 +109,12 @@ async function measure(name: string, n: number, { elements, p, q }: Accesses): P
     checked: median(checked),
     fastest: Math.min(...checked),
     transferred: median(transferred),
-    ...{ engine, phases, plans, rounds, misspeculated, onCpu },
+    engine,
+    phases,
+    plans,
+    rounds,
+    misspeculated,
+    onCpu,
   };
   results.push(result);
   const onGpu = Object.values(phases ?? {}).reduce((sum, time) => sum + time, 0);

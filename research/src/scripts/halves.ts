@@ -1,10 +1,12 @@
 /**
- * Runs kernels on 16-bit floats under codes for memory, with and without flipped bits, and holds their outputs to the CPU.
+ * Runs kernels on 16-bit floats under codes for memory, with and without flipped bits, and holds
+ * their outputs to the CPU.
  *
  *   node dist/bench/halves.js [--schemes secded128,...] [--json FILE]
  *
- * Dawn offers halves on NVIDIA's GPUs only when it is asked to; software adapters have none. Ends with an error when an output is
- * wrong and nothing was flagged, or where nothing was struck and something was reported.
+ * Dawn offers halves on NVIDIA's GPUs only when it is asked to; software adapters have none. Ends
+ * with an error when an output is wrong and nothing was flagged, or where nothing was struck and
+ * something was reported.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -21,7 +23,10 @@ const { values: flags } = parseArgs({
 });
 const elements = 37;
 
-/** A kernel from array `a` to array `b`: where in an element its halves are, in halves, and what becomes of them. */
+/**
+ * A kernel from array `a` to array `b`: where in an element its halves are, in halves, and what
+ * becomes of them.
+ */
 interface Kernel {
   readonly name: string;
   readonly code: string;

@@ -1,5 +1,6 @@
 /**
- * Injects faults into programs on a hardened device that recovers, and holds every result to the bits of a clean run.
+ * Injects faults into programs on a hardened device that recovers, and holds every result to the
+ * bits of a clean run.
  *
  *   node dist/bench/recovery.js [--faults 500] [--only "name; ..."] [--seed 1] [--json FILE]
  *

@@ -1,11 +1,12 @@
 /**
- * Flips single bits, in data and check words, before, between and behind kernels that store in every shape, and compares what is
- * released with the truth.
+ * Flips single bits, in data and check words, before, between and behind kernels that store in
+ * every shape, and compares what is released with the truth.
  *
  *   node dist/bench/storeFlips.js [--flips 20000] [--seconds 300] [--seed 1] [--codes "secded128,detect"]
  *       [--redundancy none] [--on-fault recover] [--only REGEXP] [--json FILE]
  *
- * Ends with an error when anything wrong was released, or correct data of a correcting code was refused.
+ * Ends with an error when anything wrong was released, or correct data of a correcting code was
+ * refused.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

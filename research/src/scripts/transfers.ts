@@ -1,10 +1,11 @@
 /**
- * Measures what moving arrays to the GPU and back takes, beside a copy from one array to another: the part of a speculated loop that no kernel
- * makes shorter.
+ * Measures what moving arrays to the GPU and back takes, beside a copy from one array to another:
+ * the part of a speculated loop that no kernel makes shorter.
  *
  *   node dist/bench/transfers.js [--megabytes 1,8,64,256] [--runs 10] [--json FILE]
  *
- * The host's arrays are written before each run, as a program's are. Each result is compared with what was sent.
+ * The host's arrays are written before each run, as a program's are. Each result is compared with
+ * what was sent.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

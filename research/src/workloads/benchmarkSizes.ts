@@ -17,7 +17,10 @@ import * as simpleConvolution from "./simpleConvolution.ts";
 import * as sobelFilter from "./sobelFilter.ts";
 import * as urng from "./urng.ts";
 
-/** Sizes that keep a large GPU busy for milliseconds, with data several times its caches, by catalog name. */
+/**
+ * Sizes that keep a large GPU busy for milliseconds, with data several times its caches, by catalog
+ * name.
+ */
 export const benchmarkSizes: Readonly<Record<string, () => Program>> = {
   matrixProduct: () => matrixProduct.create({ rows: 2048 }),
   nBody: () => nBody.create({ bodies: 32_768, steps: 2 }),

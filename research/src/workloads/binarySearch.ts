@@ -1,11 +1,12 @@
 /**
  * Finds many keys in one sorted array.
  *
- * Follows the sample BinarySearch of the AMD APP OpenCL SDK. Documented there: a pass cuts the range of a search into as
- * many parts as there are work-items, each looks at the two ends of its part, and the one whose part holds the key
- * writes down the range of the next pass. Chosen here: sixteen parts, four for each invocation, which looks at the ends
- * that they share once; many searches at once, where the sample has one key; the range stays on the GPU between the
- * passes, where the sample's host reads it.
+ * Follows the sample BinarySearch of the AMD APP OpenCL SDK. Documented there: a pass cuts the
+ * range of a search into as many parts as there are work-items, each looks at the two ends of its
+ * part, and the one whose part holds the key writes down the range of the next pass. Chosen here:
+ * sixteen parts, four for each invocation, which looks at the ends that they share once; many
+ * searches at once, where the sample has one key; the range stays on the GPU between the passes,
+ * where the sample's host reads it.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
@@ -17,7 +18,10 @@ const PARTS = 16;
 /** How many of them an invocation takes: the components of a vector. */
 const SHARE = 4;
 
-/** One pass: exactly one part has a first element not above the key, and behind it one that is above. */
+/**
+ * One pass: exactly one part has a first element not above the key, and behind it one that is
+ * above.
+ */
 const NARROW = /* wgsl */ `
 const WORKGROUP = ${WORKGROUP}u;
 const PARTS = ${PARTS}u;
@@ -57,7 +61,10 @@ fn narrow(
   }
 }`;
 
-/** Element i lies in [i·GAP, (i+1)·GAP): ascending without a sort, and the reference knows where to look. */
+/**
+ * Element i lies in [i·GAP, (i+1)·GAP): ascending without a sort, and the reference knows where to
+ * look.
+ */
 const GAP = 16;
 
 export interface BinarySearchOptions {
@@ -118,7 +125,8 @@ export function create(options: BinarySearchOptions = {}): Program<{ positions: 
     workload: runOnce(prepare),
     verify: ({ positions }) => verifyExact("positions", positions, positionsOf(elements, keys)),
     kernelSources: { narrow: NARROW },
-    // Each pass reads every key, the start and the inner ends of its range, and writes the next start.
+    // Each pass reads every key, the start and the inner ends of its range, and writes the next
+    // start.
     work: { bytes: partLengths.length * searches * 4 * (PARTS + 2), flops: 0 },
   };
 }
@@ -132,7 +140,10 @@ function partLengthsOf(length: number): number[] {
   return partLengths;
 }
 
-/** Without a search: only the element in the key's own gap, or the one before, can be the last that is not above. */
+/**
+ * Without a search: only the element in the key's own gap, or the one before, can be the last that
+ * is not above.
+ */
 function positionsOf(elements: Uint32Array, keys: Uint32Array): Uint32Array {
   return keys.map((key) => {
     const place = Math.min(Math.floor(key / GAP), elements.length - 1);

@@ -1,12 +1,13 @@
 /**
- * Prices European call options with the binomial tree of Cox, Ross and Rubinstein ("Option pricing: A simplified
- * approach", 1979).
+ * Prices European call options with the binomial tree of Cox, Ross and Rubinstein ("Option pricing:
+ * A simplified approach", 1979).
  *
- * Follows the sample BinomialOption of the AMD APP OpenCL SDK. Documented there: a workgroup folds the trees of four
- * options, the lanes of a vec4; two arrays in workgroup memory take turns as levels of the tree; one random number sets
- * spot, strike and years by interpolation; rate 0.02, volatility 0.30. Chosen here: 127 steps instead of 254; four leaves
- * for each invocation instead of one, which it keeps to itself but for the first; and random numbers of ten bits, so that
- * every price is held against a reference, of which there are 1024.
+ * Follows the sample BinomialOption of the AMD APP OpenCL SDK. Documented there: a workgroup folds
+ * the trees of four options, the lanes of a vec4; two arrays in workgroup memory take turns as
+ * levels of the tree; one random number sets spot, strike and years by interpolation; rate 0.02,
+ * volatility 0.30. Chosen here: 127 steps instead of 254; four leaves for each invocation instead
+ * of one, which it keeps to itself but for the first; and random numbers of ten bits, so that every
+ * price is held against a reference, of which there are 1024.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -141,10 +142,11 @@ function verifyPrices(numbers: Float32Array, prices: Float32Array): Verdict {
 }
 
 /**
- * The same tree in f64, as a sum over its leaves, and how far f32 may be off by the accuracies that WGSL promises
- * (section 15.7.4), with u = 2^-24. `exp` near 1 is off by 6u, so growth, up and down by at most 11u, and the growth of
- * the expected value in a step by 28u. The weights of a step and its products and sum are off by another 14u, and the
- * leaves once by about 200u: together less than 48u in each step, of a value of at most the spot price.
+ * The same tree in f64, as a sum over its leaves, and how far f32 may be off by the accuracies that
+ * WGSL promises (section 15.7.4), with u = 2^-24. `exp` near 1 is off by 6u, so growth, up and down
+ * by at most 11u, and the growth of the expected value in a step by 28u. The weights of a step and
+ * its products and sum are off by another 14u, and the leaves once by about 200u: together less
+ * than 48u in each step, of a value of at most the spot price.
  */
 function referencePrice(x: number) {
   const at = (parameter: Parameter) => ENDS[parameter][0] + (ENDS[parameter][1] - ENDS[parameter][0]) * x;

@@ -4,14 +4,18 @@ import { randomWords } from "./random.ts";
 import { createSteps } from "./steps.ts";
 
 const WORKGROUP = 64;
-/** How many vectors of four keys an invocation takes of a block, and of what is merged at two distances. */
+/**
+ * How many vectors of four keys an invocation takes of a block, and of what is merged at two
+ * distances.
+ */
 const VECTORS = 4;
 /** How many keys a workgroup sorts in its own memory. */
 const BLOCK = 4 * VECTORS * WORKGROUP;
 
 /**
- * The variant that always sorts upwards: a merge first compares mirrored keys, then keys at halving distances, two of them
- * for each time that keys are loaded. Keys beyond the end count as infinite and would never move, so any length works.
+ * The variant that always sorts upwards: a merge first compares mirrored keys, then keys at halving
+ * distances, two of them for each time that keys are loaded. Keys beyond the end count as infinite
+ * and would never move, so any length works.
  */
 const SORT = /* wgsl */ `
 struct Pass {

@@ -1,11 +1,12 @@
 /**
  * Prices European call and put options by the formula of Black and Scholes.
  *
- * Follows the sample BlackScholes of the AMD APP OpenCL SDK. Documented there: one random number sets every parameter of
- * an option by interpolation, an invocation prices four options, and the normal distribution is the polynomial 26.2.17
- * of Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964. Chosen here: the ends of the parameters, so that
- * options are out of the money and in it (in the sample, spot and strike are always the same); and
- * random numbers of sixteen bits, so that every price is held against a reference, of which there are 65,536.
+ * Follows the sample BlackScholes of the AMD APP OpenCL SDK. Documented there: one random number
+ * sets every parameter of an option by interpolation, an invocation prices four options, and the
+ * normal distribution is the polynomial 26.2.17 of Abramowitz and Stegun, "Handbook of Mathematical
+ * Functions", 1964. Chosen here: the ends of the parameters, so that options are out of the money
+ * and in it (in the sample, spot and strike are always the same); and random numbers of sixteen
+ * bits, so that every price is held against a reference, of which there are 65,536.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -80,7 +81,10 @@ fn price(
   puts[index] = (discounted - paid) - (spot - received);
 }`;
 
-/** Operations per option: interpolations, d1 and d2, reaches, discount, density, two tails, distributions, prices. */
+/**
+ * Operations per option: interpolations, d1 and d2, reaches, discount, density, two tails,
+ * distributions, prices.
+ */
 const FLOPS = 5 * 3 + 12 + 2 + 8 + 3 + 5 + 2 * 11 + 2 + 4;
 const LEVELS = 2 ** 16;
 
@@ -160,11 +164,13 @@ function verifyPrices(numbers: Float32Array, { calls, puts }: Prices): Verdict {
 }
 
 /**
- * Both prices in f64, and how far f32 may be off by the accuracies that WGSL promises (section 15.7.4), with u = 2^-24:
- * the numerator of d1 by 64u (21u from the logarithm, at most 35u from the other term), which deviation divides; d1 and
- * d2 themselves by another 32u of their size; the normal distribution by 7.5e-8 for its formula and 128u for its
- * rounding, most of which the alternating polynomial makes; and products and discount by 16u. The second density comes
- * from d1, which is a deviation away: a tail is at most 1.26 times its density, and so much more does that make of an error.
+ * Both prices in f64, and how far f32 may be off by the accuracies that WGSL promises (section
+ * 15.7.4), with u = 2^-24: the numerator of d1 by 64u (21u from the logarithm, at most 35u from the
+ * other term), which deviation divides; d1 and d2 themselves by another 32u of their size; the
+ * normal distribution by 7.5e-8 for its formula and 128u for its rounding, most of which the
+ * alternating polynomial makes; and products and discount by 16u. The second density comes from d1,
+ * which is a deviation away: a tail is at most 1.26 times its density, and so much more does that
+ * make of an error.
  */
 function referencePrices(x: number) {
   const at = (parameter: Parameter) => ENDS[parameter][0] + (ENDS[parameter][1] - ENDS[parameter][0]) * x;

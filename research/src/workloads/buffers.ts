@@ -49,8 +49,8 @@ export function bindBuffers(
 }
 
 /**
- * A two-dimensional grid with at least this many workgroups, for counts beyond what one dimension may hold. The
- * kernel numbers them `group.x + group.y * groups.x`, and has to check its bounds.
+ * A two-dimensional grid with at least this many workgroups, for counts beyond what one dimension
+ * may hold. The kernel numbers them `group.x + group.y * groups.x`, and has to check its bounds.
  */
 export function gridOf(workgroups: number): [x: number, y: number] {
   const x = Math.min(workgroups, 1 << 14);

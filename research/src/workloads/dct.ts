@@ -108,7 +108,10 @@ fn dct(
 
 /** Levels of a gray image around zero, as JPEG shifts them. */
 const MAGNITUDE = 127;
-/** Beyond this many blocks a seeded sample is compared element by element, and all others by a weighted sum. */
+/**
+ * Beyond this many blocks a seeded sample is compared element by element, and all others by a
+ * weighted sum.
+ */
 const VERIFIED_BLOCKS = 2 ** 16;
 
 export interface DctOptions {
@@ -151,7 +154,8 @@ export function create(options: DctOptions = {}): Program<{ coefficients: Float3
     workload: runOnce(prepare),
     verify: ({ coefficients }) => verifyBlocks(image, coefficients, { blocksAcross, blocks }, seed + 1),
     kernelSources: { dct: DCT },
-    // Two products, each with an addition, and four multiplications and three additions more for an element.
+    // Two products, each with an addition, and four multiplications and three additions more for an
+    // element.
     work: { bytes: 8 * image.length, flops: 2 * 8 * image.length },
   };
 }
@@ -159,15 +163,16 @@ export function create(options: DctOptions = {}): Program<{ coefficients: Float3
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * Compares with f64. A sum of four products in f32 is off by at most six roundings (of the sum or difference of two samples, the
- * constant, the product and three sums) of the sum of magnitudes, and there are two in a row. Rows of `A` have length one, so their magnitudes sum to at most √8,
+ * Compares with f64. A sum of four products in f32 is off by at most six roundings (of the sum or
+ * difference of two samples, the constant, the product and three sums) of the sum of magnitudes,
+ * and there are two in a row. Rows of `A` have length one, so their magnitudes sum to at most √8,
  * and those of both products to 8·127.
  */
 const TOLERANCE = 2 * 6 * 2 ** -24 * 8 * MAGNITUDE * 1.001;
 
 /**
- * No block is left out: if each of its coefficients is within the tolerance, then so is their weighted sum, which equals a
- * sum over the samples with transformed weights.
+ * No block is left out: if each of its coefficients is within the tolerance, then so is their
+ * weighted sum, which equals a sum over the samples with transformed weights.
  */
 function verifyBlocks(
   image: Float32Array,

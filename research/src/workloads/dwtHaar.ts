@@ -11,13 +11,19 @@ import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts
 import { randomFloats } from "./random.ts";
 
 const WORKGROUP = 64;
-/** The vectors of samples that an invocation loads, all of them under way before the first is waited for. */
+/**
+ * The vectors of samples that an invocation loads, all of them under way before the first is waited
+ * for.
+ */
 const VECTORS = [0, 1, 2, 3];
 /** How many samples a workgroup decomposes, by how many levels: two averages are left. */
 const BLOCK = 4 * VECTORS.length * WORKGROUP;
 const BLOCK_LEVELS = Math.log2(BLOCK) - 1;
 
-/** The details of a level stand at `pairs` and up, where `pairs` is their number; the last average is at zero. */
+/**
+ * The details of a level stand at `pairs` and up, where `pairs` is their number; the last average
+ * is at zero.
+ */
 const DECOMPOSE = /* wgsl */ `
 struct Extent {
   samples: u32,
@@ -165,8 +171,9 @@ function extents(length: number): { samples: number; levels: number }[] {
 }
 
 /**
- * Compares with f64. A level makes the error of an average at most √2 times as large, and adds three roundings (of the sum,
- * of the constant and of the product) of a value that is at most √2 times the largest average of the level before.
+ * Compares with f64. A level makes the error of an average at most √2 times as large, and adds
+ * three roundings (of the sum, of the constant and of the product) of a value that is at most √2
+ * times the largest average of the level before.
  */
 function verifyCoefficients(signal: Float32Array, coefficients: Float32Array): Verdict {
   let averages = Float64Array.from(signal);

@@ -81,7 +81,10 @@ type EntryPoint = "within" | "between" | "betweenTwice";
 const SAMPLES: Readonly<Record<EntryPoint, number>> = { within: 4, between: 8, betweenTwice: 16 };
 
 const MAGNITUDE = 8;
-/** How many additions the definition may take; it is the reference for as many coefficients as that allows. */
+/**
+ * How many additions the definition may take; it is the reference for as many coefficients as that
+ * allows.
+ */
 const REFERENCE_ADDITIONS = 2 ** 27;
 
 export interface FastWalshTransformOptions {
@@ -91,8 +94,8 @@ export interface FastWalshTransformOptions {
 }
 
 /**
- * The signal's coefficients, exactly: a partial sum of n samples is below 2^24 for certain up to n = 2^21, and beyond that but
- * for a chance of 2·exp(-2^48 / (128 n)), which is nothing.
+ * The signal's coefficients, exactly: a partial sum of n samples is below 2^24 for certain up to n
+ * = 2^21, and beyond that but for a chance of 2·exp(-2^48 / (128 n)), which is nothing.
  */
 export function create(options: FastWalshTransformOptions = {}): Program<{ coefficients: Float32Array }> {
   const { length = 2 ** 12, seed = 1 } = options;
@@ -159,9 +162,10 @@ function transformingPasses(length: number): { entryPoint: EntryPoint; span: num
 }
 
 /**
- * Coefficients by definition, as many as are quick, then all of them at once: they are weighted by products of one random factor
- * for each bit of their number. With such weights the sum over coefficients equals one over samples, as the transform of a
- * product is the product of the transforms of two: those of (1, f) are (1 + f, 1 - f). A factor is so close to ±1 that every
+ * Coefficients by definition, as many as are quick, then all of them at once: they are weighted by
+ * products of one random factor for each bit of their number. With such weights the sum over
+ * coefficients equals one over samples, as the transform of a product is the product of the
+ * transforms of two: those of (1, f) are (1 + f, 1 - f). A factor is so close to ±1 that every
  * weight is at least 1/e, and one wrong coefficient changes the sum by that much.
  */
 function verifyCoefficients(signal: Float32Array, coefficients: Float32Array, seed: number): Verdict {
@@ -183,7 +187,8 @@ function verifyCoefficients(signal: Float32Array, coefficients: Float32Array, se
     signal,
     factors.map((f) => [1 + f, 1 - f]),
   );
-  // Sums in f64 are off by less than 2^-6: each of 2·26 roundings by 2^-53 of a sum of magnitudes below 2^41.
+  // Sums in f64 are off by less than 2^-6: each of 2·26 roundings by 2^-53 of a sum of magnitudes
+  // below 2^41.
   if (!(Math.abs(actual - expected) < 1 / 8)) {
     return { ok: false, message: `the weighted sum of coefficients is ${actual} instead of ${expected}` };
   }
@@ -196,7 +201,10 @@ function isOdd(bits: number): boolean {
   return (parity & 1) === 1;
 }
 
-/** The sum of values, each weighted by the product of one weight of a pair for each bit of its index. */
+/**
+ * The sum of values, each weighted by the product of one weight of a pair for each bit of its
+ * index.
+ */
 function weightedSum(values: Float32Array, weights: readonly (readonly number[])[]): number {
   let sums: Float32Array | Float64Array = values;
   for (const [even, odd] of weights) {

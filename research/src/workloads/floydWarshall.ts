@@ -12,12 +12,15 @@ import { createSteps } from "./steps.ts";
 
 const WIDTH = 32;
 const HEIGHT = 4;
-/** Rows for each invocation, which share an element of row `k` and are loaded before any of them is stored. */
+/**
+ * Rows for each invocation, which share an element of row `k` and are loaded before any of them is
+ * stored.
+ */
 const ROWS = 4;
 
 /**
- * No invocation stores what another may read in the same dispatch: row `k` and column `k` never change, as the way from a
- * node to itself has length zero and nothing becomes shorter by it.
+ * No invocation stores what another may read in the same dispatch: row `k` and column `k` never
+ * change, as the way from a node to itself has length zero and nothing becomes shorter by it.
  */
 const RELAX = /* wgsl */ `
 struct Step {
@@ -52,7 +55,10 @@ fn relax(@builtin(global_invocation_id) id: vec3u) {
   if (shorter.w) { shorten(own.w, through.w); }
 }`;
 
-/** Longer than any path, and still so little that a sum of two fits. Rows that fill up the last four have it everywhere. */
+/**
+ * Longer than any path, and still so little that a sum of two fits. Rows that fill up the last four
+ * have it everywhere.
+ */
 const UNREACHABLE = 2 ** 30;
 
 export interface FloydWarshallOptions {
@@ -125,9 +131,10 @@ function randomEdges(nodes: number, seed: number): Uint32Array<ArrayBuffer> {
 }
 
 /**
- * First, each length must be that of a path: of the edge, or of two shorter paths that meet in the node it goes through. Then no
- * length is too short, and an edge longer than its entry is on no shortest path. Dijkstra's algorithm over the few edges that are
- * left says from every node whether a length is too long.
+ * First, each length must be that of a path: of the edge, or of two shorter paths that meet in the
+ * node it goes through. Then no length is too short, and an edge longer than its entry is on no
+ * shortest path. Dijkstra's algorithm over the few edges that are left says from every node whether
+ * a length is too long.
  */
 function verifyPaths(edges: Uint32Array, { lengths, via }: Paths, nodes: number): Verdict {
   const useful: { to: number; length: number }[][] = [];

@@ -94,7 +94,10 @@ export function create({
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** A view of the words as bytes; WebGPU hosts are little-endian, as shifts from the lowest bit up expect. */
+/**
+ * A view of the words as bytes; WebGPU hosts are little-endian, as shifts from the lowest bit up
+ * expect.
+ */
 function countBytes(words: Uint32Array, samples: number): Uint32Array {
   const bins = new Uint32Array(BINS);
   for (const byte of new Uint8Array(words.buffer, 0, samples)) bins[byte]!++;

@@ -1,7 +1,10 @@
 import { productProgram } from "./productProgram.ts";
 import type { Program } from "./program.ts";
 
-/** Tiles of 16 x 16 elements through workgroup memory; each invocation computes two elements of a tile. */
+/**
+ * Tiles of 16 x 16 elements through workgroup memory; each invocation computes two elements of a
+ * tile.
+ */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
   rows: u32,

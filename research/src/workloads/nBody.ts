@@ -47,8 +47,8 @@ fn step(@builtin(global_invocation_id) id: vec3u, @builtin(local_invocation_inde
 }`;
 
 /**
- * The same for few bodies on a large GPU: `PARTS` invocations share a body, each takes a part of the tile, and their sums
- * are added at the end.
+ * The same for few bodies on a large GPU: `PARTS` invocations share a body, each takes a part of
+ * the tile, and their sums are added at the end.
  */
 const splitStep = (parts: number) => /* wgsl */ `
 const BODIES = ${TILE}u;
@@ -122,7 +122,10 @@ interface Frame {
   readonly velocities: GPUBuffer;
 }
 
-/** Bodies under mutual gravity, in f32; every frame is kept, so that each step can be checked from its own input. */
+/**
+ * Bodies under mutual gravity, in f32; every frame is kept, so that each step can be checked from
+ * its own input.
+ */
 export function create({
   bodies = 256,
   steps = 4,
@@ -206,9 +209,10 @@ export function create({
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * Compares one step with the same step in f64. A sum of n terms in f32 is off by less than 8·√n·u·Σ|term| but for
- * once in e^32 runs (Higham and Mary, "A new approach to probabilistic rounding error analysis", 2019), and each
- * term by at most 32 roundings of u, where WGSL allows `inverseSqrt` four.
+ * Compares one step with the same step in f64. A sum of n terms in f32 is off by less than
+ * 8·√n·u·Σ|term| but for once in e^32 runs (Higham and Mary, "A new approach to probabilistic
+ * rounding error analysis", 2019), and each term by at most 32 roundings of u, where WGSL allows
+ * `inverseSqrt` four.
  */
 function findWrongBody(before: Trajectory, after: Trajectory, seed: number): string | undefined {
   const bodies = before.positions.length / 4;
@@ -234,7 +238,10 @@ function findWrongBody(before: Trajectory, after: Trajectory, seed: number): str
   return undefined;
 }
 
-/** The acceleration of one body in f64, and the sum of the absolute values of its terms; w, the mass, has none. */
+/**
+ * The acceleration of one body in f64, and the sum of the absolute values of its terms; w, the
+ * mass, has none.
+ */
 function accelerationOf(positions: Float32Array, body: number) {
   const softening = Math.fround(SOFTENING);
   const [px, py, pz] = [positions[body * 4]!, positions[body * 4 + 1]!, positions[body * 4 + 2]!];

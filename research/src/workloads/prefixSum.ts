@@ -186,7 +186,10 @@ function levelLengths(length: number): number[] {
   return length <= BLOCK ? [length] : [length, ...levelLengths(Math.ceil(length / BLOCK))];
 }
 
-/** Each level is read and written once to be scanned, and all but the last are read once more to be summed. */
+/**
+ * Each level is read and written once to be scanned, and all but the last are read once more to be
+ * summed.
+ */
 function workBytes(length: number): number {
   const lengths = levelLengths(length);
   return lengths.reduce((sum, elements) => sum + 12 * elements, 0) - 4 * lengths.at(-1)!;

@@ -2,7 +2,10 @@ import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
 import { randomIntegers, randomWord } from "./random.ts";
 
-/** A kernel that multiplies two matrices: bindings of its shape, of both, and of the product, and a workgroup for each tile. */
+/**
+ * A kernel that multiplies two matrices: bindings of its shape, of both, and of the product, and a
+ * workgroup for each tile.
+ */
 export interface Multiplication {
   readonly kernel: string;
   /** Rows and columns of what a workgroup computes. */
@@ -16,8 +19,9 @@ export interface Multiplication {
 }
 
 /**
- * A program that multiplies f32 matrices. Their elements are whole numbers so small that every sum stays below 2^24:
- * f32 holds each intermediate exactly, fused or not, in any order, and the result can be checked exactly.
+ * A program that multiplies f32 matrices. Their elements are whole numbers so small that every sum
+ * stays below 2^24: f32 holds each intermediate exactly, fused or not, in any order, and the result
+ * can be checked exactly.
  */
 export function productProgram({
   kernel,
@@ -67,8 +71,9 @@ export function productProgram({
 }
 
 /**
- * Freivalds' check: A(Br) = (AB)r for a random vector r costs n² instead of n³. All numbers are whole and below
- * 2^53, so f64 compares them exactly: one wrong element is always found, several unless they happen to cancel.
+ * Freivalds' check: A(Br) = (AB)r for a random vector r costs n² instead of n³. All numbers are
+ * whole and below 2^53, so f64 compares them exactly: one wrong element is always found, several
+ * unless they happen to cancel.
  */
 function verifyProduct(
   a: Float32Array,

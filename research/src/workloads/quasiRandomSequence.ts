@@ -1,11 +1,13 @@
 /**
  * The Sobol sequence, a quasi-random one: points that fill a cube evenly.
  *
- * Follows the sample QuasiRandomSequence of the AMD APP OpenCL SDK. Documented there: a workgroup computes numbers of one
- * dimension, first copies that dimension's 32 direction vectors to workgroup memory, and each number is the exclusive or
- * of the vectors that the bits of its index select; four numbers make a vec4. Chosen here: sixteen dimensions, sixteen
- * vec4 for each invocation, all but the first from the one before by the bits in which their indices differ, and numbers
- * cut to 24 bits, which f32 holds exactly. The direction vectors are the published ones of Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
+ * Follows the sample QuasiRandomSequence of the AMD APP OpenCL SDK. Documented there: a workgroup
+ * computes numbers of one dimension, first copies that dimension's 32 direction vectors to
+ * workgroup memory, and each number is the exclusive or of the vectors that the bits of its index
+ * select; four numbers make a vec4. Chosen here: sixteen dimensions, sixteen vec4 for each
+ * invocation, all but the first from the one before by the bits in which their indices differ, and
+ * numbers cut to 24 bits, which f32 holds exactly. The direction vectors are the published ones of
+ * Joe and Kuo, "Constructing Sobol sequences with better two-dimensional projections", 2008.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -57,8 +59,8 @@ fn generate(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index
 }`;
 
 /**
- * For each dimension but the first: the degree of a primitive polynomial over GF(2), its inner coefficients as bits, and
- * the first direction numbers. Data of Joe and Kuo, file new-joe-kuo-6.
+ * For each dimension but the first: the degree of a primitive polynomial over GF(2), its inner
+ * coefficients as bits, and the first direction numbers. Data of Joe and Kuo, file new-joe-kuo-6.
  */
 const POLYNOMIALS: readonly (readonly [degree: number, coefficients: number, first: readonly number[]])[] = [
   [1, 0, [1]],
@@ -124,7 +126,10 @@ export function create({ points = 3000 }: QuasiRandomSequenceOptions = {}): Prog
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** The recurrence of Sobol, over whole vectors: one for each bit of an index, the lowest bit's first. */
+/**
+ * The recurrence of Sobol, over whole vectors: one for each bit of an index, the lowest bit's
+ * first.
+ */
 function directionVectors(dimension: number): Uint32Array {
   if (dimension === 0) return Uint32Array.from({ length: BITS }, (_, bit) => 2 ** (31 - bit));
   const [degree, coefficients, first] = POLYNOMIALS[dimension - 1]!;
@@ -142,7 +147,10 @@ function directionVectors(dimension: number): Uint32Array {
   return vectors;
 }
 
-/** Compares every number exactly with one computed from its predecessor: adding 1 to an index flips its low bits. */
+/**
+ * Compares every number exactly with one computed from its predecessor: adding 1 to an index flips
+ * its low bits.
+ */
 function verifySequence(directions: readonly Uint32Array[], sequence: Float32Array, points: number): Verdict {
   if (sequence.length !== points * directions.length) {
     return {

@@ -32,7 +32,10 @@ export function randomFloats(length: number, seed: number): Float32Array<ArrayBu
   return floats;
 }
 
-/** Whole numbers in [-magnitude, magnitude], as floats: their sums and products are exact while they are small. */
+/**
+ * Whole numbers in [-magnitude, magnitude], as floats: their sums and products are exact while they
+ * are small.
+ */
 export function randomIntegers(length: number, magnitude: number, seed: number): Float32Array<ArrayBuffer> {
   const scale = (2 * magnitude + 1) / 2 ** 32;
   const floats = new Float32Array(length);

@@ -49,8 +49,8 @@ export interface ReductionOptions {
 }
 
 /**
- * The sum of all elements, pass after pass until one is left. Of u32 modulo 2^32; of f32 over whole numbers so small
- * that every partial sum stays below 2^24 and is exact in any order.
+ * The sum of all elements, pass after pass until one is left. Of u32 modulo 2^32; of f32 over whole
+ * numbers so small that every partial sum stays below 2^24 and is exact in any order.
  */
 export function create(options: ReductionOptions = {}): Program<{ sum: Uint32Array | Float32Array }> {
   const { length = 100_000, type = "u32", seed = 1 } = options;

@@ -1,9 +1,10 @@
 /**
  * Convolves an image with a small mask that does not separate.
  *
- * Follows the sample SimpleConvolution of the AMD APP OpenCL SDK. Documented there: a work-item adds up the products of
- * the mask with the neighborhood of a pixel, over an input with a border around it. Chosen here: a mask of 5 x 5 different
- * weights, zeros as the border, and for each invocation four rows of a vec4, which share what it loads.
+ * Follows the sample SimpleConvolution of the AMD APP OpenCL SDK. Documented there: a work-item
+ * adds up the products of the mask with the neighborhood of a pixel, over an input with a border
+ * around it. Chosen here: a mask of 5 x 5 different weights, zeros as the border, and for each
+ * invocation four rows of a vec4, which share what it loads.
  */
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, type Verdict } from "./program.ts";
@@ -13,7 +14,10 @@ const WIDTH = 16;
 const HEIGHT = 8;
 const SIDE = 5;
 const RADIUS = 2;
-/** How many rows, one below the other, an invocation computes. Written out, as an array of sums might not stay in registers. */
+/**
+ * How many rows, one below the other, an invocation computes. Written out, as an array of sums
+ * might not stay in registers.
+ */
 const ROWS = Array.from({ length: 4 }, (_, row) => row);
 
 /** What an invocation does with one line of the image: each row that it takes part in weighs it. */
@@ -73,7 +77,9 @@ export interface SimpleConvolutionOptions {
   readonly seed?: number;
 }
 
-/** An image in f32, with whole numbers so small that every sum is exact, fused or not, in any order. */
+/**
+ * An image in f32, with whole numbers so small that every sum is exact, fused or not, in any order.
+ */
 export function create(options: SimpleConvolutionOptions = {}): Program<{ convolved: Float32Array }> {
   const { width = 200, height = width, seed = 1 } = options;
   const quads = Math.ceil(width / 4);
@@ -136,9 +142,10 @@ function maskRows(mask: Float32Array): Float32Array {
 }
 
 /**
- * Checks every row by a weighted sum: with r for the weights of its columns, Σ r·(mask ∗ image) = Σ (mask ⋆ r)·image,
- * and the right side costs SIDE instead of SIDE² products for each pixel. All numbers are whole and below 2^53, so f64
- * compares them exactly: one wrong element in a row is always found, several unless they happen to cancel.
+ * Checks every row by a weighted sum: with r for the weights of its columns, Σ r·(mask ∗ image) = Σ
+ * (mask ⋆ r)·image, and the right side costs SIDE instead of SIDE² products for each pixel. All
+ * numbers are whole and below 2^53, so f64 compares them exactly: one wrong element in a row is
+ * always found, several unless they happen to cancel.
  */
 function verifyConvolution(
   image: Float32Array,

@@ -8,8 +8,9 @@ const HEIGHT = 4;
 const SERIAL = 16;
 
 /**
- * The strength of edges, for each of four 8-bit channels; the border is as if it went on. Two channels share a word, as far
- * as numbers are whole, and become floating-point numbers by their bits, and bytes again: GPUs convert slowly.
+ * The strength of edges, for each of four 8-bit channels; the border is as if it went on. Two
+ * channels share a word, as far as numbers are whole, and become floating-point numbers by their
+ * bits, and bytes again: GPUs convert slowly.
  */
 const SOBEL = /* wgsl */ `
 const SERIAL = ${SERIAL}u;
@@ -132,7 +133,8 @@ export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint3
     workload: runOnce(prepare),
     verify: ({ edges }) => verifyEdges(image, edges, { width, height }, seed + 1),
     kernelSources: { sobel: SOBEL },
-    // Each channel: two differences, two squares, a sum, a root and a division; the rest is whole numbers.
+    // Each channel: two differences, two squares, a sum, a root and a division; the rest is whole
+    // numbers.
     work: { bytes: 8 * image.length, flops: 4 * 7 * image.length },
   };
 }
@@ -140,8 +142,9 @@ export function create(options: SobelFilterOptions = {}): Program<{ edges: Uint3
 export default (device: GPUDevice) => create().workload(device);
 
 /**
- * Compares with f64. Before the result is rounded to a level it may be off by 2^-8 of one: gradients are exact, and
- * the square root and the squares under it round within a few units of 255·2^-24.
+ * Compares with f64. Before the result is rounded to a level it may be off by 2^-8 of one:
+ * gradients are exact, and the square root and the squares under it round within a few units of
+ * 255·2^-24.
  */
 function verifyEdges(
   image: Uint32Array,

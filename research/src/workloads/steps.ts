@@ -1,6 +1,9 @@
 import { uploadBuffer } from "./buffers.ts";
 
-/** Dispatches of one bind group that differ by a few words, such as the stages of a butterfly network. */
+/**
+ * Dispatches of one bind group that differ by a few words, such as the stages of a butterfly
+ * network.
+ */
 export interface Steps {
   readonly layout: GPUPipelineLayout;
   /** Makes `step` the one that the next dispatch takes. */
@@ -9,8 +12,8 @@ export interface Steps {
 }
 
 /**
- * Binding 0 is a uniform of the step's words, and bindings 1, 2… are whole read-write buffers. The words of all steps,
- * equally many for each, lie in one buffer and are chosen by dynamic offset.
+ * Binding 0 is a uniform of the step's words, and bindings 1, 2… are whole read-write buffers. The
+ * words of all steps, equally many for each, lie in one buffer and are chosen by dynamic offset.
  */
 export function createSteps(
   device: GPUDevice,

@@ -1,13 +1,15 @@
 /**
  * Adds uniform noise to an RGBA image.
  *
- * Follows the sample URNG of the AMD APP OpenCL SDK. Documented there: each pixel seeds a generator of its own from the
- * average of its channels, the "minimal standard" of Park and Miller ("Random number generators: good ones are hard to
- * find", 1988), whose numbers a table of four entries per work-item, in local memory, shuffles (Bays and Durham,
- * "Improving a poor random number generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the
- * channels as the seed, so that there are 1021; each number straight from the seed, as a power of the multiplier takes it
- * there; a number for each of red, green and blue, so that the table is used more than once; alpha as it is; four pixels,
- * one after the other, for each invocation; whole numbers throughout, so that every pixel is checked exactly.
+ * Follows the sample URNG of the AMD APP OpenCL SDK. Documented there: each pixel seeds a generator
+ * of its own from the average of its channels, the "minimal standard" of Park and Miller ("Random
+ * number generators: good ones are hard to find", 1988), whose numbers a table of four entries per
+ * work-item, in local memory, shuffles (Bays and Durham, "Improving a poor random number
+ * generator", 1976); the scaled number is added and clamped. Chosen here: the sum of the channels
+ * as the seed, so that there are 1021; each number straight from the seed, as a power of the
+ * multiplier takes it there; a number for each of red, green and blue, so that the table is used
+ * more than once; alpha as it is; four pixels, one after the other, for each invocation; whole
+ * numbers throughout, so that every pixel is checked exactly.
  */
 import { bindBuffers, gridOf, readBuffers, resultBuffer } from "./buffers.ts";
 import { type Prepared, type Program, runOnce, verifyExact } from "./program.ts";
@@ -154,7 +156,9 @@ function withNoise(image: Uint32Array): Uint32Array {
 
 const clamp = (level: number) => Math.min(255, Math.max(0, level));
 
-/** Three numbers of the shuffled generator; f64 holds the products of the plain recurrence exactly. */
+/**
+ * Three numbers of the shuffled generator; f64 holds the products of the plain recurrence exactly.
+ */
 function noiseFrom(seed: number): number[] {
   let state = seed;
   const advance = () => {

@@ -21,15 +21,24 @@ export interface CampaignOptions {
   readonly shard: Shard;
   /** Goes on with the campaign that the directory holds. */
   readonly resume: boolean;
-  /** The module that knows the programs by name (see `Programs`). It is loaded by the process that keeps the device. */
+  /**
+   * The module that knows the programs by name (see `Programs`). It is loaded by the process that
+   * keeps the device.
+   */
   readonly programs: URL;
   /** Processes with a device, which inject at the same time. Default: one. */
   readonly jobs?: number;
   /** Ends before it is done after so many milliseconds. Default: never. */
   readonly timeLimit?: number;
-  /** Milliseconds that compiling a program, and running it without a fault a few times, may take. Default: two minutes. */
+  /**
+   * Milliseconds that compiling a program, and running it without a fault a few times, may take.
+   * Default: two minutes.
+   */
   readonly openLimit?: number;
-  /** Milliseconds, besides fifty times those of a clean run, after which a struck run hangs. Default: two seconds. */
+  /**
+   * Milliseconds, besides fifty times those of a clean run, after which a struck run hangs.
+   * Default: two seconds.
+   */
   readonly hangLimit?: number;
   readonly progress?: (progress: CampaignProgress) => void;
 }
@@ -40,8 +49,9 @@ const ATTEMPTS = 2;
 /** Injections of a unit that are worth another process's start. */
 const SHARED = 200;
 /**
- * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a `CampaignError` when the store
- * cannot be used; what is wrong with one program only is a record of the store.
+ * Runs or resumes a campaign, and returns all that its store holds then. Rejects with a
+ * `CampaignError` when the store cannot be used; what is wrong with one program only is a record of
+ * the store.
  */
 export async function runCampaign(options: CampaignOptions): Promise<Results> {
   const { directory, settings, shard, resume } = options;
@@ -114,7 +124,8 @@ class CampaignRun {
         return await this.#countUnit(program, configuration, watched);
       } catch (error) {
         const isLost = error instanceof ProcessLost;
-        // Whoever ended the process need not have been the program. One that ends it each time is bad.
+        // Whoever ended the process need not have been the program. One that ends it each time is
+        // bad.
         if (isLost && error.how === "crash" && attempt < ATTEMPTS) continue;
         const { code, message } = failureOf(error, program);
         if (code === "BELAY607") throw error;
@@ -179,7 +190,10 @@ class CampaignRun {
     }
   }
 
-  /** Records the adapter that the campaign begins on, and refuses any other, also where a GPU is lost on the way. */
+  /**
+   * Records the adapter that the campaign begins on, and refuses any other, also where a GPU is
+   * lost on the way.
+   */
   #useAdapter(adapter: string): void {
     const begunOn = this.#results.adapter;
     if (begunOn === undefined) this.#add({ kind: "adapter", description: adapter });

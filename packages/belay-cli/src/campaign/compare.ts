@@ -26,13 +26,19 @@ type Entry = Pick<CellSummary, "configuration" | "structure">;
 /** How two campaigns differ. */
 export interface CampaignComparison {
   readonly compared: readonly CellComparison[];
-  /** Entries in which faults have struck, and which the other campaign has nothing for: of the first, and of the second. */
+  /**
+   * Entries in which faults have struck, and which the other campaign has nothing for: of the
+   * first, and of the second.
+   */
   readonly unmatched: readonly [readonly Entry[], readonly Entry[]];
 }
 
 type Cells = Pick<Summary, "cells">;
 
-/** Compares the cells of two campaigns: of the same configuration where both have it, else of the same flavor. */
+/**
+ * Compares the cells of two campaigns: of the same configuration where both have it, else of the
+ * same flavor.
+ */
 export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
   const [first, second] = [a, b].map(({ cells }) => cells.filter(({ sdc }) => sdc.trials > 0)) as [
     CellSummary[],
@@ -55,7 +61,10 @@ export function compareCampaigns(a: Cells, b: Cells): CampaignComparison {
   };
 }
 
-/** Compares, in one campaign, the configurations of each flavor: the first one with each of the others. */
+/**
+ * Compares, in one campaign, the configurations of each flavor: the first one with each of the
+ * others.
+ */
 export function compareWithinFlavors({ cells }: Cells): CellComparison[] {
   const first = new Map<string, CellSummary>();
   const nameOf = (flavor: Redundancy, structure: StruckStructure) => `${flavor}/${structure}`;

@@ -14,13 +14,19 @@ export interface CampaignConfiguration {
   };
 }
 
-/** Nothing is protected. Belongs to every campaign: without it nobody knows what the faults would have done. */
+/**
+ * Nothing is protected. Belongs to every campaign: without it nobody knows what the faults would
+ * have done.
+ */
 export const unprotected: CampaignConfiguration = {
   name: "none",
   policy: { redundancy: "none", check: "signature", channel: "auto", pairing: "adjacent" },
 };
 
-/** The configurations of a campaign, the unprotected one first; codes for memory stand alone, without redundancy. */
+/**
+ * The configurations of a campaign, the unprotected one first; codes for memory stand alone,
+ * without redundancy.
+ */
 export function campaignConfigurations(options: {
   readonly flavors: readonly Configuration["redundancy"][];
   readonly checks: readonly Check[];

@@ -20,7 +20,8 @@ process.on("message", (question: Question) => {
   working = working.then(async () => reply(await answer(question)));
 });
 guardProcess();
-// A signal to all processes of a terminal or a service must not look like what a fault did. Who started this one ends it.
+// A signal to all processes of a terminal or a service must not look like what a fault did. Who
+// started this one ends it.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 async function answer(question: Question): Promise<Answer> {

@@ -15,12 +15,20 @@ const site = (
   executions: number,
   changed: Partial<SiteProfile> = {},
 ) => ({
-  ...{ id, kind, executions, components: 1, uniform: false, span: { start: 0, end: 0 } },
+  id,
+  kind,
+  executions,
+  components: 1,
+  uniform: false,
+  span: { start: 0, end: 0 },
   samples: Array.from({ length: Math.min(4, executions) }, (_, i): Sample => [0, i, 0, 0, 10 * id + i, 0, 0]),
   ...changed,
 });
 const kernel: StruckKernel = {
-  ...{ kernel: "sum", entryPoint: "sum", source: "", iterations: 3 },
+  kernel: "sum",
+  entryPoint: "sum",
+  source: "",
+  iterations: 3,
   sites: [
     site(1, "value", 300),
     site(2, "value", 100, { uniform: true }),

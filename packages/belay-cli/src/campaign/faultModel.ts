@@ -1,8 +1,9 @@
 /**
  * Which faults stand for which structure of a GPU: where they strike, who is struck, and how.
  *
- * A structure is modelled by what a fault in it does to values of the source. That is exact for what leaves a lane, and
- * an approximation of what lies below the source; docs/campaigns.md says for each structure why.
+ * A structure is modelled by what a fault in it does to values of the source. That is exact for
+ * what leaves a lane, and an approximation of what lies below the source; docs/campaigns.md says
+ * for each structure why.
  */
 import { structures } from "belay-gpu/internal/compiler/configurations";
 import type { FaultSite } from "belay-gpu/internal/compiler/contract";
@@ -10,16 +11,25 @@ import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
 import { type SiteProfile, type StruckKernel, toExecution } from "./profile.ts";
 import { Draws } from "./random.ts";
 
-/** What faults in the program's own values and memory stand for: the structures of the coverage tables, and global memory. */
+/**
+ * What faults in the program's own values and memory stand for: the structures of the coverage
+ * tables, and global memory.
+ */
 export const programStructures = [...structures, "L1", "memory"] as const;
-/** What protection adds to kernels: all of it, but for what happens between comparison and store, and that window. */
+/**
+ * What protection adds to kernels: all of it, but for what happens between comparison and store,
+ * and that window.
+ */
 export const addedStructures = ["machinery", "window"] as const;
 /** All that faults strike. */
 export const struckStructures = [...programStructures, ...addedStructures] as const;
 /** A structure that faults strike; see {@link struckStructures}. */
 export type StruckStructure = (typeof struckStructures)[number];
 
-/** The ways in which a fault changes what it strikes. docs/campaigns.md says which stand for which structure. */
+/**
+ * The ways in which a fault changes what it strikes. docs/campaigns.md says which stand for which
+ * structure.
+ */
 export const faultModels = [
   "single-bit",
   "adjacent-bits",
@@ -91,7 +101,10 @@ export function modelsOf(structure: StruckStructure): readonly FaultModel[] {
   return structure === "memory" ? ["at-rest"] : strikesOf[structure].models;
 }
 
-/** The sites of a kernel that a fault of this model in this structure can strike, as far as a run executes them. */
+/**
+ * The sites of a kernel that a fault of this model in this structure can strike, as far as a run
+ * executes them.
+ */
 function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: FaultModel): SiteProfile[] {
   if (structure === "memory") return [];
   const { kind, uniform, machinery } = strikesOf[structure];
@@ -104,7 +117,10 @@ function sitesFor(kernel: StruckKernel, structure: StruckStructure, model: Fault
   );
 }
 
-/** Of the models allowed, those that stand for a structure and have something to strike in the kernel. */
+/**
+ * Of the models allowed, those that stand for a structure and have something to strike in the
+ * kernel.
+ */
 export function modelsFor(
   kernel: StruckKernel,
   structure: StruckStructure,
@@ -115,12 +131,15 @@ export function modelsFor(
   );
 }
 
-/** How many times the loop iterations of a clean run a struck invocation may run before it counts as hanging. */
+/**
+ * How many times the loop iterations of a clean run a struck invocation may run before it counts as
+ * hanging.
+ */
 const FUEL = 8;
 
 /**
- * Draws a fault that strikes a kernel: each of `models` is as likely, and with it each word of each execution of its
- * sites. The name decides everything.
+ * Draws a fault that strikes a kernel: each of `models` is as likely, and with it each word of each
+ * execution of its sites. The name decides everything.
  */
 export function drawFault(
   name: string,

@@ -5,10 +5,16 @@ import { Worker } from "node:worker_threads";
 const INTERVAL = 500;
 const MOST_BYTES = 8 * 2 ** 30;
 
-/** Tells a process who started it. It cannot ask the system, as its parent may be gone before it could. */
+/**
+ * Tells a process who started it. It cannot ask the system, as its parent may be gone before it
+ * could.
+ */
 const PARENT = "BELAY_PARENT";
 
-/** Starts a module as a process that ends once this one is gone, however this one ends. The module calls {@link guardProcess}. */
+/**
+ * Starts a module as a process that ends once this one is gone, however this one ends. The module
+ * calls {@link guardProcess}.
+ */
 export function forkGuarded(
   module: URL,
   args: readonly string[],
@@ -43,9 +49,9 @@ look();
 setInterval(look, interval);`;
 
 /**
- * Ends this process when the one that started it by {@link forkGuarded} is gone, or when it takes too much memory, also
- * while a driver that compiles, or waits for a kernel that never ends, keeps everything else of it from running. A process
- * that was started in another way is left alone.
+ * Ends this process when the one that started it by {@link forkGuarded} is gone, or when it takes
+ * too much memory, also while a driver that compiles, or waits for a kernel that never ends, keeps
+ * everything else of it from running. A process that was started in another way is left alone.
  */
 export function guardProcess(): void {
   if (process.env[PARENT] === undefined) return;

@@ -1,4 +1,7 @@
-/** Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the method. */
+/**
+ * Fault campaigns: which faults a protection detects, measured. docs/campaigns.md describes the
+ * method.
+ */
 
 export type { BitSummary, KernelSummary, LineSummary } from "./breakdowns.ts";
 export { type CampaignOptions, runCampaign } from "./campaign.ts";

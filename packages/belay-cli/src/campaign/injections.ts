@@ -14,8 +14,8 @@ const RETRIES = 3;
 export type Injected = Observation | { readonly lost: "crash" | "hang"; readonly detail: string };
 
 /**
- * Injects faults in order, one at a time. When one takes the process along, or does not end, the process is started
- * anew, and everything else goes on.
+ * Injects faults in order, one at a time. When one takes the process along, or does not end, the
+ * process is started anew, and everything else goes on.
  *
  * `open` prepares a process that was just started.
  */
@@ -53,7 +53,8 @@ export async function* inject<Item extends { readonly fault: Fault }>(
       throw error;
     });
     if ("lost" in injected || injected.error !== undefined || watched.bytes > MOST_BYTES) {
-      // What was asked for ahead was not begun, has met a device that is of no use any more, or is done again.
+      // What was asked for ahead was not begun, has met a device that is of no use any more, or is
+      // done again.
       watched.kill();
       const waiting = underWay.splice(0).map(({ item }) => item);
       again = [...waiting, ...(item === undefined ? [] : [item]), ...again];

@@ -6,7 +6,10 @@ import { CampaignError } from "./failure.ts";
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** When the process began, in the system's own measure, where it tells: numbers of processes come again. */
+  /**
+   * When the process began, in the system's own measure, where it tells: numbers of processes come
+   * again.
+   */
   readonly born?: string;
   /** When the lock was taken. */
   readonly since: string;
@@ -15,7 +18,10 @@ interface Holder {
 /** The locks of this process. */
 const held = new Set<string>();
 
-/** A file that keeps other processes from writing a store. That of a process of this host that is gone does not count. */
+/**
+ * A file that keeps other processes from writing a store. That of a process of this host that is
+ * gone does not count.
+ */
 export class Lock {
   readonly #file: string;
 
@@ -63,7 +69,9 @@ function create(file: string): boolean {
   const { pid } = process;
   const born = birthOf(pid);
   const holder: Holder = {
-    ...{ pid, host: hostname(), since: new Date().toISOString() },
+    pid,
+    host: hostname(),
+    since: new Date().toISOString(),
     ...(born !== undefined && { born }),
   };
   const own = `${file}.${pid}.new`;

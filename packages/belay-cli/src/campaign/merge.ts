@@ -7,15 +7,19 @@ import { readStore, Store, type Stored } from "./store.ts";
 /** Missing shards that are named. */
 const NAMED = 10;
 
-/** Reads the store of a campaign. Throws a `CampaignError` where there is none, and for one that is damaged. */
+/**
+ * Reads the store of a campaign. Throws a `CampaignError` where there is none, and for one that is
+ * damaged.
+ */
 export function readResults(directory: string): Results {
   const { header, records } = readStore(directory);
   return new Results(header, records);
 }
 
 /**
- * Puts the shards of a campaign together, in a new store that can be resumed. Throws a `CampaignError` for shards of different
- * campaigns, shards that come twice, sets that are not whole, and shards whose faults are not of one plan.
+ * Puts the shards of a campaign together, in a new store that can be resumed. Throws a
+ * `CampaignError` for shards of different campaigns, shards that come twice, sets that are not
+ * whole, and shards whose faults are not of one plan.
  */
 export function mergeShards(directories: readonly string[], into: string): Results {
   const stores = directories.map((directory) => ({ directory, ...readStore(directory) }));
@@ -67,7 +71,9 @@ export function mergeShards(directories: readonly string[], into: string): Resul
   return results;
 }
 
-/** Refuses shards that were injected on several adapters: the rates would be those of none of them. */
+/**
+ * Refuses shards that were injected on several adapters: the rates would be those of none of them.
+ */
 function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: string })[]): void {
   const found = stores.flatMap(({ directory, records }) =>
     records.flatMap((record) => (record.kind === "adapter" ? [{ directory, on: record.description }] : [])),
@@ -82,7 +88,10 @@ function refuseOtherAdapters(stores: readonly (Stored & { readonly directory: st
   );
 }
 
-/** Refuses shards that drew faults from different profiles of a unit, which are no parts of one plan. */
+/**
+ * Refuses shards that drew faults from different profiles of a unit, which are no parts of one
+ * plan.
+ */
 function refuseOtherPlans(stores: readonly (Stored & { readonly directory: string })[]): void {
   const profiles = new Map<string, { readonly directory: string; readonly text: string }>();
   for (const { directory, records } of stores) {
@@ -103,7 +112,10 @@ function refuseOtherPlans(stores: readonly (Stored & { readonly directory: strin
   }
 }
 
-/** Returns the records of all shards. The first shard's counts of what each finds out about the adapter and the units. */
+/**
+ * Returns the records of all shards. The first shard's counts of what each finds out about the
+ * adapter and the units.
+ */
 function* recordsOf(stores: readonly Stored[]): Generator<Exclude<StoreRecord, Header>> {
   const known = new Set<string>();
   let hasAdapter = false;

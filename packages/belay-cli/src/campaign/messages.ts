@@ -11,8 +11,9 @@ export interface Exchanges {
   /** Opens the device's adapter, and describes it. */
   start: { ask: object; answer: { adapter: string } };
   /**
-   * Takes a program in a configuration, in place of the one before. `counted`: what it executes in another configuration,
-   * which holds where the sites are the same. `digest`: of the version of the program that is meant. The `seed` decides which executions are drawn.
+   * Takes a program in a configuration, in place of the one before. `counted`: what it executes in
+   * another configuration, which holds where the sites are the same. `digest`: of the version of
+   * the program that is meant. The `seed` decides which executions are drawn.
    */
   open: {
     ask: {

@@ -6,8 +6,9 @@ export const START_LIMIT = 60_000;
 const ATTEMPTS = 3;
 
 /**
- * Opens the device in a process, and returns its adapter's description. Rejects with a `CampaignError` where there is none, which says nothing of the programs: a
- * campaign ends with it, and can be resumed.
+ * Opens the device in a process, and returns its adapter's description. Rejects with a
+ * `CampaignError` where there is none, which says nothing of the programs: a campaign ends with it,
+ * and can be resumed.
  */
 export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<string> {
   for (let attempt = 1; ; attempt++) {

@@ -34,7 +34,10 @@ export interface Observation {
   readonly detections: number;
   /** Words that check bits have put right. */
   readonly corrections: number;
-  /** Whether the program got results, and whether they are those of a run without a fault, bit for bit. */
+  /**
+   * Whether the program got results, and whether they are those of a run without a fault, bit for
+   * bit.
+   */
   readonly results: "right" | "wrong" | "none";
   /** Why there are none, where that is no refusal of Belay's. */
   readonly error?: string;

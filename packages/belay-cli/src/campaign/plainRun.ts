@@ -6,7 +6,10 @@ import { newDevice } from "belay-node/internal/newDevice";
 import { CampaignError } from "./failure.ts";
 import { type CampaignProgram, makeReady } from "./readyProgram.ts";
 
-/** Runs a program twice as it is. Rejects with a `CampaignError` when it fails or is not deterministic. */
+/**
+ * Runs a program twice as it is. Rejects with a `CampaignError` when it fails or is not
+ * deterministic.
+ */
 export async function runPlain({ name, ...program }: CampaignProgram, opened: OpenedGpu) {
   const device = await newDevice(opened);
   let gpuError: string | undefined;

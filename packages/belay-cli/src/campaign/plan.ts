@@ -1,9 +1,10 @@
 /**
  * How many injections which part of a campaign gets.
  *
- * A cell of the coverage table is a configuration and a structure. Its strata are the kernels that have something to
- * strike, each of which gets as many injections; within a stratum each execution of a site is as likely. A cell begins with
- * as many injections as would be enough if no fault had an effect, and goes on until its interval is as narrow as asked for.
+ * A cell of the coverage table is a configuration and a structure. Its strata are the kernels that
+ * have something to strike, each of which gets as many injections; within a stratum each execution
+ * of a site is as likely. A cell begins with as many injections as would be enough if no fault had
+ * an effect, and goes on until its interval is as narrow as asked for.
  */
 import { coveredBy } from "belay-gpu/internal/compiler/configurations";
 import type { CampaignConfiguration } from "./configurations.ts";
@@ -33,7 +34,9 @@ export const stratumName = ({
 export const injectionName = (seed: number, stratum: string, number: number): string =>
   `${seed}/${stratum}/${number}`;
 
-/** Every kernel and structure that faults can strike. Faults at rest strike programs, not kernels. */
+/**
+ * Every kernel and structure that faults can strike. Faults at rest strike programs, not kernels.
+ */
 export function strataOf(
   units: readonly UnitRecord[],
   { structures, models }: Pick<Settings, "structures" | "models">,
@@ -62,8 +65,9 @@ export function isInside(configuration: CampaignConfiguration, structure: Struck
 }
 
 /**
- * Whether a configuration claims to detect such faults. What is claimed is transient faults; replicas that run one after the other
- * swap lanes, so that a lane that stays broken strikes both of them, in two invocations whose errors may cancel out, as in a sum.
+ * Whether a configuration claims to detect such faults. What is claimed is transient faults;
+ * replicas that run one after the other swap lanes, so that a lane that stays broken strikes both
+ * of them, in two invocations whose errors may cancel out, as in a sum.
  */
 export const claims = (
   configuration: CampaignConfiguration,
@@ -77,8 +81,9 @@ export interface Progress {
   /** Injections that each stratum gets, as far as is known yet. */
   readonly quota: number;
   /**
-   * `"open"`: injections are missing. `"reached"`: the interval is as narrow as asked for. `"violated"`: more silent
-   * corruption than allowed, beyond doubt. `"exhausted"`: that many injections did not bring a decision.
+   * `"open"`: injections are missing. `"reached"`: the interval is as narrow as asked for.
+   * `"violated"`: more silent corruption than allowed, beyond doubt. `"exhausted"`: that many
+   * injections did not bring a decision.
    */
   readonly state: "open" | "reached" | "violated" | "exhausted";
 }
@@ -89,8 +94,8 @@ const PATIENCE = 4;
 type Goal = Pick<Settings, "margin" | "bound" | "minimum" | "confidence">;
 
 /**
- * Where a cell stands. It depends only on the results of the rounds that are complete, so that a campaign that was killed
- * and resumed goes the same way as one that was not.
+ * Where a cell stands. It depends only on the results of the rounds that are complete, so that a
+ * campaign that was killed and resumed goes the same way as one that was not.
  *
  * `results`: the cell's injections of this shard, in any order.
  */

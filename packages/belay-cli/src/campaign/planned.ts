@@ -19,7 +19,10 @@ export interface Missing {
   readonly unit: UnitRecord;
   /** How many they are. */
   readonly count: number;
-  /** Draws them one by one, in the order of their numbers, as there may be more than fit into memory. */
+  /**
+   * Draws them one by one, in the order of their numbers, as there may be more than fit into
+   * memory.
+   */
   readonly planned: IterableIterator<Planned>;
 }
 
@@ -84,7 +87,13 @@ export function recordOf(
   return {
     kind: "injection",
     id,
-    ...{ program: unit.program, configuration: unit.configuration, kernel, structure, model, number, fault },
+    program: unit.program,
+    configuration: unit.configuration,
+    kernel,
+    structure,
+    model,
+    number,
+    fault,
     outcome: "lost" in injected ? injected.lost : classify(injected),
     ...(detail !== undefined && { detail }),
   };

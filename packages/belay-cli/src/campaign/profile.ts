@@ -20,12 +20,15 @@ export interface StruckKernel extends Pick<KernelProfile, "kernel" | "entryPoint
   readonly sites: readonly SiteProfile[];
 }
 
-/** Runs in which a program may draw more executions than there is room for, before it counts as not deterministic. */
+/**
+ * Runs in which a program may draw more executions than there is room for, before it counts as not
+ * deterministic.
+ */
 const ATTEMPTS = 8;
 
 /**
- * Counts what a program executes. The device counts (`injectFaults: "profile"`). `name` decides which executions are drawn.
- * Returns undefined when runs differ too much in what they execute.
+ * Counts what a program executes. The device counts (`injectFaults: "profile"`). `name` decides
+ * which executions are drawn. Returns undefined when runs differ too much in what they execute.
  */
 export async function profileOf(
   device: HardenedDevice,
@@ -44,20 +47,34 @@ export async function profileOf(
   return undefined;
 }
 
-/** Whether all executions that were drawn are known. Which ones had room would depend on the order of invocations. */
+/**
+ * Whether all executions that were drawn are known. Which ones had room would depend on the order
+ * of invocations.
+ */
 const isComplete = ({ executions, drawn, samples }: CountedSite): boolean =>
   samples.length === drawn && (executions === 0 || drawn > 0);
 
 const toStruckKernel = ({ kernel, entryPoint, source, iterations, sites }: KernelProfile): StruckKernel => ({
-  ...{ kernel, entryPoint, source, iterations },
+  kernel,
+  entryPoint,
+  source,
+  iterations,
   sites: sites.map(({ id, kind, span, components, uniform, machinery, executions, samples }) => ({
-    ...{ id, kind, span, components, uniform, executions },
+    id,
+    kind,
+    span,
+    components,
+    uniform,
+    executions,
     ...(machinery && { machinery }),
     samples: samples.map(toSample),
   })),
 });
 
-/** Whether the kernels of a device have the sites that were counted, so that the counts are theirs too. */
+/**
+ * Whether the kernels of a device have the sites that were counted, so that the counts are theirs
+ * too.
+ */
 export function hasSites({ belay }: HardenedDevice, counted: readonly StruckKernel[]): boolean {
   const present = belay.faultSites();
   return (
@@ -96,6 +113,9 @@ export const toExecution = ([
   occurrence,
   line,
 ]: Sample): Required<Execution> => ({
-  ...{ dispatch, localIndex, occurrence, line },
+  dispatch,
+  localIndex,
+  occurrence,
+  line,
   workgroup: [x, y, z],
 });

@@ -4,7 +4,10 @@ import type { Results } from "./results.ts";
 /** How far a campaign is. */
 export interface CampaignProgress {
   readonly doing: string;
-  /** Injections that are done, by this run of the campaign and in all, and that are planned, as far as is known. */
+  /**
+   * Injections that are done, by this run of the campaign and in all, and that are planned, as far
+   * as is known.
+   */
   readonly now: number;
   readonly done: number;
   readonly planned: number;

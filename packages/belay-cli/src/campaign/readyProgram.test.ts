@@ -14,7 +14,10 @@ import { makeReady } from "./readyProgram.ts";
 
 const { newDevice } = testDevices();
 
-/** Tells from what a run leaves behind whether it was the first. `made`: what its runs make to read back. */
+/**
+ * Tells from what a run leaves behind whether it was the first. `made`: what its runs make to read
+ * back.
+ */
 function telling(made: WeakRef<GPUBuffer>[]): Program {
   const code = `
     @group(0) @binding(0) var<storage, read_write> input: array<u32, 2>;

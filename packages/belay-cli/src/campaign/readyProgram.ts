@@ -8,7 +8,10 @@ export interface CampaignProgram {
   readonly name: string;
   /** Of all that decides what it computes. */
   readonly digest: string;
-  /** A workload sets everything up in each run; a program is prepared once, and runs thousands of times. */
+  /**
+   * A workload sets everything up in each run; a program is prepared once, and runs thousands of
+   * times.
+   */
   readonly runs: Workload | Program;
 }
 
@@ -19,7 +22,10 @@ export interface ReadyProgram {
   readonly buffers: readonly number[];
 }
 
-/** `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it could be struck. */
+/**
+ * `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it
+ * could be struck.
+ */
 export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?: Strike): ReadyProgram {
   if (typeof runs === "function") {
     const remembering = rememberPipelines(device);

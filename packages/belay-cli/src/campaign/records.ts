@@ -14,7 +14,10 @@ export interface Settings {
   readonly models: readonly FaultModel[];
   /** How far the interval of a rate may reach to each side. */
   readonly margin: number;
-  /** The upper bound on silent corruption that has to be shown for structures inside the sphere of replication. */
+  /**
+   * The upper bound on silent corruption that has to be shown for structures inside the sphere of
+   * replication.
+   */
   readonly bound: number;
   /** Effective injections of each structure and configuration, at least. */
   readonly minimum: number;
@@ -59,11 +62,15 @@ export interface UnitRecord extends Unit {
   /** Bytes of each buffer that a fault at rest can strike. */
   readonly buffers: readonly number[];
   /**
-   * Whether a clean run gives the bits of the plain program. Compilers may fuse multiplications and additions otherwise in an
-   * instrumented kernel; struck runs are compared with clean ones of the same kernel.
+   * Whether a clean run gives the bits of the plain program. Compilers may fuse multiplications and
+   * additions otherwise in an instrumented kernel; struck runs are compared with clean ones of the
+   * same kernel.
    */
   readonly sameBits: boolean;
-  /** Host time of one run without a fault, results read: of the plain program, and in this configuration. */
+  /**
+   * Host time of one run without a fault, results read: of the plain program, and in this
+   * configuration.
+   */
   readonly milliseconds: { readonly plain: number; readonly protected: number };
 }
 
@@ -80,7 +87,10 @@ export interface SkipRecord extends Unit {
   readonly kind: "skipped";
   readonly code: string;
   readonly message: string;
-  /** The process with the device was lost, which need not be the program's doing: a campaign that goes on tries again. */
+  /**
+   * The process with the device was lost, which need not be the program's doing: a campaign that
+   * goes on tries again.
+   */
   readonly lost?: true;
 }
 

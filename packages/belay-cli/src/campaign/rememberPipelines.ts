@@ -1,8 +1,9 @@
 import { proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
 
 /**
- * The device, for a workload that sets everything up in each run: what it compiles a second time is what it compiled the
- * first time. Pipelines with a layout of their own are made each time, as layouts are.
+ * The device, for a workload that sets everything up in each run: what it compiles a second time is
+ * what it compiled the first time. Pipelines with a layout of their own are made each time, as
+ * layouts are.
  */
 export function rememberPipelines(device: GPUDevice): GPUDevice {
   const modules = new Map<string, GPUShaderModule>();

@@ -22,7 +22,10 @@ export interface Replay {
   readonly elsewhere?: { readonly begunOn: string; readonly present: string };
 }
 
-/** Injects one fault of a campaign again, and tells all that is known of it. Rejects with a `CampaignError`. */
+/**
+ * Injects one fault of a campaign again, and tells all that is known of it. Rejects with a
+ * `CampaignError`.
+ */
 export async function replay(directory: string, id: string, programs: URL): Promise<Replay> {
   const { header, injections, units, adapter: begunOn } = readResults(directory);
   const found = injections.filter((injection) => injection.id.startsWith(id));

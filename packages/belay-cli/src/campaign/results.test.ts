@@ -5,8 +5,14 @@ import type { UnitRecord } from "./records.ts";
 import { Results } from "./results.ts";
 
 const unit = (program: string): UnitRecord => ({
-  ...{ kind: "unit", program, configuration: "none", gaps: [], buffers: [8], sameBits: true },
-  ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
+  kind: "unit",
+  program,
+  configuration: "none",
+  gaps: [],
+  buffers: [8],
+  sameBits: true,
+  kernels: [],
+  milliseconds: { plain: 1, protected: 1 },
 });
 
 it("what is planned follows the programs as they become known, also when it was asked for before", () => {

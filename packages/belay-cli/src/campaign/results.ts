@@ -31,8 +31,8 @@ export interface Cell {
   /** The injections that the plan wants, in any order. */
   readonly injections: readonly InjectionRecord[];
   /**
-   * Injections past those that the plan wants. A shard decides by its own results how many rounds it takes, and may take
-   * more than all shards together need.
+   * Injections past those that the plan wants. A shard decides by its own results how many rounds
+   * it takes, and may take more than all shards together need.
    */
   readonly surplus: readonly InjectionRecord[];
   readonly progress: Progress;

@@ -33,7 +33,10 @@ export interface Explanation extends Observation {
   readonly observed?: { readonly before: number; readonly after: number };
 }
 
-/** A program in one configuration on a device of its own, compiled once, and run with one fault after another. */
+/**
+ * A program in one configuration on a device of its own, compiled once, and run with one fault
+ * after another.
+ */
 export class Session {
   readonly #device: HardenedDevice;
   readonly #program: ReadyProgram;
@@ -63,9 +66,9 @@ export class Session {
   }
 
   /**
-   * Runs the program plain and protected, without a fault, and counts what it executes. The `seed` decides which executions
-   * it draws. Rejects with a `CampaignError` when the program fails, is not deterministic, or has no kernel that is protected
-   * and can be struck.
+   * Runs the program plain and protected, without a fault, and counts what it executes. The `seed`
+   * decides which executions it draws. Rejects with a `CampaignError` when the program fails, is
+   * not deterministic, or has no kernel that is protected and can be struck.
    */
   static async open(
     program: CampaignProgram,
@@ -108,8 +111,11 @@ export class Session {
     );
     const unit: UnitRecord = {
       kind: "unit",
-      ...{ program: program.name, configuration: configuration.name },
-      ...{ kernels, gaps, buffers: session.#program.buffers },
+      program: program.name,
+      configuration: configuration.name,
+      kernels,
+      gaps,
+      buffers: session.#program.buffers,
       sameBits: findDifference(expected, again) === undefined,
       milliseconds: { plain, protected: milliseconds },
     };
@@ -123,7 +129,9 @@ export class Session {
     opened: OpenedGpu,
   ): Promise<Session> {
     const device = await harden(await newDevice(opened), {
-      ...{ ...configuration.policy, onFault: "recover", injectFaults: true },
+      ...configuration.policy,
+      onFault: "recover",
+      injectFaults: true,
     });
     const ready = makeReady(program, device, async (buffer, byteOffset, mask) => {
       await device.belay.verify();
@@ -152,7 +160,10 @@ export class Session {
     return { runs, detections, different };
   }
 
-  /** Runs with one fault. A device that is lost makes it an error, after which the session is of no use. */
+  /**
+   * Runs with one fault. A device that is lost makes it an error, after which the session is of no
+   * use.
+   */
   inject(fault: Fault): Promise<Observation> {
     return this.#observe(fault);
   }
@@ -185,14 +196,21 @@ export class Session {
     belay.disarm();
     error ??= this.#lost ?? this.#errors[0];
     return {
-      ...{ strikes, hung, results, corrections: this.#corrections, detections: this.#disagreements.length },
+      strikes,
+      hung,
+      results,
+      corrections: this.#corrections,
+      detections: this.#disagreements.length,
       ...(error !== undefined && { error }),
       ...(difference && { difference }),
     };
   }
 }
 
-/** Counts what a program executes, in kernels that count. Rejects with a `CampaignError` when runs differ too much. */
+/**
+ * Counts what a program executes, in kernels that count. Rejects with a `CampaignError` when runs
+ * differ too much.
+ */
 async function count(
   program: CampaignProgram,
   { policy }: CampaignConfiguration,

@@ -1,6 +1,7 @@
 /**
- * How often the signature misses a difference: two streams of stores that differ, and have the same hash. The streams are
- * made and hashed on the GPU, by the very functions that protected kernels call.
+ * How often the signature misses a difference: two streams of stores that differ, and have the same
+ * hash. The streams are made and hashed on the GPU, by the very functions that protected kernels
+ * call.
  */
 import { Comparison } from "belay-gpu/internal/transforms/redundancy/comparison/comparison";
 import { Names } from "belay-gpu/internal/transforms/shared/names";
@@ -8,7 +9,10 @@ import { parse, printDeclaration, printStatement, quote, resolve } from "belay-g
 import { Draws } from "./random.ts";
 import { type Rate, wilson } from "./statistics.ts";
 
-/** How the second stream differs from the first, each as WGSL that changes it. `at` and `other` are two stores of it. */
+/**
+ * How the second stream differs from the first, each as WGSL that changes it. `at` and `other` are
+ * two stores of it.
+ */
 const differences = {
   "another stream": "for (var i = 0u; i < STORES; i++) { second[i] = store(i, structured); }",
   "one bit of a value": "second[at].z ^= 1u << (random() % 32u);",
@@ -66,8 +70,8 @@ const inOneWord: ReadonlySet<StreamDifference> = new Set([
 ]);
 
 /**
- * Compares the signatures of at least `pairs` pairs of differing streams, about as many of each kind. `confidence` is that of the
- * intervals, such as 0.95.
+ * Compares the signatures of at least `pairs` pairs of differing streams, about as many of each
+ * kind. `confidence` is that of the intervals, such as 0.95.
  */
 export async function countCollisions(
   device: GPUDevice,
@@ -129,7 +133,10 @@ export async function countCollisions(
   }));
 }
 
-/** WGSL that counts, for each kind of difference, pairs of streams that differ, and those of them with the same signature. */
+/**
+ * WGSL that counts, for each kind of difference, pairs of streams that differ, and those of them
+ * with the same signature.
+ */
 export function collisionKernel(): string {
   const names = new Names(resolve(parse("").module));
   const comparison = new Comparison(names, { channel: "workgroup", lanes: "1u" });

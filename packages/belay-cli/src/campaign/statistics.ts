@@ -31,19 +31,28 @@ export function wilson(events: number, trials: number, confidence: number): Rate
 const halfWidth = (rate: number, trials: number, z: number) =>
   (z / (1 + z ** 2 / trials)) * Math.sqrt((rate * (1 - rate)) / trials + z ** 2 / (4 * trials ** 2));
 
-/** The fewest trials after which the Wilson interval around `rate` reaches no further than `margin` to each side of its middle. */
+/**
+ * The fewest trials after which the Wilson interval around `rate` reaches no further than `margin`
+ * to each side of its middle.
+ */
 export function trialsForMargin(rate: number, margin: number, confidence: number): number {
   const z = normalQuantile((1 + confidence) / 2);
   return fewest((trials) => halfWidth(rate, trials, z) <= margin);
 }
 
-/** The fewest trials after which the upper bound of the interval is at most `bound`, when events are as rare as `rate`. */
+/**
+ * The fewest trials after which the upper bound of the interval is at most `bound`, when events are
+ * as rare as `rate`.
+ */
 export function trialsForBound(rate: number, bound: number, confidence: number): number {
   if (rate >= bound) return Number.POSITIVE_INFINITY;
   return fewest((trials) => wilson(rate * trials, trials, confidence).high <= bound);
 }
 
-/** The least whole number from 1 on for which `holds`, which holds from there on; infinity when nobody can count so far. */
+/**
+ * The least whole number from 1 on for which `holds`, which holds from there on; infinity when
+ * nobody can count so far.
+ */
 function fewest(holds: (count: number) => boolean): number {
   let high = 1;
   while (!holds(high)) {
@@ -59,7 +68,10 @@ function fewest(holds: (count: number) => boolean): number {
   return high;
 }
 
-/** The probability of at least `events` when `expected` are expected of many rare and independent ones (Poisson). */
+/**
+ * The probability of at least `events` when `expected` are expected of many rare and independent
+ * ones (Poisson).
+ */
 export function chanceOfAtLeast(events: number, expected: number): number {
   let [term, below] = [Math.exp(-expected), 0];
   for (let count = 0; count < events; count++) {
@@ -76,7 +88,9 @@ export interface Difference {
   readonly high: number;
 }
 
-/** Newcombe's interval for the difference of two independent rates, made of their Wilson intervals. */
+/**
+ * Newcombe's interval for the difference of two independent rates, made of their Wilson intervals.
+ */
 export function differenceOf(a: Rate, b: Rate): Difference {
   const difference = b.rate - a.rate;
   return {

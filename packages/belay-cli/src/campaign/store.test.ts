@@ -28,11 +28,20 @@ const settings: Settings = {
   configurations: campaignConfigurations({ flavors: ["inter"], checks: ["store"], pairing: "adjacent" }),
   structures: ["ALU"],
   models: ["single-bit"],
-  ...{ margin: 0.01, bound: 0.01, minimum: 1, confidence: 0.95, seed: 1 },
+  margin: 0.01,
+  bound: 0.01,
+  minimum: 1,
+  confidence: 0.95,
+  seed: 1,
 };
 const header: Header = { kind: "header", version: 1, settings, shard: { index: 0, count: 1 } };
 const record = (runs: number): ControlRecord => ({
-  ...{ kind: "control", program: "sum", configuration: "none", runs, detections: 0, different: 0 },
+  kind: "control",
+  program: "sum",
+  configuration: "none",
+  runs,
+  detections: 0,
+  different: 0,
 });
 
 function filled(at: string, records = 3): string {

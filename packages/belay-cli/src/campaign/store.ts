@@ -1,8 +1,10 @@
 /**
- * What a campaign has found, in a file that survives its process: one JSON text per line, each with a checksum.
+ * What a campaign has found, in a file that survives its process: one JSON text per line, each with
+ * a checksum.
  *
- * A record is written before the next injection begins, so that `kill -9` loses at most the one under way; the disk is
- * told to keep it (`fsync`) once in a batch, which matters only when the machine itself goes down.
+ * A record is written before the next injection begins, so that `kill -9` loses at most the one
+ * under way; the disk is told to keep it (`fsync`) once in a batch, which matters only when the
+ * machine itself goes down.
  */
 import {
   closeSync,
@@ -35,13 +37,16 @@ export const storePath = (directory: string) => join(directory, "campaign.jsonl"
 export interface Stored {
   readonly header: Header;
   readonly records: readonly StoreRecord[];
-  /** Bytes up to the last line that is whole; what lies behind it was being written when the process died. */
+  /**
+   * Bytes up to the last line that is whole; what lies behind it was being written when the process
+   * died.
+   */
   readonly bytes: number;
 }
 
 /**
- * Returns whether the header of a store was not written as a whole, by a machine that went down. Nothing is lost by
- * beginning anew.
+ * Returns whether the header of a store was not written as a whole, by a machine that went down.
+ * Nothing is lost by beginning anew.
  */
 export function isCutShort(directory: string): boolean {
   const path = storePath(directory);

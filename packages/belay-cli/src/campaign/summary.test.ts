@@ -15,13 +15,26 @@ describe("what was not tested", () => {
     const results = new Results({ kind: "header", version: 1, settings, shard }, []);
     for (const { name: configuration } of settings.configurations) {
       results.add({
-        ...{ kind: "unit", program: "a", configuration, gaps: [], buffers, sameBits: true },
-        ...{ kernels: [], milliseconds: { plain: 1, protected: 1 } },
+        kind: "unit",
+        program: "a",
+        configuration,
+        gaps: [],
+        buffers,
+        sameBits: true,
+        kernels: [],
+        milliseconds: { plain: 1, protected: 1 },
       });
       for (const [number, injection] of injections.entries()) {
         results.add({
-          ...{ kind: "injection", id: `${number}`, program: "a", configuration, kernel: "", number },
-          ...{ structure: "memory", model: "at-rest", outcome: "masked" },
+          kind: "injection",
+          id: `${number}`,
+          program: "a",
+          configuration,
+          kernel: "",
+          number,
+          structure: "memory",
+          model: "at-rest",
+          outcome: "masked",
           fault: { buffer: 0, byteOffset: 0, mask: 1 },
           ...injection,
         });
@@ -31,7 +44,10 @@ describe("what was not tested", () => {
   };
   const plain = campaignConfigurations({ flavors: [], checks: [], pairing: "adjacent" });
   const coded = campaignConfigurations({
-    ...{ flavors: [], checks: [], pairing: "adjacent", memory: ["secded128"] },
+    flavors: [],
+    checks: [],
+    pairing: "adjacent",
+    memory: ["secded128"],
   });
   const masked = Array.from({ length: 40 }, () => ({}));
 
@@ -53,7 +69,9 @@ describe("what was not tested", () => {
     const summary = summaryOf({}, { buffers: [8], injections: masked });
     expect(summary).toMatchObject({ ok: true, problems: [], untested: [] });
     expect(summary.absent).toContainEqual({
-      ...{ configuration: "intra+lds signature", structure: "LDS", inside: true },
+      configuration: "intra+lds signature",
+      structure: "LDS",
+      inside: true,
     });
   });
 
@@ -93,7 +111,9 @@ describe("what was not tested", () => {
       "none was not tested in memory: the programs have no buffer that can be struck at rest",
     ]);
     expect(summaryOf({ configurations: plain })).toMatchObject({
-      ...{ ok: true, problems: [], untested: [{ structure: "memory" }] },
+      ok: true,
+      problems: [],
+      untested: [{ structure: "memory" }],
     });
   });
 
@@ -146,7 +166,9 @@ it("judges a configuration by the faults that it claims to detect", () => {
     pairing: "passes",
   });
   const settings = campaignSettings(["a"], {
-    ...{ structures: ["ALU"], configurations: [none!, passes!], minimum: 80 },
+    structures: ["ALU"],
+    configurations: [none!, passes!],
+    minimum: 80,
   });
   const results = new Results({ kind: "header", version: 1, settings, shard: { index: 0, count: 1 } }, []);
   const configuration = passes!.name;
@@ -159,24 +181,25 @@ it("judges a configuration by the faults that it claims to detect", () => {
     samples: [[0]],
   };
   results.add({
-    ...{ kind: "unit", program: "a", configuration, gaps: [], buffers: [8], sameBits: true },
-    ...{
-      kernels: [{ kernel: "k", source: "x", sites: [site] } as never],
-      milliseconds: { plain: 1, protected: 1 },
-    },
+    kind: "unit",
+    program: "a",
+    configuration,
+    gaps: [],
+    buffers: [8],
+    sameBits: true,
+    kernels: [{ kernel: "k", source: "x", sites: [site] } as never],
+    milliseconds: { plain: 1, protected: 1 },
   });
   for (let number = 0; number < 100; number++) {
     const isStuck = number % 5 === 0;
     results.add({
-      ...{
-        kind: "injection",
-        id: `${number}`,
-        program: "a",
-        configuration,
-        kernel: "k",
-        structure: "ALU",
-        number,
-      },
+      kind: "injection",
+      id: `${number}`,
+      program: "a",
+      configuration,
+      kernel: "k",
+      structure: "ALU",
+      number,
       ...(isStuck
         ? { model: "stuck-lane" as const, outcome: "sdc" as const }
         : { model: "single-bit" as const, outcome: "recovered" as const }),

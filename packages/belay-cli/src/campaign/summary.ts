@@ -26,16 +26,24 @@ export interface CellSummary extends Tally {
   readonly state: Progress["state"];
   /** Injections that are to be made, in all shards together and as far as is known. */
   readonly planned: number;
-  /** Of the faults that the configuration claims to detect; undefined outside the sphere of replication. */
+  /**
+   * Of the faults that the configuration claims to detect; undefined outside the sphere of
+   * replication.
+   */
   readonly claimed?: Tally;
-  /** Whether their interval shows that; undefined as long as injections are missing, here or in other shards. */
+  /**
+   * Whether their interval shows that; undefined as long as injections are missing, here or in
+   * other shards.
+   */
   readonly holds?: boolean;
   readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
   /** The id of an injection to look at: a silent one, else one that was detected, else any. */
   readonly example: string | null;
 }
 
-/** What protection costs: host time of a clean run, its results read, to that of the plain program. */
+/**
+ * What protection costs: host time of a clean run, its results read, to that of the plain program.
+ */
 export interface CostSummary extends Unit {
   readonly plain: number;
   readonly protected: number;
@@ -49,7 +57,10 @@ export interface Unstruck {
   readonly inside: boolean;
 }
 
-/** An entry of which nothing is known, although the programs have something of the structure, or may have. */
+/**
+ * An entry of which nothing is known, although the programs have something of the structure, or may
+ * have.
+ */
 export interface Untested extends Unstruck {
   readonly why:
     | "no injection"
@@ -59,7 +70,10 @@ export interface Untested extends Unstruck {
     | "the programs have no buffer that can be struck at rest";
 }
 
-/** The parts of executed sites that belong to what protection adds, each site of one invocation counted once. */
+/**
+ * The parts of executed sites that belong to what protection adds, each site of one invocation
+ * counted once.
+ */
 export interface ShareSummary {
   readonly configuration: string;
   readonly machinery: number;
@@ -77,7 +91,10 @@ export interface Summary {
   /** Null before a device was opened. */
   readonly adapter: string | null;
   readonly cells: readonly CellSummary[];
-  /** Entries of structures of which the programs execute nothing. A claim to cover them holds without a fault. */
+  /**
+   * Entries of structures of which the programs execute nothing. A claim to cover them holds
+   * without a fault.
+   */
   readonly absent: readonly Unstruck[];
   /** Entries of which nothing is known, as no fault has struck. */
   readonly untested: readonly Untested[];
@@ -91,7 +108,10 @@ export interface Summary {
   readonly shares: readonly ShareSummary[];
   readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
   readonly skipped: readonly Omit<SkipRecord, "kind">[];
-  /** Whose clean runs have not the bits of the plain program, but results that its own check accepts. */
+  /**
+   * Whose clean runs have not the bits of the plain program, but results that its own check
+   * accepts.
+   */
   readonly otherBits: readonly Unit[];
   /** Parts of kernels that stay outside the sphere of replication. */
   readonly gaps: readonly (Unit & {
@@ -101,7 +121,9 @@ export interface Summary {
   })[];
 }
 
-/** What the results of a campaign show: rates with their intervals, and what is wrong or missing. */
+/**
+ * What the results of a campaign show: rates with their intervals, and what is wrong or missing.
+ */
 export function summarize(results: Results): Summary {
   const { settings, shard } = results.header;
   const { confidence, bound } = settings;
@@ -118,8 +140,11 @@ export function summarize(results: Results): Summary {
     const isWhole = shard.count === 1 || high <= bound || low > bound;
     const isDecided = inside && progress.state !== "open" && isWhole;
     return {
-      ...{ configuration: configuration.name, flavor: configuration.policy.redundancy },
-      ...{ structure, inside, state: progress.state },
+      configuration: configuration.name,
+      flavor: configuration.policy.redundancy,
+      structure,
+      inside,
+      state: progress.state,
       planned: strata.length * progress.quota,
       ...tally(injections, confidence),
       ...(inside && { claimed }),
@@ -143,7 +168,11 @@ export function summarize(results: Results): Summary {
   return {
     ok: problems.length === 0,
     problems,
-    ...{ settings, shard, cells, ...unstruck, controls },
+    settings,
+    shard,
+    cells,
+    ...unstruck,
+    controls,
     adapter: results.adapter ?? null,
     surplus: {
       injections: surplus.length,
@@ -153,7 +182,8 @@ export function summarize(results: Results): Summary {
     bits: bitsOf(injections, confidence),
     lines: linesOf(injections, results.units, confidence),
     costs: results.units.map(({ program, configuration, milliseconds }) => ({
-      ...{ program, configuration },
+      program,
+      configuration,
       ...milliseconds,
     })),
     shares: sharesOf(results),
@@ -187,7 +217,10 @@ function exampleOf(injections: readonly InjectionRecord[]): string | null {
   return [...found, ...injections][0]?.id ?? null;
 }
 
-/** Orders injections of a cell by what names them, so that a summary is the same in whatever order they were made. */
+/**
+ * Orders injections of a cell by what names them, so that a summary is the same in whatever order
+ * they were made.
+ */
 function byNumber(a: InjectionRecord, b: InjectionRecord): number {
   if (a.number !== b.number) return a.number - b.number;
   return stratumName(a) < stratumName(b) ? -1 : 1;
@@ -230,8 +263,8 @@ const whyNoStrike = (cell: CellSummary): Untested["why"] =>
   judgedBy(cell).injections > 0 ? "no injection has struck" : "no injection";
 
 /**
- * Says why faults have nothing to strike in a structure. Returns undefined where the reason is that the programs execute
- * nothing of it. `units`: those of one configuration.
+ * Says why faults have nothing to strike in a structure. Returns undefined where the reason is that
+ * the programs execute nothing of it. `units`: those of one configuration.
  */
 function whyNothingToStrike(
   { header: { settings } }: Results,
@@ -259,8 +292,8 @@ function namedInVain({ header: { settings } }: Results, cells: readonly CellSumm
 }
 
 /**
- * Returns the entries that were to be tested, and were not: those that are claimed, those with something to strike, and
- * those that are `inVain`.
+ * Returns the entries that were to be tested, and were not: those that are claimed, those with
+ * something to strike, and those that are `inVain`.
  */
 function missedOf(
   cells: readonly CellSummary[],

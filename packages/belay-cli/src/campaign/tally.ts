@@ -9,7 +9,10 @@ export interface Tally {
   readonly counts: Counts;
   /** Of those that struck something: how many ended in wrong results that nobody noticed. */
   readonly sdc: Rate;
-  /** And how many were detected or corrected, or made a program end or hang, of those that were not masked. */
+  /**
+   * And how many were detected or corrected, or made a program end or hang, of those that were not
+   * masked.
+   */
   readonly noticed: Rate;
 }
 

@@ -39,7 +39,10 @@ export class WatchedProcess {
     this.#programs = programs.href;
   }
 
-  /** Asks; the process is started if there is none. It is killed when an answer takes longer than `milliseconds`. */
+  /**
+   * Asks; the process is started if there is none. It is killed when an answer takes longer than
+   * `milliseconds`.
+   */
   ask<K extends keyof Exchanges>(
     kind: K,
     question: Exchanges[K]["ask"],

@@ -18,7 +18,10 @@ export class WatchedProcesses {
     return this.#failed;
   }
 
-  /** Has them do all items, each one at a time, until it `isOver`. Rejects as the work does that failed first. */
+  /**
+   * Has them do all items, each one at a time, until it `isOver`. Rejects as the work does that
+   * failed first.
+   */
   async share<Item>(
     items: readonly Item[],
     isOver: () => boolean,

@@ -4,7 +4,10 @@ import { exitStatus } from "../shared/failure.ts";
 import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
 import { alignColumns } from "../shared/table.ts";
 
-/** `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes right. */
+/**
+ * `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes
+ * right.
+ */
 export function doctorCommand(
   io: Io,
   finish: (status: number) => void,

@@ -153,7 +153,13 @@ function toProtectOptions(source: string, flags: Flags): ProtectOptions {
   const { feature, constant, redundancy, check, channel, pairing, injectFaults, strict } = flags;
   const memory = memoryCodeFor(flags.memory, [source]);
   return {
-    ...{ redundancy, check, channel, pairing, memory, injectFaults, strict },
+    redundancy,
+    check,
+    channel,
+    pairing,
+    memory,
+    injectFaults,
+    strict,
     features: feature,
     constants: constant,
   };

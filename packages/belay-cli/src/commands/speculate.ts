@@ -49,7 +49,10 @@ export function speculateCommand(io: Io, finish: (status: number) => void): Comm
 /** Accesses of an iteration that an engine assumes at first, where they are not known. */
 const assumed = 16;
 
-/** The plans that the default engine has for the loop; the first is the one it starts with, when there are many elements. */
+/**
+ * The plans that the default engine has for the loop; the first is the one it starts with, when
+ * there are many elements.
+ */
 function plansOf({ loop }: TranslatedLoop): Plan[] {
   const addresses = addressLoop(loop);
   const names: PlanName[] = [firstPlan(loop, Infinity)];

@@ -14,7 +14,10 @@ export interface Drawing {
   readonly height: number;
 }
 
-/** Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n` variables. */
+/**
+ * Draws grouped horizontal bars as one SVG element whose colors are the page's `--series-n`
+ * variables.
+ */
 export function drawBars({ title, axis, series, bars, stacked, reference }: BarsSection): Drawing {
   const groups = [...new Set(bars.map(({ group }) => group))];
   const longest = Math.max(...groups.map((group) => group.length));

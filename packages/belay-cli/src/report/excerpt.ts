@@ -3,7 +3,9 @@ import { type Html, html } from "./html.ts";
 /** Lines shown before and after the one that matters. */
 const context = 2;
 
-/** The line of a source text that holds an offset: its number from 1, and where it starts and ends. */
+/**
+ * The line of a source text that holds an offset: its number from 1, and where it starts and ends.
+ */
 function lineAt(source: string, offset: number): { number: number; start: number; end: number } {
   const start = source.lastIndexOf("\n", offset - 1) + 1;
   const end = source.indexOf("\n", offset);

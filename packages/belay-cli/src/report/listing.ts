@@ -1,7 +1,9 @@
 import { type Html, html } from "./html.ts";
 import type { Listing } from "./report.ts";
 
-/** A source with its line numbers; what there is to say about a line stands beside it, and marks it. */
+/**
+ * A source with its line numbers; what there is to say about a line stands beside it, and marks it.
+ */
 export function drawListing({ source, remarks }: Listing): Html {
   const rows = source
     .trimEnd()

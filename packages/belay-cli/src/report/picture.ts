@@ -9,7 +9,10 @@ const rowHeight = 30;
 const letterWidth = 7.6;
 const columnGap = 28;
 
-/** Draws the verdict, the first table and the first plot of a report as one SVG image that follows light and dark. */
+/**
+ * Draws the verdict, the first table and the first plot of a report as one SVG image that follows
+ * light and dark.
+ */
 export function renderPicture({ title, verdict, sections }: Report): string {
   const table = sections.find((section): section is TableSection => section.kind === "table");
   const bars = sections.find((section): section is BarsSection => section.kind === "bars");

@@ -2,7 +2,10 @@ import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import type { RangesSection } from "./report.ts";
 
-/** Draws values with their intervals as one SVG element whose colors are the page's `--series-n` variables. */
+/**
+ * Draws values with their intervals as one SVG element whose colors are the page's `--series-n`
+ * variables.
+ */
 export function drawRanges({ title, across, axis, series, ranges }: RangesSection): string {
   const svg = Plot.plot({
     // A fresh document, because there is no browser here.

@@ -1,6 +1,6 @@
 /**
- * What a report says, in the order it is read. Commands describe their results in these terms; this folder only
- * renders them.
+ * What a report says, in the order it is read. Commands describe their results in these terms; this
+ * folder only renders them.
  */
 export interface Report {
   readonly title: string;
@@ -8,7 +8,10 @@ export interface Report {
   readonly sections: readonly Section[];
 }
 
-/** Whether something is right. Null: nothing is wrong, but something is missing, such as what a slow machine did not finish. */
+/**
+ * Whether something is right. Null: nothing is wrong, but something is missing, such as what a slow
+ * machine did not finish.
+ */
 export type Judgement = boolean | null;
 
 /** The class of a judgement in pages and pictures. */

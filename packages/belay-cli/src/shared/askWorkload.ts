@@ -12,8 +12,9 @@ export interface Watch {
 }
 
 /**
- * Has a workload loaded and run in a process of its own. What the workload prints goes to standard error, so that standard
- * output has the result and nothing else. Rejects with what failed there, and when the process ends or takes too long.
+ * Has a workload loaded and run in a process of its own. What the workload prints goes to standard
+ * error, so that standard output has the result and nothing else. Rejects with what failed there,
+ * and when the process ends or takes too long.
  */
 export async function askWorkload<Kind extends keyof WorkloadTasks>(
   kind: Kind,

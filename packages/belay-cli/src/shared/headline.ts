@@ -1,7 +1,10 @@
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import type { Verdict } from "../report/report.ts";
 
-/** What a benchmark has measured: of what kind, and the names of those that are wrong, and of those that are incomplete. */
+/**
+ * What a benchmark has measured: of what kind, and the names of those that are wrong, and of those
+ * that are incomplete.
+ */
 export interface Measurements {
   readonly count: number;
   readonly kind: string;
@@ -12,7 +15,10 @@ export interface Measurements {
   readonly right: string;
 }
 
-/** Returns the verdict on measurements in words. What is wrong, and what a slow machine did not finish, are kept apart. */
+/**
+ * Returns the verdict on measurements in words. What is wrong, and what a slow machine did not
+ * finish, are kept apart.
+ */
 export function judge({
   count,
   kind,

@@ -11,7 +11,10 @@ export interface Io {
   readonly stderr: Writable;
 }
 
-/** True when a person is looking at the stream. A terminal without a width, as some containers have, cannot redraw lines. */
+/**
+ * True when a person is looking at the stream. A terminal without a width, as some containers have,
+ * cannot redraw lines.
+ */
 export function isTerminal(stream: Writable): boolean {
   const { isTTY, columns } = stream as Partial<NodeJS.WriteStream>;
   return isTTY === true && columns !== 0;
@@ -25,12 +28,17 @@ export function colorsFor(stream: Writable) {
   return pc.createColors(isWanted && !NO_COLOR);
 }
 
-/** Writes text for people to a stream. Names and sources that a program chose disturb no terminal. */
+/**
+ * Writes text for people to a stream. Names and sources that a program chose disturb no terminal.
+ */
 export function tell(stream: Writable, text: string): void {
   stream.write(printable(text, { colored: colorsFor(stream).isColorSupported }));
 }
 
-/** Writes a value to standard output as JSON, in which every character that would disturb a terminal is escaped. */
+/**
+ * Writes a value to standard output as JSON, in which every character that would disturb a terminal
+ * is escaped.
+ */
 export function printJson(io: Io, value: unknown): void {
   io.stdout.write(`${jsonOf(value)}\n`);
 }
@@ -45,8 +53,9 @@ export function jsonOf(value: unknown): string {
 }
 
 /**
- * Writes what was thrown the way compilers write errors: code, message, help; as JSON to standard output too, where a program
- * reads that. A thrown value without a code of Belay's is a defect, and the message says so. Stacks are for BELAY_DEBUG only.
+ * Writes what was thrown the way compilers write errors: code, message, help; as JSON to standard
+ * output too, where a program reads that. A thrown value without a code of Belay's is a defect, and
+ * the message says so. Stacks are for BELAY_DEBUG only.
  */
 export function printThrown(io: Io, thrown: unknown, { json }: { readonly json: boolean }): void {
   const color = colorsFor(io.stderr);

@@ -54,7 +54,14 @@ describe("the digest of a module", () => {
   });
 
   it.each([
-    ...["workload.ts", "a.ts", "deep/b.ts", "deep/c.cjs", "side.ts", "again.ts", "later.ts", "kernel.wgsl"],
+    "workload.ts",
+    "a.ts",
+    "deep/b.ts",
+    "deep/c.cjs",
+    "side.ts",
+    "again.ts",
+    "later.ts",
+    "kernel.wgsl",
     "size.json",
   ])("follows %s", (name) => {
     expect(digestOfModule(workload({ [name]: `${files[name]} ` }))).not.toBe(original);

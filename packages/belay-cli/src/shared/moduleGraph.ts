@@ -11,9 +11,9 @@ import { parseSync } from "oxc-parser";
 const moduleName = /\.[cm]?[jt]sx?$/;
 
 /**
- * Returns a digest of a module's text, the texts of all local files that it imports, directly or not, and the versions of the
- * packages among them. Files that it names as `new URL("./file", import.meta.url)` count as imported. What cannot be resolved
- * is left to whoever loads the module.
+ * Returns a digest of a module's text, the texts of all local files that it imports, directly or
+ * not, and the versions of the packages among them. Files that it names as `new URL("./file",
+ * import.meta.url)` count as imported. What cannot be resolved is left to whoever loads the module.
  */
 export function digestOfModule(path: string): string {
   const jiti = createJiti(import.meta.url, { fsCache: false });
@@ -68,7 +68,9 @@ function specifiersIn(file: string, text: string): string[] {
 /** The value of a string literal without escapes; nothing for what is only known when it runs. */
 const literal = (text: string): string[] => (/^(["'`])[^\\$]*\1$/.test(text) ? [text.slice(1, -1)] : []);
 
-/** The package that a file was installed with, and its version; undefined for a file of one's own. */
+/**
+ * The package that a file was installed with, and its version; undefined for a file of one's own.
+ */
 function packageOf(file: string): string | undefined {
   const parts = file.split(sep);
   const at = parts.lastIndexOf("node_modules");

@@ -1,7 +1,9 @@
 import { type OpenedGpu, type OpenGpuOptions, openGpu } from "belay-node/internal/adapter";
 import { CommandFailure } from "./failure.ts";
 
-/** Opens WebGPU for a command that takes times on the GPU's own clock, which not every adapter has. */
+/**
+ * Opens WebGPU for a command that takes times on the GPU's own clock, which not every adapter has.
+ */
 export async function openTimedGpu(options?: OpenGpuOptions): Promise<OpenedGpu> {
   const opened = await openGpu(options);
   if (opened.adapter.features.has("timestamp-query")) return opened;

@@ -40,7 +40,10 @@ export const timeoutOption = () =>
 
 export type PolicyFlags = Required<Pick<Policy, "redundancy" | "check" | "channel" | "pairing">>;
 
-/** Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves without a meaning. */
+/**
+ * Adds the flags that say how kernels are protected, and refuses those that the redundancy leaves
+ * without a meaning.
+ */
 export function addPolicyOptions(
   command: Command,
   standard: Pick<PolicyFlags, "redundancy" | "check"> = { redundancy: "auto", check: "signature" },
@@ -103,13 +106,31 @@ export const featureOption = () =>
 
 /** Source: WebGPU specification, `GPUFeatureName`. */
 const features = [
-  ...["core-features-and-limits", "depth-clip-control", "depth32float-stencil8", "texture-compression-bc"],
-  ...["texture-compression-bc-sliced-3d", "texture-compression-etc2", "texture-compression-astc"],
-  ...["texture-compression-astc-sliced-3d", "texture-compression-unaligned", "timestamp-query"],
-  ...["indirect-first-instance", "shader-f16", "rg11b10ufloat-renderable", "bgra8unorm-storage"],
-  ...["float32-filterable", "float32-blendable", "clip-distances", "dual-source-blending", "subgroups"],
-  ...["subgroup-size-control", "texture-formats-tier1", "texture-formats-tier2", "primitive-index"],
-  ...["texture-component-swizzle", "atomic-vec2u-min-max"],
+  "core-features-and-limits",
+  "depth-clip-control",
+  "depth32float-stencil8",
+  "texture-compression-bc",
+  "texture-compression-bc-sliced-3d",
+  "texture-compression-etc2",
+  "texture-compression-astc",
+  "texture-compression-astc-sliced-3d",
+  "texture-compression-unaligned",
+  "timestamp-query",
+  "indirect-first-instance",
+  "shader-f16",
+  "rg11b10ufloat-renderable",
+  "bgra8unorm-storage",
+  "float32-filterable",
+  "float32-blendable",
+  "clip-distances",
+  "dual-source-blending",
+  "subgroups",
+  "subgroup-size-control",
+  "texture-formats-tier1",
+  "texture-formats-tier2",
+  "primitive-index",
+  "texture-component-swizzle",
+  "atomic-vec2u-min-max",
 ];
 
 /** The policy's part of a command's flags. */

@@ -23,7 +23,9 @@ export interface Research {
 /** The package is no dependency: it depends on this one, and most users never need it. */
 const name: string = "belay-research";
 
-/** Imports the package `belay-research`. Rejects with a `CommandFailure` where it is not installed. */
+/**
+ * Imports the package `belay-research`. Rejects with a `CommandFailure` where it is not installed.
+ */
 export async function importResearch(): Promise<Research> {
   const research = await importResearchIfInstalled();
   if (research) return research;

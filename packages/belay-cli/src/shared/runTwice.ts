@@ -16,7 +16,10 @@ export interface RunResult {
   readonly policy: Policy;
   /** Sizes of the results in bytes, by name, as the unprotected run gave them. */
   readonly outputs: Readonly<Record<string, number>>;
-  /** The first difference between the runs; absent when there is none, or when the results were refused. */
+  /**
+   * The first difference between the runs; absent when there is none, or when the results were
+   * refused.
+   */
   readonly difference?: string;
   /** Results were not released, because a detected fault may have reached them. */
   readonly refused: boolean;

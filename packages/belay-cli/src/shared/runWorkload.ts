@@ -7,8 +7,8 @@ import type { Outputs, Workload } from "belay-gpu/internal/runtime/tuning/worklo
 import { CommandFailure } from "./failure.ts";
 
 /**
- * Runs a workload once. Whatever goes wrong in it, GPU errors nobody asked for included, is thrown as one failure that
- * carries the cause.
+ * Runs a workload once. Whatever goes wrong in it, GPU errors nobody asked for included, is thrown
+ * as one failure that carries the cause.
  */
 export async function runWorkload(workload: Workload, device: GPUDevice): Promise<Outputs> {
   let gpuError: GPUError | undefined;
@@ -37,7 +37,10 @@ export async function runWorkload(workload: Workload, device: GPUDevice): Promis
   }
 }
 
-/** Runs a workload on a hardened device; undefined when a detected fault kept its results from being released. */
+/**
+ * Runs a workload on a hardened device; undefined when a detected fault kept its results from being
+ * released.
+ */
 export async function runUnlessRefused(workload: Workload, device: GPUDevice): Promise<Outputs | undefined> {
   try {
     return await runWorkload(workload, device);

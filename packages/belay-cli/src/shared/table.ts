@@ -38,6 +38,19 @@ function renderTable({ columns, rows }: TableSection, io: Io): string {
 }
 
 const borders = [
-  ...["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right"],
-  ...["left", "left-mid", "mid", "mid-mid", "right", "right-mid", "middle"],
+  "top",
+  "top-mid",
+  "top-left",
+  "top-right",
+  "bottom",
+  "bottom-mid",
+  "bottom-left",
+  "bottom-right",
+  "left",
+  "left-mid",
+  "mid",
+  "mid-mid",
+  "right",
+  "right-mid",
+  "middle",
 ];

@@ -23,7 +23,10 @@ export type Task = {
 
 /** A message of the process with the workload. */
 export type WorkloadMessage =
-  /** A run begins, or has ended: there is progress, and the time for the next step counts from now on. */
+  /**
+   * A run begins, or has ended: there is progress, and the time for the next step counts from now
+   * on.
+   */
   | { readonly kind: "step"; readonly doing?: string }
   | { readonly kind: "answer"; readonly value: unknown }
   | {

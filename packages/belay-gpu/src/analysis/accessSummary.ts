@@ -28,7 +28,10 @@ export function runsOnce({ body }: Extract<AnyNode, { kind: "for" | "while" | "l
   return body.statements.at(-1)?.kind === "break" && !continues;
 }
 
-/** The accesses of a construct that a jump may leave or repeat in the middle: any of them may then be its last. */
+/**
+ * The accesses of a construct that a jump may leave or repeat in the middle: any of them may then
+ * be its last.
+ */
 export function leaving(construct: AnyNode, accesses: AccessSummary): AccessSummary {
   let jumps = false;
   walk(construct, (node) => {

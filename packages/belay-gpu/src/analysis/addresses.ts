@@ -7,15 +7,19 @@ import type { Place } from "./places.ts";
 export interface Address {
   /** Of type u32. */
   readonly expression: Expression;
-  /** The indices that are no constants, each as u32: what the offset depends on, in one way. None when it is a constant. */
+  /**
+   * The indices that are no constants, each as u32: what the offset depends on, in one way. None
+   * when it is a constant.
+   */
   readonly indices: readonly Expression[];
 }
 
 /**
  * The address of `place`, whose indices may be evaluated again (access normal form).
  *
- * It is bijective in each index: where a product with the stride would lose the index's top bits, they come back in at
- * the bottom. So two indices never share an address, and in bounds the address is the byte offset.
+ * It is bijective in each index: where a product with the stride would lose the index's top bits,
+ * they come back in at the bottom. So two indices never share an address, and in bounds the address
+ * is the byte offset.
  */
 export function addressOf(program: Program, place: Place): Address {
   const { expression } = quote();

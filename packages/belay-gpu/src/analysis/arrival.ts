@@ -1,4 +1,7 @@
-/** Where an invocation has loaded whatever it loads of the buffers that its kernel changes in place, and has changed nothing yet. */
+/**
+ * Where an invocation has loaded whatever it loads of the buffers that its kernel changes in place,
+ * and has changed nothing yet.
+ */
 import type { FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
@@ -10,13 +13,16 @@ export interface Arrival {
   /** The statements that it stands before. An invocation comes to one of them at most, and once. */
   readonly before: ReadonlySet<Statement>;
   /**
-   * Whether a workgroup has to arrive as a whole, as its invocations may store what others of them have loaded. Then all of
-   * them come to that place, or none.
+   * Whether a workgroup has to arrive as a whole, as its invocations may store what others of them
+   * have loaded. Then all of them come to that place, or none.
    */
   readonly together: boolean;
 }
 
-/** The arrival of a kernel in access normal form that changes buffers in place; undefined where no such place is known. */
+/**
+ * The arrival of a kernel in access normal form that changes buffers in place; undefined where no
+ * such place is known.
+ */
 export function arrivalIn(program: Program, kernel: FunctionDeclaration): Arrival | undefined {
   const search = new Search(program, kernel);
   const places = search.places(kernel.body.statements, true);
@@ -52,8 +58,8 @@ class Search {
   }
 
   /**
-   * The places in a list, or in what it holds; undefined where there are none. `isOnly`: nothing is changed elsewhere, so that
-   * a path around a place leads to no change.
+   * The places in a list, or in what it holds; undefined where there are none. `isOnly`: nothing is
+   * changed elsewhere, so that a path around a place leads to no change.
    */
   places(list: readonly Statement[], isOnly: boolean): Place[] | undefined {
     const changing = list.filter((statement) => this.#changes(statement));
@@ -64,7 +70,9 @@ class Search {
     return this.#loads(first) ? this.#placesInside(first, isOnly && changing.length === 1) : [{ list, at }];
   }
 
-  /** The places in a statement that loads and changes; in no loop, whose turns follow each other. */
+  /**
+   * The places in a statement that loads and changes; in no loop, whose turns follow each other.
+   */
   #placesInside(statement: Statement, isOnly: boolean): Place[] | undefined {
     if (statement.kind === "block") return this.places(statement.statements, isOnly);
     if (!isOnly) return undefined;
@@ -80,8 +88,8 @@ class Search {
   }
 
   /**
-   * Whether all invocations of a workgroup come to a place, or none, for a validator too: there is a barrier in the list, and
-   * between the two none of them returns.
+   * Whether all invocations of a workgroup come to a place, or none, for a validator too: there is
+   * a barrier in the list, and between the two none of them returns.
    */
   isUniform({ list, at }: Place): boolean {
     return list.some((statement, i) => {

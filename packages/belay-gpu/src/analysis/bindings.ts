@@ -13,7 +13,10 @@ export interface BindingPoint {
   readonly binding: number;
 }
 
-/** What an entry point may do with what is bound at one point. Samplers and uniform buffers are read. */
+/**
+ * What an entry point may do with what is bound at one point. Samplers and uniform buffers are
+ * read.
+ */
 export interface BindingAccess extends BindingPoint {
   /** The variable. */
   readonly name: string;
@@ -73,8 +76,8 @@ function declaredAccess(type: Type): AccessMode {
 }
 
 /**
- * The storage buffers that `functions` change in place: they load and store them, other than by atomic operations. A
- * pointer to more than an atomic that is kept or passed on counts as both.
+ * The storage buffers that `functions` change in place: they load and store them, other than by
+ * atomic operations. A pointer to more than an atomic that is kept or passed on counts as both.
  */
 export function buffersInPlace(
   program: Program,
@@ -152,7 +155,10 @@ export function storageAccesses(
   return accesses;
 }
 
-/** What a built-in function does with the memory that its first argument points to; undefined when it takes no pointer. */
+/**
+ * What a built-in function does with the memory that its first argument points to; undefined when
+ * it takes no pointer.
+ */
 function operandAccess(name: string | undefined): AccessMode | undefined {
   if (name === "atomicStore") return "write";
   if (name === "atomicLoad") return "read";

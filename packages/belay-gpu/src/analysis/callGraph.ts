@@ -17,15 +17,16 @@ export function functionsOf(program: Program): FunctionDeclaration[] {
 }
 
 /**
- * The functions that `roots` reach by calls, the roots included, each behind those it calls. WGSL has no recursion and
- * no indirect calls.
+ * The functions that `roots` reach by calls, the roots included, each behind those it calls. WGSL
+ * has no recursion and no indirect calls.
  */
 export function reachableFrom(
   program: Program,
   roots: Iterable<FunctionDeclaration>,
 ): Set<FunctionDeclaration> {
   const reached = new Set<FunctionDeclaration>();
-  // Its own stack, as chains of calls may be longer than the call stack. What is on it twice is done by then.
+  // Its own stack, as chains of calls may be longer than the call stack. What is on it twice is
+  // done by then.
   const open = [...roots].reverse();
   const entered = new Set<FunctionDeclaration>();
   for (let fn = open.at(-1); fn; fn = open.at(-1)) {

@@ -34,7 +34,10 @@ interface Flow {
   readonly control: Dependences;
 }
 
-/** What decides whether something happens. Facts only grow; they hold once a visit of all functions adds none. */
+/**
+ * What decides whether something happens. Facts only grow; they hold once a visit of all functions
+ * adds none.
+ */
 class ControlDependences {
   readonly #program: Program;
   readonly #values: ValueDependences;

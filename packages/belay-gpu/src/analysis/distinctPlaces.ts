@@ -5,8 +5,9 @@ import { walk } from "../wgsl/traverse.ts";
 import type { Place } from "./places.ts";
 
 /**
- * Whether an invocation that gets to each of these places once names a different element each time, as far as the text shows it:
- * they are the same but for constants in sums. Their indices are stable (access normal form).
+ * Whether an invocation that gets to each of these places once names a different element each time,
+ * as far as the text shows it: they are the same but for constants in sums. Their indices are
+ * stable (access normal form).
  */
 export function areDistinct(program: Program, places: readonly Place[]): boolean {
   const sums = places.map((place) => sumsOf(program, place));
@@ -35,7 +36,10 @@ export function sumsOf(program: Program, { steps }: Place): Sum[] {
 /** So many names are followed to what they stand for, one behind the other. */
 const deepest = 100;
 
-/** What is added up in expressions. What a name stands for is added up once, as names that are added to themselves double. */
+/**
+ * What is added up in expressions. What a name stands for is added up once, as names that are added
+ * to themselves double.
+ */
 class Terms {
   readonly #program: Program;
   readonly #lets = new Map<LetStatement, CountedTerms>();

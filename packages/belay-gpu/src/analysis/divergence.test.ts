@@ -4,7 +4,9 @@ import { resolve } from "../wgsl/resolve/index.ts";
 import { walk } from "../wgsl/traverse.ts";
 import { divergence } from "./divergence.ts";
 
-/** Whether `x`, where a kernel with the given body stores it last, may differ between invocations. */
+/**
+ * Whether `x`, where a kernel with the given body stores it last, may differ between invocations.
+ */
 function diverges(body: string, functions = ""): boolean {
   const program = resolve(
     parse(`

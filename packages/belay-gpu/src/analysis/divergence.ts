@@ -7,7 +7,10 @@ import { functionsOf, stageOf } from "./callGraph.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf, rootIdentifier } from "./places.ts";
 
-/** Whether invocations that evaluate an expression at the same time may get different values; true where nothing is known. */
+/**
+ * Whether invocations that evaluate an expression at the same time may get different values; true
+ * where nothing is known.
+ */
 export type IsDivergent = (expression: Expression) => boolean;
 
 /**
@@ -45,7 +48,10 @@ const shared = new Set(["workgroup_id", "num_workgroups", "workgroup_index", "su
 class Analysis {
   readonly #program: Program;
   readonly #variables = new Set<Target>();
-  /** Functions whose result diverges, and loops that invocations leave or continue at different times. */
+  /**
+   * Functions whose result diverges, and loops that invocations leave or continue at different
+   * times.
+   */
   readonly #results = new Set<Target>();
   readonly #loops = new Set<AnyNode>();
 

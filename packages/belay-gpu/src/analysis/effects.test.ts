@@ -33,15 +33,13 @@ describe("calls", () => {
 
   it("are of built-in functions, or not", () => {
     expect(calls.map((call) => builtinFunction(program, call)).filter(Boolean)).toEqual([
-      ...[
-        "max",
-        "bitcast",
-        "atomicLoad",
-        "atomicStore",
-        "workgroupUniformLoad",
-        "textureStore",
-        "workgroupBarrier",
-      ],
+      "max",
+      "bitcast",
+      "atomicLoad",
+      "atomicStore",
+      "workgroupUniformLoad",
+      "textureStore",
+      "workgroupBarrier",
     ]);
   });
 

@@ -3,13 +3,19 @@ import type { CallExpression, Expression, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { walk } from "../wgsl/traverse.ts";
 
-/** The name of the built-in function that `call` calls, or undefined for a user's function or a constructor. */
+/**
+ * The name of the built-in function that `call` calls, or undefined for a user's function or a
+ * constructor.
+ */
 export function builtinFunction(program: Program, call: CallExpression): string | undefined {
   const target = program.targetOf(call.callee);
   return target?.kind === "builtin" && target.category === "function" ? target.name : undefined;
 }
 
-/** True for the built-in calls that act on shared memory and return a value: atomics and `workgroupUniformLoad`. */
+/**
+ * True for the built-in calls that act on shared memory and return a value: atomics and
+ * `workgroupUniformLoad`.
+ */
 export function isMemoryOperation(program: Program, expression: Expression): boolean {
   if (expression.kind !== "call") return false;
   const name = builtinFunction(program, expression);

@@ -21,8 +21,9 @@ export function chainOf(expression: Expression): Chain {
 }
 
 /**
- * The arrays at module scope of which `functions` name single elements only, and no neighbouring ones from one turn of a loop to the
- * next: compilers load several of those at once, if they are neighbours in memory too.
+ * The arrays at module scope of which `functions` name single elements only, and no neighbouring
+ * ones from one turn of a loop to the next: compilers load several of those at once, if they are
+ * neighbours in memory too.
  */
 export function elementwiseArrays(
   program: Program,
@@ -49,7 +50,10 @@ export function elementwiseArrays(
   return arrays;
 }
 
-/** The variables that some statement changes by one, and the lets of which such a variable is a term. */
+/**
+ * The variables that some statement changes by one, and the lets of which such a variable is a
+ * term.
+ */
 function countersIn(program: Program, body: FunctionDeclaration["body"]): Set<Target> {
   const counters = new Set<Target>();
   const isOne = (expression: Expression) => {

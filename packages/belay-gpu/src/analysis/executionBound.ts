@@ -4,7 +4,10 @@ import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
 import { reachableFrom } from "./callGraph.ts";
 
-/** At most how often an invocation of a kernel evaluates any of some expressions: infinitely often, if one is in a loop. */
+/**
+ * At most how often an invocation of a kernel evaluates any of some expressions: infinitely often,
+ * if one is in a loop.
+ */
 export function executionBound(
   program: Program,
   kernel: FunctionDeclaration,

@@ -6,8 +6,9 @@ import { memoryAccesses } from "./memoryAccesses.ts";
 import { addressSpaceOf } from "./places.ts";
 
 /**
- * Whether a kernel loads from or stores to storage at an index that depends on an element of storage: `a[b[i]]`, with
- * variables and parameters in between. Its lanes then meet in no line of memory, as a rule. What branches decide does not count.
+ * Whether a kernel loads from or stores to storage at an index that depends on an element of
+ * storage: `a[b[i]]`, with variables and parameters in between. Its lanes then meet in no line of
+ * memory, as a rule. What branches decide does not count.
  */
 export function gathers(program: Program, kernel: FunctionDeclaration): boolean {
   // Callers first, so that what parameters get is known.

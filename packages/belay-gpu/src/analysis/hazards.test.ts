@@ -79,7 +79,8 @@ describe("hazardousVariables", () => {
     ],
     ["the length of an array", "out[l] = arrayLength(&out);", []],
   ])("%s", (_, body, expected) => {
-    // Barriers under conditions would be refused by the uniformity rules where `l` decides; the analysis does not ask.
+    // Barriers under conditions would be refused by the uniformity rules where `l` decides; the
+    // analysis does not ask.
     expect(hazards(body)).toEqual(expected);
   });
 

@@ -1,12 +1,16 @@
-/** Where invocations could disturb each other, as no barrier stands between what they load from and store to one variable. */
+/**
+ * Where invocations could disturb each other, as no barrier stands between what they load from and
+ * store to one variable.
+ */
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { reachableFrom } from "./callGraph.ts";
 import { barriers, type Sequence, SequenceAnalysis } from "./sequences.ts";
 
 /**
- * The variables that an invocation loads and stores without a barrier between, in either order. Where both replicas
- * access one copy of such a variable, a store of the first may come before a load of the second.
+ * The variables that an invocation loads and stores without a barrier between, in either order.
+ * Where both replicas access one copy of such a variable, a store of the first may come before a
+ * load of the second.
  */
 export function hazardousVariables(
   program: Program,
@@ -27,7 +31,10 @@ export function hazardousVariables(
   return hazards;
 }
 
-/** The storage variables that `entryPoint` may load after it has stored there, whatever is between: the first such pair of each. */
+/**
+ * The storage variables that `entryPoint` may load after it has stored there, whatever is between:
+ * the first such pair of each.
+ */
 export function loadsAfterStores(program: Program, entryPoint: FunctionDeclaration): Sequence[] {
   const found = new Map<GlobalVariable, Sequence>();
   const analysis = new SequenceAnalysis(program, {

@@ -1,4 +1,6 @@
-/** Where the replicas of an invocation must meet in the middle of a kernel, rather than at its end. */
+/**
+ * Where the replicas of an invocation must meet in the middle of a kernel, rather than at its end.
+ */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { FunctionDeclaration, GlobalVariable } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -14,9 +16,10 @@ export interface Meeting {
 }
 
 /**
- * The first such place of each kind: a store to memory that the invocation also loads, with no barrier between, as one
- * replica's store must wait for the other's load; an atomic operation on one copy of memory whose result both replicas need.
- * `isInside` tells which variables have a copy per replica.
+ * The first such place of each kind: a store to memory that the invocation also loads, with no
+ * barrier between, as one replica's store must wait for the other's load; an atomic operation on
+ * one copy of memory whose result both replicas need. `isInside` tells which variables have a copy
+ * per replica.
  *
  * Requires access normal form.
  */

@@ -13,8 +13,8 @@ export interface MemoryAccess {
 }
 
 /**
- * The accesses to storage and uniform buffers by `functions`, in access normal form. A variable of which only the length is
- * asked, or nothing, has none.
+ * The accesses to storage and uniform buffers by `functions`, in access normal form. A variable of
+ * which only the length is asked, or nothing, has none.
  */
 export function memoryAccesses(
   program: Program,

@@ -10,13 +10,22 @@ import { workgroupSize } from "./workgroupSize.ts";
 export type NeighbourValue = readonly (Pattern | null)[];
 
 export interface NeighbourOptions {
-  /** How many invocations are neighbours: their index in the workgroup differs only modulo this power of two. */
+  /**
+   * How many invocations are neighbours: their index in the workgroup differs only modulo this
+   * power of two.
+   */
   readonly count: number;
-  /** Takes numbers that only the host knows, such as the width of an image, for multiples of whatever is needed. */
+  /**
+   * Takes numbers that only the host knows, such as the width of an image, for multiples of
+   * whatever is needed.
+   */
   readonly isHopeful?: boolean;
 }
 
-/** How values differ between neighbours. Facts only get weaker; what has none yet is not known to have any value. */
+/**
+ * How values differ between neighbours. Facts only get weaker; what has none yet is not known to
+ * have any value.
+ */
 export class NeighbourValues {
   readonly #program: Program;
   readonly #count: number;

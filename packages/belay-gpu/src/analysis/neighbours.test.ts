@@ -5,7 +5,9 @@ import { walk } from "../wgsl/traverse.ts";
 import { functionsOf } from "./callGraph.ts";
 import { neighbourPatterns } from "./neighbours.ts";
 
-/** The pattern of what a kernel makes `x`, for eight neighbours: `"rank + 8k"`, `"4k"`, or `"any"`. */
+/**
+ * The pattern of what a kernel makes `x`, for eight neighbours: `"rank + 8k"`, `"4k"`, or `"any"`.
+ */
 function pattern(body: string, { size = "16, 4", declarations = "", isHopeful = false } = {}): string {
   const program = resolved(`${declarations}
     @group(0) @binding(0) var<uniform> shape: vec4u;

@@ -1,4 +1,6 @@
-/** How values differ between neighbouring invocations of a workgroup, as far as the text shows it. */
+/**
+ * How values differ between neighbouring invocations of a workgroup, as far as the text shows it.
+ */
 import type { Assignment, BinaryOperator, Expression, FunctionDeclaration } from "../wgsl/ast.ts";
 import type { Program, Target } from "../wgsl/program.ts";
 import { type AnyNode, children } from "../wgsl/traverse.ts";
@@ -8,8 +10,9 @@ import { mostMultiple, type Pattern, same } from "./patterns.ts";
 import { rootIdentifier } from "./places.ts";
 
 /**
- * The patterns of integers in what a kernel reaches; undefined where there is none. That neighbours are in step, and within the bounds of
- * what limits an index, is taken for granted: whoever relies on it has to look when the kernel runs.
+ * The patterns of integers in what a kernel reaches; undefined where there is none. That neighbours
+ * are in step, and within the bounds of what limits an index, is taken for granted: whoever relies
+ * on it has to look when the kernel runs.
  */
 export function neighbourPatterns(
   program: Program,

@@ -8,9 +8,10 @@ import { addressSpaceOf, rootVariable } from "./places.ts";
 import { barriers, SequenceAnalysis } from "./sequences.ts";
 
 /**
- * The workgroup variables for which it matters in which order invocations execute atomic operations: an operation's
- * result is used, or operations that do not commute, loads among them, have no barrier between. All others hold the same
- * after each barrier in any workgroup that does the same.
+ * The workgroup variables for which it matters in which order invocations execute atomic
+ * operations: an operation's result is used, or operations that do not commute, loads among them,
+ * have no barrier between. All others hold the same after each barrier in any workgroup that does
+ * the same.
  */
 export function orderDependentVariables(
   program: Program,

@@ -1,9 +1,12 @@
-/** Integers of invocations that are neighbours: what they have in common, and how they follow one another. */
+/**
+ * Integers of invocations that are neighbours: what they have in common, and how they follow one
+ * another.
+ */
 import type { BinaryOperator } from "../wgsl/ast.ts";
 
 /**
- * A number that neighbours have in common, a multiple of `multiple`; where `ranks`, each adds its place among them to it: its
- * index modulo how many they are.
+ * A number that neighbours have in common, a multiple of `multiple`; where `ranks`, each adds its
+ * place among them to it: its index modulo how many they are.
  */
 export interface Pattern {
   readonly ranks: boolean;
@@ -31,7 +34,10 @@ export function either(a: Pattern | null, b: Pattern | null): Pattern | null {
     : null;
 }
 
-/** The pattern of `a operator b` for `count` neighbours; `by` is the value of `b`, if that is a constant. */
+/**
+ * The pattern of `a operator b` for `count` neighbours; `by` is the value of `b`, if that is a
+ * constant.
+ */
 export function combined(
   count: number,
   operator: BinaryOperator,

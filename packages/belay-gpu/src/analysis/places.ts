@@ -1,4 +1,7 @@
-/** A memory access as the transforms see it: a module-scope variable and the way from it to the accessed part. */
+/**
+ * A memory access as the transforms see it: a module-scope variable and the way from it to the
+ * accessed part.
+ */
 import type { Expression, GlobalVariable, Identifier, Statement } from "../wgsl/ast.ts";
 import { memberOffsets, sizeOf, strideOf } from "../wgsl/layout.ts";
 import type { Program } from "../wgsl/program.ts";
@@ -19,8 +22,9 @@ export interface Place {
 }
 
 /**
- * The place that `expression` denotes, or undefined when it does not denote a part of a module-scope variable.
- * Pointers must have been resolved: `*&x` is seen through, a pointer variable is not.
+ * The place that `expression` denotes, or undefined when it does not denote a part of a
+ * module-scope variable. Pointers must have been resolved: `*&x` is seen through, a pointer
+ * variable is not.
  */
 export function placeOf(program: Program, expression: Expression): Place | undefined {
   const type = program.typeOf(expression);
@@ -57,7 +61,10 @@ export function placeOf(program: Program, expression: Expression): Place | undef
   }
 }
 
-/** The address space of what `target` assigns to; a swizzle, which is no reference, is in that of its vector. */
+/**
+ * The address space of what `target` assigns to; a swizzle, which is no reference, is in that of
+ * its vector.
+ */
 export function spaceOf(program: Program, target: Expression): AddressSpace | undefined {
   const type = program.typeOf(target);
   if (type.kind === "reference" || type.kind === "pointer") return type.space;
@@ -103,7 +110,10 @@ export function rootIdentifier(expression: Expression): Identifier | undefined {
   return at;
 }
 
-/** The module-scope variable at the root of a place or of a pointer to it, and the identifier that names it. */
+/**
+ * The module-scope variable at the root of a place or of a pointer to it, and the identifier that
+ * names it.
+ */
 export function rootVariable(
   program: Program,
   expression: Expression,

@@ -40,7 +40,10 @@ export interface Watch {
   report(sequence: Sequence): void;
 }
 
-/** Reports which accesses to a variable meet, with no separator between, on some path through a function and what it calls. */
+/**
+ * Reports which accesses to a variable meet, with no separator between, on some path through a
+ * function and what it calls.
+ */
 export class SequenceAnalysis {
   readonly #program: Program;
   readonly #watch: Watch;

@@ -3,7 +3,10 @@ import { parse } from "../wgsl/index.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 import { uniformVariables } from "./uniformity.ts";
 
-/** The names of the uniform variables of a kernel with the given body, which may use `limit` and `f`. */
+/**
+ * The names of the uniform variables of a kernel with the given body, which may use `limit` and
+ * `f`.
+ */
 function uniformIn(body: string, functions = ""): string[] {
   const program = resolve(
     parse(`

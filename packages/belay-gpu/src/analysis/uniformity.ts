@@ -9,9 +9,9 @@ import { rootIdentifier } from "./places.ts";
 /** What WGSL demands to be uniform. Some that would do no harm is among it. */
 export interface Uniformity {
   /**
-   * The local variables and parameters that decide whether a barrier or another collective operation is reached, or on what
-   * `workgroupUniformLoad` acts. WGSL refuses a module in which their values could depend on the invocation, so nothing
-   * that does may enter their computation.
+   * The local variables and parameters that decide whether a barrier or another collective
+   * operation is reached, or on what `workgroupUniformLoad` acts. WGSL refuses a module in which
+   * their values could depend on the invocation, so nothing that does may enter their computation.
    */
   readonly variables: ReadonlySet<Target>;
   /** The expressions, as wholes, whose values must not depend on the invocation. */
@@ -29,7 +29,8 @@ export function uniformity(program: Program): Uniformity {
   for (let before = -1; before < analysis.size; ) {
     before = analysis.size;
     for (const fn of functions) analysis.visit(fn, fn, fn);
-    // Arguments depend on what functions do with parameters, and results on what callers do with them.
+    // Arguments depend on what functions do with parameters, and results on what callers do with
+    // them.
     functions.reverse();
   }
   results.set(program, analysis);
@@ -91,7 +92,10 @@ class Analysis implements Uniformity {
     return { anchored, left };
   }
 
-  /** Whether invocations must agree on reaching `node` itself; demands what they must agree on for it. */
+  /**
+   * Whether invocations must agree on reaching `node` itself; demands what they must agree on for
+   * it.
+   */
   #isAnchor(node: AnyNode, fn: FunctionDeclaration): boolean {
     switch (node.kind) {
       case "let":

@@ -4,10 +4,16 @@ import { builtinOf } from "./builtinOf.ts";
 import { builtinFunction } from "./effects.ts";
 import { addressSpaceOf } from "./places.ts";
 
-/** A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count as constants. */
+/**
+ * A set of what a value depends on, as bits. Sizes of the grid, of workgroups and of arrays count
+ * as constants.
+ */
 export type Dependences = number;
 
-/** The components of `workgroup_id` and `local_invocation_id`, and everything that is known only when a kernel runs. */
+/**
+ * The components of `workgroup_id` and `local_invocation_id`, and everything that is known only
+ * when a kernel runs.
+ */
 export const dependence = { workgroup: [1, 2, 4], local: [8, 16, 32], contents: 64 } as const;
 
 const { contents } = dependence;
@@ -20,7 +26,10 @@ const builtins: Readonly<Record<string, readonly Dependences[]>> = {
   num_workgroups: [0, 0, 0],
 };
 
-/** Which of an invocation's ids values depend on, as far as the variables that they are computed from do. Facts only grow. */
+/**
+ * Which of an invocation's ids values depend on, as far as the variables that they are computed
+ * from do. Facts only grow.
+ */
 export class ValueDependences {
   readonly #program: Program;
   /** Of variables, by components, and of the results of functions. */

@@ -95,7 +95,10 @@ class LoopFacts {
   readonly #program: Program;
   readonly #loop: Loop;
   readonly #stored: ReadonlySet<Target>;
-  /** Values that are assigned in the loop, by variables; undefined for a change that is none of these. */
+  /**
+   * Values that are assigned in the loop, by variables; undefined for a change that is none of
+   * these.
+   */
   readonly #assigned = new Map<Target, (Expression | undefined)[]>();
   /** The variables that the loop declares, which each iteration has anew. */
   readonly #own = new Set<Target>();
@@ -213,7 +216,9 @@ class LoopFacts {
     return space === "storage" || (space === "workgroup" && !this.#hasBarrier);
   }
 
-  /** Whether an iteration can end where it began, without any change to what decides where it goes. */
+  /**
+   * Whether an iteration can end where it began, without any change to what decides where it goes.
+   */
   #canStall(): boolean {
     const loop = this.#loop;
     const condition = loop.kind === "loop" ? loop.breakIf : loop.condition;
@@ -283,7 +288,10 @@ class LoopFacts {
     return { ends: true, continues, breaks, changes: false };
   }
 
-  /** Whether a statement or an expression without blocks changes what decides where an iteration goes. */
+  /**
+   * Whether a statement or an expression without blocks changes what decides where an iteration
+   * goes.
+   */
   #progresses(part: AnyNode): boolean {
     let progresses = false;
     walk(part, (node) => {
@@ -350,7 +358,8 @@ class LoopFacts {
       if ((node.kind === "assign" || node.kind === "increment") && node.target)
         changes ||= this.#isRelevantPlace(node.target);
       if (node.kind !== "call" || !isAtomic(this.#program, node)) return;
-      // What is neither constant nor given by an invocation that stays where it is comes from memory.
+      // What is neither constant nor given by an invocation that stays where it is comes from
+      // memory.
       const varies = (comparand: Expression) => {
         let isFixed = !given;
         walk(comparand, (part) => {
@@ -380,7 +389,8 @@ class LoopFacts {
       case "atomicCompareExchangeWeak":
         return operand !== undefined && varies(operand);
       default:
-        // What is done again changes nothing more, so a result that is used is what the loop waits for.
+        // What is done again changes nothing more, so a result that is used is what the loop waits
+        // for.
         return isUnused && isRelevant;
     }
   }

@@ -1,4 +1,7 @@
-/** How much an invocation of a kernel computes and how much memory it touches, as far as its text tells. */
+/**
+ * How much an invocation of a kernel computes and how much memory it touches, as far as its text
+ * tells.
+ */
 import type {
   CallExpression,
   Expression,
@@ -14,13 +17,19 @@ import { builtinFunction } from "./effects.ts";
 import { assumedTrips, constantTripsOf } from "./loopTrips.ts";
 import { isShared } from "./places.ts";
 
-/** Estimates for one invocation: both sides of branches count, and loops of unknown length count as `assumedTrips`. */
+/**
+ * Estimates for one invocation: both sides of branches count, and loops of unknown length count as
+ * `assumedTrips`.
+ */
 export interface WorkEstimate {
   /** Arithmetic operations on 32-bit words; a transcendental function counts as four. */
   readonly operations: number;
   /** Loads from and stores to storage buffers, textures and workgroup memory. */
   readonly accesses: number;
-  /** Bytes of storage buffers and textures that accesses name outside of loops, and in short ones; what others access, caches mostly hold. */
+  /**
+   * Bytes of storage buffers and textures that accesses name outside of loops, and in short ones;
+   * what others access, caches mostly hold.
+   */
   readonly bytes: number;
   /** The widest access to storage buffers, and the widest to workgroup memory, in bytes. */
   readonly widestStorage: number;
@@ -53,7 +62,9 @@ class Estimator {
   readonly #functions = new Map<FunctionDeclaration, WorkEstimate>();
   #work: Draft = { ...nothing };
   #times = 1;
-  /** How often accesses name other bytes than before: 0 in loops whose accesses caches mostly hold. */
+  /**
+   * How often accesses name other bytes than before: 0 in loops whose accesses caches mostly hold.
+   */
   #streamed = 1;
 
   constructor(program: Program) {

@@ -13,8 +13,9 @@
  */
 
 /**
- * The factors of the words of a quad, 1 + j² · a: few operations where j is known only when a kernel runs. No four words but
- * the four of a quad have factors of the same sum, so that these count places.
+ * The factors of the words of a quad, 1 + j² · a: few operations where j is known only when a
+ * kernel runs. No four words but the four of a quad have factors of the same sum, so that these
+ * count places.
  */
 const square = 0x85ebca6a;
 const factors = [0, 1, 2, 3].map((j) => (1 + Math.imul(j * j, square)) | 0) as [
@@ -33,8 +34,9 @@ export type Sums = readonly [number, number];
 export const checksumWords = 2;
 
 /**
- * Where kernels leave their sums: in slots, one behind the other, so that a workgroup adds to several in one go. There are
- * stripes with copies of all of them, so that few workgroups add to the same.
+ * Where kernels leave their sums: in slots, one behind the other, so that a workgroup adds to
+ * several in one go. There are stripes with copies of all of them, so that few workgroups add to
+ * the same.
  */
 export const mostSlots = 64;
 export const slotStripes = 64;
@@ -48,7 +50,10 @@ function keyOf(quad: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** The sums of words from the beginning of a buffer on. Missing words of the last quad count as zero, as zeros count nothing. */
+/**
+ * The sums of words from the beginning of a buffer on. Missing words of the last quad count as
+ * zero, as zeros count nothing.
+ */
 export function checksumOf(words: Uint32Array): Sums {
   // Signed numbers, and nothing but numbers in the loop: several times as fast.
   const data = new Int32Array(words.buffer, words.byteOffset, words.length);
@@ -83,10 +88,12 @@ export function placesOf(words: number): number {
 
 const hex = (value: number) => `0x${(value >>> 0).toString(16)}u`;
 /**
- * Declarations of WGSL, each name with `prefix` before it: what data adds to the two sums and, third, to the count of places.
+ * Declarations of WGSL, each name with `prefix` before it: what data adds to the two sums and,
+ * third, to the count of places.
  *
  * - `fn quad(quad: u32, data: vec4<u32>) -> vec3<u32>`, of four words in a row
- * - `fn pair(at: u32, data: vec2<u32>) -> vec3<u32>`, of two; `at` is the even index of the first word
+ * - `fn pair(at: u32, data: vec2<u32>) -> vec3<u32>`, of two; `at` is the even index of the first
+ *   word
  * - `fn word(at: u32, data: u32) -> vec3<u32>`
  */
 export function checksumWgsl(prefix: string): string {

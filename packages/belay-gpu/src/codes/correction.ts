@@ -2,17 +2,29 @@
 import type { Columns, Correction } from "./linearCode.ts";
 import { components, construct, wordsType } from "./words.ts";
 
-/** WGSL that finds the wrong bit of data from `syndrome` and its `weight`, the number of bits that are set in it. */
+/**
+ * WGSL that finds the wrong bit of data from `syndrome` and its `weight`, the number of bits that
+ * are set in it.
+ */
 export interface WrongBits {
   /** Statements that come first. */
   readonly before: string;
-  /** An expression for the word at each position, in which the wrong bit is set: zero where the syndrome is of no such bit. */
+  /**
+   * An expression for the word at each position, in which the wrong bit is set: zero where the
+   * syndrome is of no such bit.
+   */
   readonly words: readonly string[];
-  /** The same for the word at `position`, which is known only when the kernel runs, where there are many. */
+  /**
+   * The same for the word at `position`, which is known only when the kernel runs, where there are
+   * many.
+   */
   readonly any?: string;
 }
 
-/** For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look like one. */
+/**
+ * For codes with distinct columns, none of them that of a check bit. Two wrong bits must not look
+ * like one.
+ */
 export function singleErrors({ words, columns }: Columns, wrongBits: () => WrongBits): Correction {
   let places: Map<number, number> | undefined;
   return {
@@ -38,7 +50,10 @@ function placesOf(columns: Uint32Array): Map<number, number> {
   return places;
 }
 
-/** Without branches and loops, so that loads may call it without a test and do not wait for one another. */
+/**
+ * Without branches and loops, so that loads may call it without a test and do not wait for one
+ * another.
+ */
 function correctText(prefix: string, words: number, wrong: WrongBits): string {
   const lets = wrong.words.map((word, position) => `  let wrong${position} = ${word};\n`).join("");
   const corrected = components("data", words).map((word, position) => `${word} ^ wrong${position}`);

@@ -1,6 +1,7 @@
 /**
- * The extended Hamming codes (39,32) and (72,64) that Maruyama, Nukada and Matsuoka protect GPU memory with (2009): a bit of
- * data has a number that is no power of two, whose bits name its check bits, and one more check bit is the parity of all.
+ * The extended Hamming codes (39,32) and (72,64) that Maruyama, Nukada and Matsuoka protect GPU
+ * memory with (2009): a bit of data has a number that is no power of two, whose bits name its check
+ * bits, and one more check bit is the parity of all.
  */
 import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
@@ -24,7 +25,10 @@ export function hamming(words: 1 | 2): LinearCode {
   };
 }
 
-/** The last check bit also covers the others, so a bit of data whose number has an odd weight does not change it. */
+/**
+ * The last check bit also covers the others, so a bit of data whose number has an odd weight does
+ * not change it.
+ */
 function evenWeight(number: number): number {
   let parity = 1;
   for (let rest = number; rest !== 0; rest &= rest - 1) parity ^= 1;

@@ -1,19 +1,22 @@
 /**
- * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every check bit over about as
- * many bits of data as the others (Hsiao 1970).
+ * Hsiao's codes (39,32) and (72,64): odd columns of the least weight that are distinct, with every
+ * check bit over about as many bits of data as the others (Hsiao 1970).
  */
 import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
 import { parityOfMasks, wrongByMasks } from "./parityOfMasks.ts";
 
-/** Seven bits have 35 columns of weight three; without these, each check bit covers 13 or 14 bits. */
+/**
+ * Seven bits have 35 columns of weight three; without these, each check bit covers 13 or 14 bits.
+ */
 const unused32 = [0b0000111, 0b0111000, 0b1001001];
 
 export function hsiao(words: 1 | 2): LinearCode {
   const checkBits = words === 1 ? 7 : 8;
   const ofWeight = (weight: number) => valuesOfWeight(checkBits, weight);
-  // Turning one column of weight five gives the eight that (72,64) needs beyond the 56 of weight three.
+  // Turning one column of weight five gives the eight that (72,64) needs beyond the 56 of weight
+  // three.
   const chosen =
     words === 1
       ? ofWeight(3).filter((column) => !unused32.includes(column))

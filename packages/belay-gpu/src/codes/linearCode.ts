@@ -1,4 +1,7 @@
-/** What a code is made of: its columns, how its check words are computed, and what is done about errors. */
+/**
+ * What a code is made of: its columns, how its check words are computed, and what is done about
+ * errors.
+ */
 
 /** A linear code over GF(2). */
 export interface Columns {
@@ -28,7 +31,10 @@ export interface HostPasses {
 /** What a syndrome that is not zero says. */
 export interface Correction {
   readonly corrects: boolean;
-  /** The wrong bits, as indices of columns, those of the check word following; undefined where they cannot be told. */
+  /**
+   * The wrong bits, as indices of columns, those of the check word following; undefined where they
+   * cannot be told.
+   */
   locate(syndrome: number): readonly number[] | undefined;
   /** WGSL of `Corrected` and `correct`. */
   wgsl(prefix: string): string;

@@ -1,4 +1,6 @@
-/** What codes do about more errors than they promise to handle: figures that docs/codes.md states. */
+/**
+ * What codes do about more errors than they promise to handle: figures that docs/codes.md states.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { checksOf, wordsOf } from "../../../../test/support/wrongGranules.ts";

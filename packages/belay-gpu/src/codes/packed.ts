@@ -1,4 +1,7 @@
-/** Several code words of a smaller code that share one check word, as published for 32-bit checks of 16 bytes. */
+/**
+ * Several code words of a smaller code that share one check word, as published for 32-bit checks of
+ * 16 bytes.
+ */
 import { tablePasses } from "./byteTables.ts";
 import { correctedStruct, fromAll } from "./correction.ts";
 import { columnsOf, type LinearCode } from "./linearCode.ts";
@@ -71,8 +74,8 @@ function fieldsOf(inner: LinearCode, times: number): string[] {
 }
 
 /**
- * Corrects all fields or none, as the host does: what is left of a granule that can't be corrected is told as it was found.
- * Bits of the check word that no field uses matter to nobody.
+ * Corrects all fields or none, as the host does: what is left of a granule that can't be corrected
+ * is told as it was found. Bits of the check word that no field uses matter to nobody.
  */
 function correctText(prefix: string, inner: LinearCode, times: number): string {
   const words = times * inner.words;

@@ -1,4 +1,7 @@
-/** WGSL of a code by its rows: each check bit is the parity of the bits of data that its masks choose. */
+/**
+ * WGSL of a code by its rows: each check bit is the parity of the bits of data that its masks
+ * choose.
+ */
 import type { WrongBits } from "./correction.ts";
 import type { Columns } from "./linearCode.ts";
 import { component, components, wordsType } from "./words.ts";
@@ -24,7 +27,10 @@ function maskOf(columns: Uint32Array, position: number, row: number): number {
   return mask >>> 0;
 }
 
-/** Bits of a word are the wrong ones where each check bit covers them if it is set in the syndrome, and only then. */
+/**
+ * Bits of a word are the wrong ones where each check bit covers them if it is set in the syndrome,
+ * and only then.
+ */
 export function wrongByMasks({ words, checkBits, columns }: Columns): WrongBits {
   const rows = Array.from({ length: checkBits }, (_, row) => row);
   return {

@@ -1,10 +1,12 @@
 /**
- * Quasi-cyclic codes made for words. Where R rotates a word left by one bit, word 4q + r of a granule, turned to h = R^r w,
- * adds w + R^(2 + q) h + R^16 h to the check word. Smaller granules are the first words of the largest, of 32.
+ * Quasi-cyclic codes made for words. Where R rotates a word left by one bit, word 4q + r of a
+ * granule, turned to h = R^r w, adds w + R^(2 + q) h + R^16 h to the check word. Smaller granules
+ * are the first words of the largest, of 32.
  *
- * All columns have weight three and are distinct, so single errors are corrected and double errors flagged (Hsiao 1970). As
- * R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error within one word goes unnoticed, however many bits
- * it has. And none within 16 neighbouring bits of a word is mistaken for another, which the choice of 2 and 16 sees to.
+ * All columns have weight three and are distinct, so single errors are corrected and double errors
+ * flagged (Hsiao 1970). As R^32 - 1 = (R - 1)^32, a sum of three rotations is invertible: no error
+ * within one word goes unnoticed, however many bits it has. And none within 16 neighbouring bits of
+ * a word is mistaken for another, which the choice of 2 and 16 sees to.
  */
 import { noCorrection, singleErrors, type WrongBits } from "./correction.ts";
 import { columnsOf, type HostPasses, type LinearCode } from "./linearCode.ts";
@@ -15,7 +17,10 @@ import { components, wordsType } from "./words.ts";
 const near = 2;
 const far = 16;
 
-/** A code of 32 check bits for a granule of so many words, which corrects single errors or only detects. */
+/**
+ * A code of 32 check bits for a granule of so many words, which corrects single errors or only
+ * detects.
+ */
 export function quasiCyclic(words: 1 | 2 | 4 | 8 | 32, { corrects = true } = {}): LinearCode {
   const columns = columnsOf(words, 32, (position, bit) => contribution(position, 1 << bit));
   return {

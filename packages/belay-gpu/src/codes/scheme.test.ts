@@ -15,7 +15,10 @@ const packedWords: Partial<Record<SchemeName, number>> = { packed32: 1, packed64
 /** Check bits of each of them. */
 const packedBits: Partial<Record<SchemeName, number>> = { packed32: 7, packed64: 8, packed64x4: 8 };
 
-/** Which code word a bit of a granule belongs to, the bits of the check word following those of the data. */
+/**
+ * Which code word a bit of a granule belongs to, the bits of the check word following those of the
+ * data.
+ */
 function codeWordOf({ name, granuleBytes }: MemoryScheme, bit: number): number {
   const words = packedWords[name];
   if (words === undefined) return 0;
@@ -37,7 +40,10 @@ function outcomes(scheme: MemoryScheme, content: Uint32Array, errors: readonly (
   return { corrected, flagged, restored };
 }
 
-/** Singles that are not corrected, and doubles in one code word that are not flagged or in two that are not both corrected. */
+/**
+ * Singles that are not corrected, and doubles in one code word that are not flagged or in two that
+ * are not both corrected.
+ */
 function failures(scheme: MemoryScheme, content: Uint32Array) {
   const bits = bitsOf(scheme);
   const all = Array.from({ length: bits }, (_, bit) => bit);

@@ -1,4 +1,7 @@
-/** What the compiler and the runtime know of a code: the memory it covers, its host side, and its WGSL. */
+/**
+ * What the compiler and the runtime know of a code: the memory it covers, its host side, and its
+ * WGSL.
+ */
 import { checksumOf, checksumWords } from "./checksum.ts";
 import { hamming } from "./hamming.ts";
 import { hsiao } from "./hsiao.ts";
@@ -12,7 +15,10 @@ import { wordsType } from "./words.ts";
 export interface Verification {
   /** Bits put right, in data or in check words. */
   readonly corrected: number;
-  /** The granules that have more errors than the code corrects, in ascending order; they are left as they were. */
+  /**
+   * The granules that have more errors than the code corrects, in ascending order; they are left as
+   * they were.
+   */
   readonly uncorrectable: readonly number[];
 }
 
@@ -35,16 +41,23 @@ export interface HostCode {
 }
 
 /**
- * A code together with its granule: the bytes of data that one check word, a `u32`, belongs to. Every code is linear over
- * GF(2): the check word of a granule is the XOR of a contribution of each of its words, so zero data has a zero check word,
- * and a partial store may update it by `check ^= contribution(position, old ^ new)`.
+ * A code together with its granule: the bytes of data that one check word, a `u32`, belongs to.
+ * Every code is linear over GF(2): the check word of a granule is the XOR of a contribution of each
+ * of its words, so zero data has a zero check word, and a partial store may update it by `check ^=
+ * contribution(position, old ^ new)`.
  */
 export interface MemoryScheme extends HostCode {
   readonly name: SchemeName;
   readonly granuleBytes: 4 | 8 | 16 | 32 | 128;
-  /** The WGSL type of the data of a granule: `u32`, `vec2<u32>`, `vec4<u32>`, or an array of `vec4<u32>`. */
+  /**
+   * The WGSL type of the data of a granule: `u32`, `vec2<u32>`, `vec4<u32>`, or an array of
+   * `vec4<u32>`.
+   */
   readonly granuleType: string;
-  /** Whether one wrong bit in a granule or in its check word is corrected; otherwise it is only noticed. */
+  /**
+   * Whether one wrong bit in a granule or in its check word is corrected; otherwise it is only
+   * noticed.
+   */
   readonly corrects: boolean;
   /** Bits of the check word that the code uses; the others are zero. */
   readonly checkBits: number;
@@ -53,15 +66,18 @@ export interface MemoryScheme extends HostCode {
    *
    * - `fn encode(data: W) -> u32`
    * - `fn contribution(position: u32, word: u32) -> u32`, of one word of the granule
-   * - `fn quad(place: u32, data: vec4<u32>) -> u32`, what four words contribute from `4 * place` on, where there are more
+   * - `fn quad(place: u32, data: vec4<u32>) -> u32`, what four words contribute from `4 * place`
+   *   on, where there are more
    * - `fn syndrome(data: W, check: u32) -> u32`, zero where all is well
-   * - `fn correct(data: W, syndrome: u32) -> Corrected`, of `struct Corrected { data: W, status: u32 }` with `status` 0 for
-   *   a syndrome of zero, 1 for an error that is corrected (it may be in the check word), 2 for an uncorrectable one
+   * - `fn correct(data: W, syndrome: u32) -> Corrected`, of `struct Corrected { data: W, status:
+   *   u32 }` with `status` 0 for a syndrome of zero, 1 for an error that is corrected (it may be in
+   *   the check word), 2 for an uncorrectable one
    */
   wgsl(prefix: string): string;
   /**
-   * What goes with that where invocations have parts of a granule: `fn wrong(position: u32, syndrome: u32) -> u32`, the bits of one
-   * word that are wrong, and `fn status(syndrome: u32) -> u32`.
+   * What goes with that where invocations have parts of a granule: `fn wrong(position: u32,
+   * syndrome: u32) -> u32`, the bits of one word that are wrong, and `fn status(syndrome: u32) ->
+   * u32`.
    */
   wgslOfParts(prefix: string): string;
 }
@@ -86,12 +102,15 @@ const codes = {
 } satisfies Record<string, LinearCode>;
 
 /**
- * How memory is coded: a code, and the granule of data that one check word belongs to (4, 8 and 16 bytes for `"secded32"`,
- * `"secded64"` and `"secded128"`).
+ * How memory is coded: a code, and the granule of data that one check word belongs to (4, 8 and 16
+ * bytes for `"secded32"`, `"secded64"` and `"secded128"`).
  */
 export type SchemeName = keyof typeof codes;
 
-/** What memory can be protected by: a code with check words, or a checksum of each whole buffer (`checksum.ts`). */
+/**
+ * What memory can be protected by: a code with check words, or a checksum of each whole buffer
+ * (`checksum.ts`).
+ */
 export type MemoryCode = SchemeName | "checksum";
 
 /** All schemes by the names that policies use. */

@@ -1,7 +1,8 @@
 /**
- * A (138,128) code that folds the four words first. A column has two parts: an even number of six bits tells the bit of the
- * word, and three of four bits tell the word. So columns are odd, of weight three at least, and distinct; the six bits are
- * computed from the sum of the words, each of the four from the sum of all words but one.
+ * A (138,128) code that folds the four words first. A column has two parts: an even number of six
+ * bits tells the bit of the word, and three of four bits tell the word. So columns are odd, of
+ * weight three at least, and distinct; the six bits are computed from the sum of the words, each of
+ * the four from the sum of all words but one.
  */
 import { tablePasses } from "./byteTables.ts";
 import { singleErrors } from "./correction.ts";

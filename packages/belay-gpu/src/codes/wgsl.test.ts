@@ -79,7 +79,10 @@ function expected(scheme: MemoryScheme, { data, checks }: CodedWords): number[][
   });
 }
 
-/** No error, every single error, every bit together with some other, and errors of all weights, a few of each of the small ones. */
+/**
+ * No error, every single error, every bit together with some other, and errors of all weights, a
+ * few of each of the small ones.
+ */
 function someErrors(scheme: MemoryScheme): number[][] {
   const bits = Array.from({ length: bitsOf(scheme) }, (_, bit) => bit);
   const pairs = bits.map((bit) => [bit, (bit + 1 + ((bit * 7) % (bits.length - 1))) % bits.length]);

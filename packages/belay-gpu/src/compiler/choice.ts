@@ -1,4 +1,7 @@
-/** `redundancy: "auto"`: which configuration promises to protect a kernel at the lowest cost, and why. */
+/**
+ * `redundancy: "auto"`: which configuration promises to protect a kernel at the lowest cost, and
+ * why.
+ */
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { gathers } from "../analysis/gathers.ts";
 import { hazardousVariables, loadsAfterStores } from "../analysis/hazards.ts";
@@ -36,10 +39,10 @@ interface Features extends WorkEstimate {
 }
 
 /**
- * The configurations that cover what is asked for, the one with the lowest predicted cost first. The prediction knows the
- * kernel's text only: how much it computes for each byte it moves, how wide its accesses are, whether it works in place.
- * Not every kernel can be protected in every way, so whoever protects takes the first that fits. Empty for source that is
- * not valid.
+ * The configurations that cover what is asked for, the one with the lowest predicted cost first.
+ * The prediction knows the kernel's text only: how much it computes for each byte it moves, how
+ * wide its accesses are, whether it works in place. Not every kernel can be protected in every way,
+ * so whoever protects takes the first that fits. Empty for source that is not valid.
  */
 export function rankConfigurations(wgsl: string, options: ChoiceOptions): RankedConfiguration[] {
   const parsed = parse(wgsl);
@@ -54,7 +57,9 @@ export function rankConfigurations(wgsl: string, options: ChoiceOptions): Ranked
   return rank(program, kernels, covering);
 }
 
-/** Returns configurations for these kernels together, the one with the lowest predicted cost first. */
+/**
+ * Returns configurations for these kernels together, the one with the lowest predicted cost first.
+ */
 export function rank(
   program: Program,
   kernels: readonly FunctionDeclaration[],
@@ -106,7 +111,10 @@ function predict(
   return { predicted: plain === 0 ? 1 : guarded / plain, reason: reasonFor(configuration, limit, isInPlace) };
 }
 
-/** How many times as long a protected kernel computes, and moves bytes, and how many times as long both take for other reasons. */
+/**
+ * How many times as long a protected kernel computes, and moves bytes, and how many times as long
+ * both take for other reasons.
+ */
 interface Factors {
   readonly computing: number;
   readonly bytes: number;
@@ -114,16 +122,18 @@ interface Factors {
 }
 
 /**
- * The factors are fitted to what an NVIDIA H200 shows on the programs of `belay bench rmt`: replicas in one subgroup halve the
- * distinct loads in flight, which wide accesses make up for, and gathers even more, as each line is fetched once for both; those
- * that run one after the other load from the cache, unless they gather; whatever waits before a store costs.
+ * The factors are fitted to what an NVIDIA H200 shows on the programs of `belay bench rmt`:
+ * replicas in one subgroup halve the distinct loads in flight, which wide accesses make up for, and
+ * gathers even more, as each line is fetched once for both; those that run one after the other load
+ * from the cache, unless they gather; whatever waits before a store costs.
  */
 function factorsOf({ redundancy, check, channel, pairing }: Configuration, kernel: Features): Factors {
   const { gathers, isInPlace, loadsFirst } = kernel;
   const isWide = kernel.widestStorage >= wideAccess;
   const shares = kernel.widestWorkgroup > 0;
   if (redundancy === "inter") {
-    // In place, whoever comes last stores where an invocation loads before it stores; else the second replica has a copy.
+    // In place, whoever comes last stores where an invocation loads before it stores; else the
+    // second replica has a copy.
     const apart = isInPlace ? (loadsFirst ? 1.25 : 2.1) : isWide ? 1.49 : 2;
     return {
       computing: isInPlace ? 2.1 : 1.92,

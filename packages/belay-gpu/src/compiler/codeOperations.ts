@@ -5,7 +5,10 @@ import { type SchemeName, schemes } from "../codes/scheme.ts";
 import { parse } from "../wgsl/parser.ts";
 import { resolve } from "../wgsl/resolve/index.ts";
 
-/** Operations of WGSL on words. A rotation counts as three, though many devices have an instruction for it. */
+/**
+ * Operations of WGSL on words. A rotation counts as three, though many devices have an instruction
+ * for it.
+ */
 export interface CodeOperations {
   /** Of a whole granule. */
   readonly encode: number;

@@ -1,9 +1,15 @@
 /** The ways to protect a kernel, and which structures of a GPU each of them covers. */
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
 
-/** How a kernel is doubled: inside its workgroups with two copies of workgroup memory or one, or workgroup by workgroup. */
+/**
+ * How a kernel is doubled: inside its workgroups with two copies of workgroup memory or one, or
+ * workgroup by workgroup.
+ */
 export type Redundancy = "none" | "intra+lds" | "intra-lds" | "inter";
-/** When replicas are compared: before every store, or by a signature once before the invocation ends. */
+/**
+ * When replicas are compared: before every store, or by a signature once before the invocation
+ * ends.
+ */
 export type Check = "store" | "signature";
 /** What replicas exchange words through: registers, or workgroup memory. */
 export type Channel = "subgroup" | "workgroup";
@@ -44,7 +50,8 @@ export function coveredBy({
   pairing,
 }: Pick<Configuration, "redundancy" | "pairing">): ReadonlySet<Structure> {
   if (redundancy === "inter") return new Set(structures);
-  // What a subgroup shares is replicated where replicas stand in different ones, or run one after the other.
+  // What a subgroup shares is replicated where replicas stand in different ones, or run one after
+  // the other.
   const isApart = pairing === "subgroups" || pairing === "passes";
   const hasCopies = redundancy === "intra+lds" || pairing === "passes";
   return new Set([...lanes, ...(hasCopies ? (["LDS"] as const) : []), ...(isApart ? shared : [])]);

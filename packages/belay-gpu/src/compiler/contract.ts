@@ -1,4 +1,7 @@
-/** What goes into and comes out of `protect()`: the one contract between the compiler and everything that runs its kernels. */
+/**
+ * What goes into and comes out of `protect()`: the one contract between the compiler and everything
+ * that runs its kernels.
+ */
 import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
 import type { MemoryCode, SchemeName } from "../codes/scheme.ts";
@@ -34,7 +37,10 @@ export type {
   Structure,
 };
 
-/** The device limits that decide whether a kernel can be doubled; names and units as in `GPUSupportedLimits`. */
+/**
+ * The device limits that decide whether a kernel can be doubled; names and units as in
+ * `GPUSupportedLimits`.
+ */
 export interface KernelLimits {
   readonly maxComputeInvocationsPerWorkgroup: number;
   readonly maxComputeWorkgroupSizeX: number;
@@ -44,32 +50,38 @@ export interface KernelLimits {
 }
 
 /**
- * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and where neither replica may load what
- * the other has stored, one after the other or with a copy for each.
+ * What whoever dispatches an Inter-Group kernel does for it: twice the workgroups, and where
+ * neither replica may load what the other has stored, one after the other or with a copy for each.
  */
 export interface InterGroup {
   /**
-   * The pipeline-overridable constant, by name, that says along which dimension a grid is doubled: 0 = x, 1 = y, 2 = z, and
-   * 3 = what the report's word `grid` says; doubling x needs a grid of at most half the limit in x, and so on.
+   * The pipeline-overridable constant, by name, that says along which dimension a grid is doubled:
+   * 0 = x, 1 = y, 2 = z, and 3 = what the report's word `grid` says; doubling x needs a grid of at
+   * most half the limit in x, and so on.
    */
   readonly doubling: string;
   /**
-   * Set where a kernel that changes buffers in place needs no copies of them: only a grid of at most so many workgroups of the
-   * program's is doubled, and whoever comes last of two replicas stores there. A larger grid, or one that is not known, is dispatched
-   * twice as it is, the second replicas before the first: by the same pipeline, as another one might round floats otherwise, with
-   * `doubling` 3 and the word `grid` 5, then 4. Zero where no grid may be doubled.
+   * Set where a kernel that changes buffers in place needs no copies of them: only a grid of at
+   * most so many workgroups of the program's is doubled, and whoever comes last of two replicas
+   * stores there. A larger grid, or one that is not known, is dispatched twice as it is, the second
+   * replicas before the first: by the same pipeline, as another one might round floats otherwise,
+   * with `doubling` 3 and the word `grid` 5, then 4. Zero where no grid may be doubled.
    */
   readonly mostWorkgroups?: number;
-  /** For each binding of the program that the second replica must not share: where its own copy is bound. */
+  /**
+   * For each binding of the program that the second replica must not share: where its own copy is
+   * bound.
+   */
   readonly shadows: readonly ShadowBinding[];
   /**
-   * Whether twins wait for each other, for a bounded time: they do with the check `"store"`, and where the kernel uses the
-   * result of an atomic operation that must run once.
+   * Whether twins wait for each other, for a bounded time: they do with the check `"store"`, and
+   * where the kernel uses the result of an atomic operation that must run once.
    */
   readonly blocking: boolean;
   /**
-   * Set when it is: the pipeline-overridable constant, by name, that says how often a twin looks for the other before it
-   * gives up. Default: 2²⁰ times, which is about a second on a GPU, and too soon where few threads run many workgroups.
+   * Set when it is: the pipeline-overridable constant, by name, that says how often a twin looks
+   * for the other before it gives up. Default: 2²⁰ times, which is about a second on a GPU, and too
+   * soon where few threads run many workgroups.
    */
   readonly patience?: string;
 }
@@ -78,7 +90,10 @@ export interface InterGroup {
 export interface ShadowBinding {
   readonly of: BindingPoint;
   readonly at: BindingPoint;
-  /** Set when atomic operations may change parts of the program's buffer, which the copy does not follow. */
+  /**
+   * Set when atomic operations may change parts of the program's buffer, which the copy does not
+   * follow.
+   */
   readonly hasAtomics?: true;
 }
 
@@ -93,11 +108,15 @@ export interface BindingScheme {
   readonly of: BindingPoint;
   readonly scheme: MemoryCode | "none";
   /**
-   * Under `"checksum"`: of the accesses to it, the only one that the kernel adds up, by its number. For where all of them
-   * together are not to each word as often; a buffer has none of its accesses added up where there is no other one of this number.
+   * Under `"checksum"`: of the accesses to it, the only one that the kernel adds up, by its number.
+   * For where all of them together are not to each word as often; a buffer has none of its accesses
+   * added up where there is no other one of this number.
    */
   readonly site?: number;
-  /** Under `"checksum"`: those are known to be to each word as often, so that the kernel need not count places. */
+  /**
+   * Under `"checksum"`: those are known to be to each word as often, so that the kernel need not
+   * count places.
+   */
   readonly isKnown?: true;
 }
 
@@ -105,7 +124,9 @@ export interface BindingScheme {
 export interface MemoryBindings {
   /** A storage buffer of u32: the check words of all buffers. */
   readonly arena: BindingPoint;
-  /** A uniform buffer of one `vec4<u32>` for each protected binding, by its `index` (`tableRow`). */
+  /**
+   * A uniform buffer of one `vec4<u32>` for each protected binding, by its `index` (`tableRow`).
+   */
   readonly table: BindingPoint;
 }
 
@@ -126,14 +147,18 @@ export interface ProtectedBinding {
   readonly index: number;
   readonly scheme: MemoryCode;
   /**
-   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"summed"`: it adds up a checksum of
-   * what it loads or stores, for whoever dispatches it to compare. `"bracketed"`: it runs on raw words, so whoever dispatches
-   * it verifies the binding before, and encodes it after where it `stores`.
+   * `"checked"`: the kernel checks what it loads and keeps the check words up to date. `"summed"`:
+   * it adds up a checksum of what it loads or stores, for whoever dispatches it to compare.
+   * `"bracketed"`: it runs on raw words, so whoever dispatches it verifies the binding before, and
+   * encodes it after where it `stores`.
    */
   readonly mode: "checked" | "summed" | "bracketed";
   /** Set when it is summed: how often invocations add what they access. */
   readonly sums?: readonly SumWeights[];
-  /** Set when the contents of memory also decide what is accessed, so that any dispatch may access something else. */
+  /**
+   * Set when the contents of memory also decide what is accessed, so that any dispatch may access
+   * something else.
+   */
   readonly varies?: boolean;
   /** Set when only one of the accesses is summed. */
   readonly site?: number;
@@ -144,8 +169,8 @@ export interface ProtectedBinding {
 }
 
 /**
- * Accesses that the same ids decide. Invocations that differ in others add the same to the sums: the first of them once, the
- * others twice; all of that 2^i times for the i-th of these.
+ * Accesses that the same ids decide. Invocations that differ in others add the same to the sums:
+ * the first of them once, the others twice; all of that 2^i times for the i-th of these.
  */
 export interface SumWeights {
   /** Invocations of a workgroup that differ in such ids only. */
@@ -157,8 +182,9 @@ export interface SumWeights {
 /** What a kernel does about the memory that it uses. */
 export interface MemorySummary {
   /**
-   * Set when a binding is checked: where the check words are bound, whether the kernel stores to the arena (a `"storage"`
-   * binding of its layout, else `"read-only-storage"`), and the size of the table.
+   * Set when a binding is checked: where the check words are bound, whether the kernel stores to
+   * the arena (a `"storage"` binding of its layout, else `"read-only-storage"`), and the size of
+   * the table.
    */
   readonly checks?: MemoryBindings & { readonly storesChecks: boolean; readonly tableBytes: number };
   /** Storage and uniform buffers that the entry point uses and that have a scheme. */
@@ -168,28 +194,38 @@ export interface MemorySummary {
 /** How `protect` protects; everything has a default. */
 export interface ProtectOptions {
   /**
-   * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps their check words. A
-   * binding of a checked buffer must hold whole granules, and that of a uniform buffer a multiple of 16 bytes.
+   * Default `"none"`. The codes of the storage and uniform buffers: whoever runs the kernel keeps
+   * their check words. A binding of a checked buffer must hold whole granules, and that of a
+   * uniform buffer a multiple of 16 bytes.
    */
   readonly memory?: MemoryCode | "none" | MemorySchemes;
   /** Where the check words are bound, as `reportBinding`. Default: behind the report. */
   readonly memoryBindings?: MemoryBindings;
   /**
-   * Default `"intra+lds"`. `"auto"` (the default of `harden`): of the flavors, channels and pairings that the kernel fits on
-   * a device with these `features` and `limits`, the one that covers the structures to `cover` and promises to cost least.
-   * Where none of them covers all, the one that covers most, with a warning. Options that are given restrict the choice.
+   * Default `"intra+lds"`. `"auto"` (the default of `harden`): of the flavors, channels and
+   * pairings that the kernel fits on a device with these `features` and `limits`, the one that
+   * covers the structures to `cover` and promises to cost least. Where none of them covers all, the
+   * one that covers most, with a warning. Options that are given restrict the choice.
    */
   readonly redundancy?: Redundancy | "auto";
-  /** What `"auto"` must cover. Default: vector arithmetic, vector registers and workgroup memory. */
+  /**
+   * What `"auto"` must cover. Default: vector arithmetic, vector registers and workgroup memory.
+   */
   readonly cover?: readonly Structure[];
   /**
-   * The entry point that `"auto"` chooses for, and the only one that is protected then. Default: all of the module's compute
-   * entry points together.
+   * The entry point that `"auto"` chooses for, and the only one that is protected then. Default:
+   * all of the module's compute entry points together.
    */
   readonly entryPoint?: string;
-  /** How many storage buffers a pipeline layout has room for, where `"auto"` is to choose for it. Default: as `limits` allow. */
+  /**
+   * How many storage buffers a pipeline layout has room for, where `"auto"` is to choose for it.
+   * Default: as `limits` allow.
+   */
   readonly room?: number;
-  /** Default `"signature"`. `"none"` protects nothing: replicas compute without a comparison, to measure what it costs. */
+  /**
+   * Default `"signature"`. `"none"` protects nothing: replicas compute without a comparison, to
+   * measure what it costs.
+   */
   readonly check?: Check | "none";
   /** Default `"auto"`: `"adjacent"`, unless `redundancy` is chosen too; Intra-Group only. */
   readonly pairing?: Pairing | "auto";
@@ -201,16 +237,20 @@ export interface ProtectOptions {
   readonly subgroupSize?: number;
   /** Limits of the device. Default: the limits every WebGPU device has. */
   readonly limits?: Partial<KernelLimits>;
-  /** Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that are checked against `limits`. */
+  /**
+   * Override values by name or id, as in `GPUProgrammableStage.constants`; they decide sizes that
+   * are checked against `limits`.
+   */
   readonly constants?: Readonly<Record<string, number>>;
   /**
-   * Where the report is bound, which an explicit pipeline layout decides. Default: a bind group of its own, behind those
-   * that the module uses, or a free binding of the last one when all are used.
+   * Where the report is bound, which an explicit pipeline layout decides. Default: a bind group of
+   * its own, behind those that the module uses, or a free binding of the last one when all are
+   * used.
    */
   readonly reportBinding?: BindingPoint;
   /**
-   * Instruments the source so that a fault can be armed at its fault sites; `"profile"`: so that executions of these sites
-   * are counted. Default false.
+   * Instruments the source so that a fault can be armed at its fault sites; `"profile"`: so that
+   * executions of these sites are counted. Default false.
    */
   readonly injectFaults?: boolean | "profile";
   /** With `injectFaults`: makes fault sites in what protection adds, too. Default false. */
@@ -230,9 +270,14 @@ export interface EntryPointSummary {
   readonly memory?: MemorySummary;
   /** Check sites reachable from this entry point. */
   readonly checks: readonly number[];
-  /** Whether it uses the report buffer; the binding exists in its pipeline's default layout only then. */
+  /**
+   * Whether it uses the report buffer; the binding exists in its pipeline's default layout only
+   * then.
+   */
   readonly usesReport: boolean;
-  /** What it does with the program's resources. Buffers and textures without an entry are not used. */
+  /**
+   * What it does with the program's resources. Buffers and textures without an entry are not used.
+   */
   readonly bindings: readonly BindingAccess[];
   /**
    * What its stores fill in these, whatever was there before; absent where nothing is known to be
@@ -250,8 +295,9 @@ export interface ProtectResult {
   /** What is wrong with the source, and what is not covered. */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The entry points, and the overrides without an `@id`, that have another name in `code`, as they hide a name of the language
-   * which it needs: that name, by the program's own. All else here has the program's names.
+   * The entry points, and the overrides without an `@id`, that have another name in `code`, as they
+   * hide a name of the language which it needs: that name, by the program's own. All else here has
+   * the program's names.
    */
   readonly renamed: Readonly<Record<string, string>>;
   /** `null` when no entry point uses a report buffer. */
@@ -264,7 +310,9 @@ export interface ProtectResult {
   readonly faultSites: readonly FaultSite[];
 }
 
-/** Returns the name that a protected module has for an entry point or an override of the program. */
+/**
+ * Returns the name that a protected module has for an entry point or an override of the program.
+ */
 export const nameInCode = ({ renamed }: Pick<ProtectResult, "renamed">, name: string): string =>
   (Object.hasOwn(renamed, name) ? renamed[name] : undefined) ?? name;
 

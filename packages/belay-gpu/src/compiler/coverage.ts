@@ -16,7 +16,10 @@ export interface Sphere {
   isExecutedOnce(variable: GlobalVariable): boolean;
 }
 
-/** What the protected `kernels` leave outside the sphere of replication, each with its place in the source, in order. */
+/**
+ * What the protected `kernels` leave outside the sphere of replication, each with its place in the
+ * source, in order.
+ */
 export function coverageGaps(
   program: Program,
   kernels: readonly KernelFacts[],
@@ -65,8 +68,8 @@ export function coverageGaps(
 }
 
 /**
- * The invocation of an odd workgroup that has no neighbour to swap lanes with. `kernel` is of the program with overrides
- * turned into constants, as far as they are known.
+ * The invocation of an odd workgroup that has no neighbour to swap lanes with. `kernel` is of the
+ * program with overrides turned into constants, as far as they are known.
  */
 export function loneInvocation(
   { name, declaration, invocations = 0 }: KernelFacts,

@@ -1,4 +1,7 @@
-/** Whether an entry point can be protected on this device, and if not, why: checked before anything is changed. */
+/**
+ * Whether an entry point can be protected on this device, and if not, why: checked before anything
+ * is changed.
+ */
 import { builtinFunction } from "../analysis/effects.ts";
 import { containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
@@ -122,7 +125,10 @@ function* subgroupUses(
   }
 }
 
-/** The parameters that a function uses, each with the members that are; a struct that is used as a whole has all of them. */
+/**
+ * The parameters that a function uses, each with the members that are; a struct that is used as a
+ * whole has all of them.
+ */
 function usedValues(
   program: Program,
   fn: FunctionDeclaration,

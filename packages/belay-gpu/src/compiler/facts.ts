@@ -1,4 +1,7 @@
-/** Facts about one version of a program that several decisions rest on, each found out once, when it is first asked for. */
+/**
+ * Facts about one version of a program that several decisions rest on, each found out once, when it
+ * is first asked for.
+ */
 import {
   type BindingAccess,
   bindingAccesses,

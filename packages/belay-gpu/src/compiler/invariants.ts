@@ -14,7 +14,10 @@ import { type AnyNode, isExpression, walk } from "../wgsl/traverse.ts";
 export interface Verified {
   readonly program: Program;
   readonly names: Names;
-  /** The protected entry points; undefined while none are chosen, when an invariant is claimed of all functions. */
+  /**
+   * The protected entry points; undefined while none are chosen, when an invariant is claimed of
+   * all functions.
+   */
   readonly entryPoints: ReadonlySet<string> | undefined;
   /** Sets of protected entry points that have functions of their own. */
   readonly groups: readonly ReadonlySet<string>[];
@@ -78,7 +81,9 @@ export const invariants = {
 
 export type Invariant = keyof typeof invariants;
 
-/** Verifies invariants after a pass. Throws an error that shows the module where one does not hold. */
+/**
+ * Verifies invariants after a pass. Throws an error that shows the module where one does not hold.
+ */
 export function verifyInvariants(pass: string, held: ReadonlySet<Invariant>, verified: Verified): void {
   for (const invariant of held) {
     const violation = invariants[invariant].violation(verified);
@@ -105,7 +110,10 @@ const isAdded = (program: Program, place: Expression): boolean => {
   return root !== undefined && !isOfSource(root.variable);
 };
 
-/** The first violation that `find` sees in a node of the functions; what a pass adds to an entry point stands for its name. */
+/**
+ * The first violation that `find` sees in a node of the functions; what a pass adds to an entry
+ * point stands for its name.
+ */
 function inFunctions(
   verified: Verified,
   find: (node: AnyNode) => Violation | undefined,
@@ -229,7 +237,10 @@ function accessNormalForm(verified: Verified): Violation | undefined {
   });
 }
 
-/** Whether an expression depends only on variables that passes have added, which stay as they are between statements of the source. */
+/**
+ * Whether an expression depends only on variables that passes have added, which stay as they are
+ * between statements of the source.
+ */
 function isAddedValue(program: Program, expression: Expression): boolean {
   let isAddedOnly = true;
   walk(expression, (node) => {
@@ -241,7 +252,9 @@ function isAddedValue(program: Program, expression: Expression): boolean {
   return isAddedOnly;
 }
 
-/** The expression that a statement does no more than evaluate, and keep in memory of the invocation. */
+/**
+ * The expression that a statement does no more than evaluate, and keep in memory of the invocation.
+ */
 function wholeOf(program: Program, node: AnyNode): Expression | undefined {
   if (node.kind === "let") return node.initializer;
   if (node.kind === "callStatement") return node.call;

@@ -1,4 +1,7 @@
-/** What a kernel needs that is Inter-Group or whose replicas run in passes, known from its code in access normal form. */
+/**
+ * What a kernel needs that is Inter-Group or whose replicas run in passes, known from its code in
+ * access normal form.
+ */
 import { type Arrival, arrivalIn } from "../analysis/arrival.ts";
 import {
   builtinFunction,
@@ -20,9 +23,15 @@ import type { Settings } from "./settings.ts";
 import { bytesOfVariables } from "./workgroups.ts";
 
 export interface KernelPlan {
-  /** The buffers that the kernel changes in place, of which the second replica has its own copy: names of variables. */
+  /**
+   * The buffers that the kernel changes in place, of which the second replica has its own copy:
+   * names of variables.
+   */
   readonly shadowed: ReadonlySet<string>;
-  /** The variables whose atomic operations must run once, as their order matters or their memory is not replicated. */
+  /**
+   * The variables whose atomic operations must run once, as their order matters or their memory is
+   * not replicated.
+   */
   readonly once: ReadonlySet<string>;
   /** Whether twins wait for each other (`InterGroup.blocking`). */
   readonly blocking: boolean;
@@ -125,16 +134,20 @@ function tooMuchMemory(kernel: KernelFacts, blocking: boolean, most: number): Di
   return [leftAlone("BELAY205", declaration.nameSpan, kernel.name, why, help)];
 }
 
-/** Bytes of workgroup memory with those that are `added`; none where nothing is, or an override decides. */
+/**
+ * Bytes of workgroup memory with those that are `added`; none where nothing is, or an override
+ * decides.
+ */
 function bytesWith(kernel: KernelFacts, added: number): number {
   const own = bytesOfVariables(kernel, (_, type) => sizeOf(type));
   return own === undefined || added === 0 ? 0 : own + added;
 }
 
 /**
- * The second replica's pass is over before the first replica changes anything outside the workgroup. So neither may need
- * what the first one does there: what it has stored, or the result of an atomic operation that must run once. Workgroup
- * memory serves each pass by itself, and must then hold the same.
+ * The second replica's pass is over before the first replica changes anything outside the
+ * workgroup. So neither may need what the first one does there: what it has stored, or the result
+ * of an atomic operation that must run once. Workgroup memory serves each pass by itself, and must
+ * then hold the same.
  */
 export function passesPlan(kernel: KernelFacts): KernelPlan {
   const once = variablesExecutedOnce(kernel);
@@ -169,8 +182,8 @@ export function passesPlan(kernel: KernelFacts): KernelPlan {
 }
 
 /**
- * Both replicas may execute atomic operations on workgroup memory, of which each has its own, if their order does not
- * matter, and load from storage that nobody changes.
+ * Both replicas may execute atomic operations on workgroup memory, of which each has its own, if
+ * their order does not matter, and load from storage that nobody changes.
  */
 function variablesExecutedOnce({
   storageAccesses,

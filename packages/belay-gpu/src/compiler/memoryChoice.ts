@@ -1,4 +1,7 @@
-/** `memory: "auto"`: which code promises to protect the memory of kernels at the lowest cost, and why. */
+/**
+ * `memory: "auto"`: which code promises to protect the memory of kernels at the lowest cost, and
+ * why.
+ */
 import { bindingPointOf } from "../analysis/bindings.ts";
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { assumedTrips } from "../analysis/loopTrips.ts";
@@ -42,7 +45,10 @@ export interface RankedKernel {
 /** The codes that correct, one for each size of granule. */
 export const correctingSchemes: readonly MemoryCode[] = ["secded128", "secded64", "secded32"];
 
-/** What chooses a code, and of which: those that correct, or also one that only detects, where work can run again. */
+/**
+ * What chooses a code, and of which: those that correct, or also one that only detects, where work
+ * can run again.
+ */
 export const automaticMemory = {
   auto: correctingSchemes,
   "auto-detect": ["checksum", ...correctingSchemes],
@@ -67,9 +73,10 @@ export function memoryCodeFor<Given extends MemoryCode | "none">(
 }
 
 /**
- * The codes for the memory that some modules work on, the one with the lowest predicted cost first; of those within two percent of
- * it, the one that takes least memory. Modules that are not valid do not count. Costs are of GPU time, that of the unprotected
- * modules being 1; ARCHITECTURE.md has the model.
+ * The codes for the memory that some modules work on, the one with the lowest predicted cost first;
+ * of those within two percent of it, the one that takes least memory. Modules that are not valid do
+ * not count. Costs are of GPU time, that of the unprotected modules being 1; ARCHITECTURE.md has
+ * the model.
  */
 export function rankSchemes(sources: readonly string[], options: MemoryChoiceOptions = {}): RankedScheme[] {
   const { candidates = correctingSchemes, rates = usualRates, ...others } = options;
@@ -105,7 +112,10 @@ export function rankSchemes(sources: readonly string[], options: MemoryChoiceOpt
 /** No prediction is better than that. */
 const tie = 1.02;
 
-/** The code with the lowest predicted cost; of those within two percent of it, the one that takes least memory. */
+/**
+ * The code with the lowest predicted cost; of those within two percent of it, the one that takes
+ * least memory.
+ */
 function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
   const least = Math.min(...options.map(({ predicted }) => predicted));
   const granule = ({ scheme }: RankedScheme) => hostCodeOf(scheme).granuleBytes;
@@ -117,7 +127,10 @@ function preferred(options: readonly RankedScheme[]): RankedScheme | undefined {
 /** Predictions are seldom as far apart from each other as that, compared with what is measured. */
 const doubt = 1.2;
 
-/** The codes of which the text does not tell which costs least: those that a measurement has to decide between. */
+/**
+ * The codes of which the text does not tell which costs least: those that a measurement has to
+ * decide between.
+ */
 export function inQuestion(ranked: readonly RankedScheme[]): MemoryCode[] {
   const least = Math.min(...ranked.map(({ predicted }) => predicted));
   return ranked.filter(({ predicted }) => predicted <= doubt * least).map(({ scheme }) => scheme);
@@ -139,7 +152,8 @@ function costOf(before: Text, after: Text, bindings: readonly ProtectedBinding[]
   const plain = runSubgroups(before.program, before.fn);
   const guarded = runSubgroups(after.program, after.fn, { isCold });
   const bracketed = bindings.filter(({ mode }) => mode === "bracketed");
-  // What is bracketed stays as it is between dispatches, and a kernel that works in place is dispatched again and again.
+  // What is bracketed stays as it is between dispatches, and a kernel that works in place is
+  // dispatched again and again.
   const passes =
     bracketed.reduce((sum, each) => sum + passedBytes(before.program, plain[0]!, each), 0) /
     (worksInPlace(plain[0]!) ? assumedTrips : 1);
@@ -167,7 +181,10 @@ function worksInPlace({ accesses }: SubgroupRun): boolean {
   );
 }
 
-/** All that is bracketed is verified before, also what is only stored, and what is stored is encoded after. */
+/**
+ * All that is bracketed is verified before, also what is only stored, and what is stored is encoded
+ * after.
+ */
 function passedBytes(program: Program, run: SubgroupRun, { of, scheme, stores }: ProtectedBinding): number {
   const variables = new Set(run.accesses.map(({ variable }) => variable));
   const bytes = [...variables].reduce((sum, variable) => {

@@ -1,6 +1,7 @@
 /**
- * How long a kernel takes, from what a subgroup of it does and what the device can do at most. No constant belongs to a program: each
- * is measured on the device, a fact about GPUs, or an assumption, as it says.
+ * How long a kernel takes, from what a subgroup of it does and what the device can do at most. No
+ * constant belongs to a program: each is measured on the device, a fact about GPUs, or an
+ * assumption, as it says.
  */
 
 import { addressSpaceOf } from "../analysis/places.ts";
@@ -45,31 +46,44 @@ export interface Times {
 const sectorBytes = 32;
 const lineBytes = 128;
 
-/** Compilers make one instruction of two operations: multiply-adds, rotations, logic of three words. */
+/**
+ * Compilers make one instruction of two operations: multiply-adds, rotations, logic of three words.
+ */
 const operationsPerInstruction = 2;
 
-/** An access takes instructions for its address and bounds, all on integers, and itself; assumed. */
+/**
+ * An access takes instructions for its address and bounds, all on integers, and itself; assumed.
+ */
 const instructionsPerAccess = 4;
 
 /**
- * What an invocation takes to begin and to end: a copy of words has 30 instructions in all, as chains of operations on integers show
- * that were added to it.
+ * What an invocation takes to begin and to end: a copy of words has 30 instructions in all, as
+ * chains of operations on integers show that were added to it.
  */
 const instructionsPerInvocation = 20;
 
-/** Passes that verify or encode hardly write: a sum of a buffer takes so much longer than half a copy of it. */
+/**
+ * Passes that verify or encode hardly write: a sum of a buffer takes so much longer than half a
+ * copy of it.
+ */
 export const passSlowdown = 1.15;
 
-/** A compute unit's first cache delivers so many bytes in the time in which it begins an instruction of a lane (128 of both per cycle on NVIDIA's). */
+/**
+ * A compute unit's first cache delivers so many bytes in the time in which it begins an instruction
+ * of a lane (128 of both per cycle on NVIDIA's).
+ */
 const bytesPerInstruction = 1;
 
 /**
- * A sector that is stored in parts takes the cache longer than a whole one; fitted to one measurement, a copy of 16-byte elements
- * stored as four words each.
+ * A sector that is stored in parts takes the cache longer than a whole one; fitted to one
+ * measurement, a copy of 16-byte elements stored as four words each.
  */
 const partialSector = 1.5;
 
-/** The time of parts that work at once is their p-norm, between their maximum (perfect overlap) and their sum; assumed. */
+/**
+ * The time of parts that work at once is their p-norm, between their maximum (perfect overlap) and
+ * their sum; assumed.
+ */
 const overlap = 4;
 
 /** The average of some subgroups. */
@@ -109,13 +123,18 @@ export function timeOf(times: Times): number {
   );
 }
 
-/** The bytes of a variable that an invocation streams through: loops go over what is in the cache. */
+/**
+ * The bytes of a variable that an invocation streams through: loops go over what is in the cache.
+ */
 export function streamedBytes(run: SubgroupRun, variable: GlobalVariable): number {
   const streamed = run.accesses.filter((access) => access.variable === variable && access.trip === 0);
   return distinctBytes(streamed.map((access) => ({ ...access, kind: "load" })));
 }
 
-/** What memory moves for accesses: each sector that some of them load once, and once what some of them store. */
+/**
+ * What memory moves for accesses: each sector that some of them load once, and once what some of
+ * them store.
+ */
 function distinctBytes(accesses: readonly LaneAccess[]): number {
   const sectors = accesses.flatMap((access) =>
     [...sectorsOf(access)].map((sector) => `${access.variable.name} ${access.kind === "load"} ${sector}`),

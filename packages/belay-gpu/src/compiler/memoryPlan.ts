@@ -1,4 +1,7 @@
-/** Which of a kernel's buffers it checks itself, and which its host verifies before and encodes after, and why. */
+/**
+ * Which of a kernel's buffers it checks itself, and which its host verifies before and encodes
+ * after, and why.
+ */
 import { type BindingAccess, bindingPointOf } from "../analysis/bindings.ts";
 import { dependencesOfPlaces } from "../analysis/dependences.ts";
 import { executionBound } from "../analysis/executionBound.ts";
@@ -55,9 +58,15 @@ export interface MemoryPlanOptions {
   readonly limits: KernelLimits;
   /** Storage buffers that protection adds without the arena. */
   readonly others: number;
-  /** How many lanes may exchange what they access: those of a subgroup, but none where a replica is among their neighbours. */
+  /**
+   * How many lanes may exchange what they access: those of a subgroup, but none where a replica is
+   * among their neighbours.
+   */
   readonly lanes: number;
-  /** Whether each invocation of the program's accesses memory once, at the places that the text says: kernels may add up sums. */
+  /**
+   * Whether each invocation of the program's accesses memory once, at the places that the text
+   * says: kernels may add up sums.
+   */
   readonly isPlain: boolean;
 }
 
@@ -116,7 +125,10 @@ interface WayOptions {
   readonly loadsLittle: boolean;
 }
 
-/** How a kernel checks a buffer itself, or why it can't: what could race with the invocations that share its granules. */
+/**
+ * How a kernel checks a buffer itself, or why it can't: what could race with the invocations that
+ * share its granules.
+ */
 function wayOf(
   { program, declaration }: KernelFacts,
   variable: GlobalVariable,
@@ -132,7 +144,8 @@ function wayOf(
   const stores = accesses.flatMap(({ kind, place }) => (kind === "store" && place ? [place] : []));
   const isWhole = stores.every((place) => fillsGranules(program, place, granuleBytes));
   if (isWhole && granuleBytes <= widestAccess) return {};
-  // A stencil took 3.3 times as long with short lines, and 2.9 times with passes around it (NVIDIA H200).
+  // A stencil took 3.3 times as long with short lines, and 2.9 times with passes around it (NVIDIA
+  // H200).
   if (granuleBytes <= widestAccess && !loadsLittle)
     return {
       why: `its stores fill parts of the ${granuleBytes} bytes that a check word of ${scheme.name} is for`,
@@ -187,7 +200,10 @@ export function bracketedMemory(plans: readonly (readonly [string, MemoryPlan])[
 }
 
 interface SumPlanOptions {
-  /** Whether each invocation of the program's accesses memory once, at the places that the text says. */
+  /**
+   * Whether each invocation of the program's accesses memory once, at the places that the text
+   * says.
+   */
   readonly isPlain: boolean;
   readonly bytesOfWorkgroups: number;
 }
@@ -195,7 +211,10 @@ interface SumPlanOptions {
 /** Bytes of workgroup memory for the sums of a buffer. */
 const bytesOfSums = 4 * slotWords;
 
-/** Plans the buffers of a kernel, each from what accesses it, and the number of the only access that is wanted, if not all are. */
+/**
+ * Plans the buffers of a kernel, each from what accesses it, and the number of the only access that
+ * is wanted, if not all are.
+ */
 function sumPlans(
   kernel: KernelFacts,
   { isPlain, bytesOfWorkgroups }: SumPlanOptions,

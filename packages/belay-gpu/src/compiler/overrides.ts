@@ -20,7 +20,8 @@ export function withConstants(program: Program, constants: Readonly<Record<strin
   });
   if (declarations.every((declaration, i) => declaration === program.module.declarations[i])) return program;
   const sized = versionsOf(program)({ ...program.module, declarations });
-  // Values that no pipeline can have, such as an array's size of 0, decide nothing: the device refuses them.
+  // Values that no pipeline can have, such as an array's size of 0, decide nothing: the device
+  // refuses them.
   return sized.diagnostics.length > 0 ? program : sized;
 }
 
@@ -33,7 +34,10 @@ function given(
   return Object.hasOwn(constants, key) ? constants[key] : undefined;
 }
 
-/** The overrides with neither a value nor an initializer, and those whose initializers depend on such. */
+/**
+ * The overrides with neither a value nor an initializer, and those whose initializers depend on
+ * such.
+ */
 function withoutValue(
   program: Program,
   constants: Readonly<Record<string, number>>,

@@ -31,7 +31,10 @@ export interface PassOptions {
   readonly verify?: (pass: string, held: ReadonlySet<Invariant>, verified: Verified) => void;
 }
 
-/** A program on its way through passes: each takes it typed and leaves a valid module, which is typed again. */
+/**
+ * A program on its way through passes: each takes it typed and leaves a valid module, which is
+ * typed again.
+ */
 export class PassRunner {
   readonly #options: PassOptions;
   readonly #names: Names;
@@ -60,7 +63,10 @@ export class PassRunner {
     return this.#facts.program;
   }
 
-  /** Runs what comes before any entry point is chosen; returns the new names of what the host knows by name. */
+  /**
+   * Runs what comes before any entry point is chosen; returns the new names of what the host knows
+   * by name.
+   */
   runSourcePasses(settings: Settings): ReadonlyMap<string, string> {
     const renamed = new Map<string, string>();
     for (const pass of passes)
@@ -69,7 +75,9 @@ export class PassRunner {
     return renamed;
   }
 
-  /** Returns the program with the accesses of entry points in normal form, on its own way from here. */
+  /**
+   * Returns the program with the accesses of entry points in normal form, on its own way from here.
+   */
   normalized(entryPoints: ReadonlySet<string>, settings: Settings): PassRunner {
     const runner = new PassRunner(this.program, this.#names, this.#options, this);
     const isApart = plansEachKernel(settings) || settings.memory.coded.length > 0;
@@ -82,7 +90,10 @@ export class PassRunner {
     return runner;
   }
 
-  /** Protects the program, in normal form, as planned. `source`: the program in which resources have all their uses. */
+  /**
+   * Protects the program, in normal form, as planned. `source`: the program in which resources have
+   * all their uses.
+   */
   protect(plan: ProtectionPlan, source: Program): Protected {
     const shared = sharedBy(plan, this.#names, source);
     // A kernel with a plan has functions of its own; those without are treated alike.

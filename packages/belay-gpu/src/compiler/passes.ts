@@ -1,4 +1,6 @@
-/** The passes of a protection, in their order: what each does, what it relies on and what it leaves. */
+/**
+ * The passes of a protection, in their order: what each does, what it relies on and what it leaves.
+ */
 import { schemeOf } from "../codes/scheme.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
@@ -45,7 +47,10 @@ interface Input {
 
 export interface SourceInput extends Input {
   readonly settings: Settings;
-  /** Takes the new names of entry points and overrides that the host knows by name, by the program's names. */
+  /**
+   * Takes the new names of entry points and overrides that the host knows by name, by the program's
+   * names.
+   */
   readonly renamed: Map<string, string>;
 }
 
@@ -61,7 +66,10 @@ export interface ProtectionInput extends Input {
   readonly comparison: Comparison;
   readonly sites: CheckSites;
   readonly faults: Faults;
-  /** The kernel that a pass of kernels is for; undefined where all kernels share functions and are treated alike. */
+  /**
+   * The kernel that a pass of kernels is for; undefined where all kernels share functions and are
+   * treated alike.
+   */
   readonly kernel: string | undefined;
   /** The functions that an entry point of this name reaches, or all protected ones. */
   functions(entryPoint?: string): ReadonlySet<FunctionDeclaration>;
@@ -252,7 +260,8 @@ export const passes: readonly Pass[] = [
     },
   },
 
-  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies of memory.
+  // Redundancy: everything twice, one execution of atomics, comparison of what leaves, two copies
+  // of memory.
   {
     // Runs each workgroup twice, in a grid that is doubled.
     name: "replicateWorkgroups",

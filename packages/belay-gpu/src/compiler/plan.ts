@@ -1,4 +1,7 @@
-/** Decides what a protection does to a module: plain data, read off its accesses in normal form before anything else is changed. */
+/**
+ * Decides what a protection does to a module: plain data, read off its accesses in normal form
+ * before anything else is changed.
+ */
 import { type BindingPoint, bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { meetings } from "../analysis/meetings.ts";
 import { containsAtomic } from "../analysis/places.ts";
@@ -17,7 +20,10 @@ import { bracketedMemory, isSumming, type MemoryPlan, memoryPlan } from "./memor
 import { plansEachKernel, type Settings } from "./settings.ts";
 import { lanesOf, replicatedVariables } from "./workgroups.ts";
 
-/** What a protection does to a module. Kernels, functions and variables go by their names in access normal form. */
+/**
+ * What a protection does to a module. Kernels, functions and variables go by their names in access
+ * normal form.
+ */
 export interface ProtectionPlan {
   readonly settings: Settings;
   /** The entry points that are protected. */
@@ -28,7 +34,9 @@ export interface ProtectionPlan {
   readonly kernels: ReadonlyMap<string, KernelPlan>;
   /** What kernels do about memory that has codes. */
   readonly memory: ReadonlyMap<string, MemoryPlan>;
-  /** The workgroup variables of which each replica has a copy: what is stored there is not compared. */
+  /**
+   * The workgroup variables of which each replica has a copy: what is stored there is not compared.
+   */
   readonly replicated: ReadonlySet<string>;
   /** Invocations of the largest workgroup, as a WGSL expression. */
   readonly lanes: string;
@@ -151,7 +159,10 @@ function reportPlan(
   return { layout: injectFaults === "profile" ? { ...layout, counts: bytes } : layout, mail, arrivals };
 }
 
-/** Where copies are bound: behind the report, where neither the module nor codes for memory bind anything. */
+/**
+ * Where copies are bound: behind the report, where neither the module nor codes for memory bind
+ * anything.
+ */
 function shadowBindings(
   program: Program,
   { report, memory }: Settings,
@@ -185,7 +196,10 @@ function shadowsOf(
   });
 }
 
-/** Loops that wait for other invocations, which need not run at the same time where each of them runs twice. */
+/**
+ * Loops that wait for other invocations, which need not run at the same time where each of them
+ * runs twice.
+ */
 function waits({ program, declaration, name }: KernelFacts): Diagnostic[] {
   return waitsOf(program, declaration).map(({ span, variable }) =>
     leftAlone(

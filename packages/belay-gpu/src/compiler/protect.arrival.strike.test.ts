@@ -1,4 +1,7 @@
-/** Kernels in which whoever comes last of two replicas stores: what they compute, and that no fault in that stays silent. */
+/**
+ * Kernels in which whoever comes last of two replicas stores: what they compute, and that no fault
+ * in that stays silent.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Armed, type Host, type KernelInput, runKernel } from "../../../../test/support/kernelRunner.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";

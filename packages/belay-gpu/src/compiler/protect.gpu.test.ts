@@ -38,7 +38,10 @@ describe.each(featureKernels.map((kernel, row) => ({ ...kernel, row })))("$name"
   );
 });
 
-/** Their replicas would have to wait for each other before the end, wherever they are not lanes of one subgroup. */
+/**
+ * Their replicas would have to wait for each other before the end, wherever they are not lanes of
+ * one subgroup.
+ */
 const meeting = [
   "in place, with values read back",
   "structs, arrays, matrices, vector components and vec3 padding",

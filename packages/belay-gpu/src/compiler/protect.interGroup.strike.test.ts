@@ -81,7 +81,11 @@ function arm(guarded: ProtectResult, text: string, armedReplica: number, armedOc
   const site = guarded.faultSites.find(({ span }) => code.slice(span.start, span.end).startsWith(text));
   expect(site, text).toBeDefined();
   return {
-    ...{ armedSite: site!.id, armedReplica, armedOccurrence, armedWorkgroupX: 1, armedLocalIndex: 5 },
+    armedSite: site!.id,
+    armedReplica,
+    armedOccurrence,
+    armedWorkgroupX: 1,
+    armedLocalIndex: 5,
     armedMask: text.includes("% 4u") ? 1 : 1 << 20,
   };
 }
@@ -254,7 +258,8 @@ it("leaves its place in its turn, also where it has stored nothing", async () =>
     }`;
   const three: KernelInput = { buffers: { 3: new Uint32Array(24) }, workgroups: [3, 1, 1] };
   const onePlace = change(guard({ check: "store" }, silent), /let places = [^;]*;/g, "let places = 1u;");
-  // A twin of the first pair stays until one of the second, which is silent, wants to leave before it.
+  // A twin of the first pair stays until one of the second, which is silent, wants to leave before
+  // it.
   const slow = change(
     onePlace,
     "fn belay_leave_place() {",

@@ -1,6 +1,7 @@
 /**
- * Hashes of what `protect` makes of many modules in many ways: a restructured compiler must emit the same bytes. After an
- * intended change run this file with `-u`. Invariants are verified after each pass on the way.
+ * Hashes of what `protect` makes of many modules in many ways: a restructured compiler must emit
+ * the same bytes. After an intended change run this file with `-u`. Invariants are verified after
+ * each pass on the way.
  */
 import { createHash } from "node:crypto";
 import { catalog } from "belay-research/internal/workloads/index";

@@ -58,7 +58,10 @@ const startingValues = `
     out[w.x * 24u + l] = sum + u32(flags[3][w.x]);
   }`;
 
-/** Relies on what variables of functions start with; those in a loop may keep their values, as the driver has it. */
+/**
+ * Relies on what variables of functions start with; those in a loop may keep their values, as the
+ * driver has it.
+ */
 const startingLocals = (inLoop: string) => `
   struct Part { at: vec3f, rows: array<mat2x2f, 2>, on: bool }
   @group(0) @binding(0) var<storage, read_write> out: array<u32>;

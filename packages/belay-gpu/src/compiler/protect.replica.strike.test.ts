@@ -1,4 +1,7 @@
-/** The register that says which replica an invocation is, with each of its bits flipped: nothing stays silent. */
+/**
+ * The register that says which replica an invocation is, with each of its bits flipped: nothing
+ * stays silent.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   type KernelInput,
@@ -19,9 +22,15 @@ beforeAll(async () => {
 
 /** A bit and a replica for each workgroup. */
 const workgroups = 32 * 2;
-/** Parts of each buffer: one for each workgroup, and the last, which takes what is stored out of bounds. */
+/**
+ * Parts of each buffer: one for each workgroup, and the last, which takes what is stored out of
+ * bounds.
+ */
 const parts = workgroups + 1;
-/** Invocations of a workgroup; the one that is struck, which has something to store in every kernel, and its words. */
+/**
+ * Invocations of a workgroup; the one that is struck, which has something to store in every kernel,
+ * and its words.
+ */
 const size = 8;
 const struckLocal = 5;
 const words = (count: number) =>
@@ -35,7 +44,10 @@ const main = `
   ) {
     ${start}`;
 
-/** Kernels, with what each of their buffers has for a workgroup. No workgroup changes what another one has. */
+/**
+ * Kernels, with what each of their buffers has for a workgroup. No workgroup changes what another
+ * one has.
+ */
 const kernels: Record<
   string,
   { readonly wgsl: string; readonly buffers: readonly Uint32Array<ArrayBuffer>[] }
@@ -108,8 +120,9 @@ const tellingWhere = (code: string) =>
   );
 
 /**
- * The protected kernel with places at which the register is struck: where the kernel begins, behind an arrival, and before each
- * guard. In workgroup w, bit w % 32 of replica w / 32 flips, unless one workgroup is armed. Records tell only where they are.
+ * The protected kernel with places at which the register is struck: where the kernel begins, behind
+ * an arrival, and before each guard. In workgroup w, bit w % 32 of replica w / 32 flips, unless one
+ * workgroup is armed. Records tell only where they are.
  */
 function flipping(guarded: ProtectResult): Flipping {
   let places = 0;
@@ -135,7 +148,10 @@ function flipping(guarded: ProtectResult): Flipping {
   return { kernel, places: Array.from({ length: places }, (_, i) => i + 1) };
 }
 
-/** The same for all that protection adds to a kernel, but for the window between comparison and store. */
+/**
+ * The same for all that protection adds to a kernel, but for the window between comparison and
+ * store.
+ */
 function strikingAll(guarded: ProtectResult): Flipping {
   const w = "belay_workgroup.x";
   const code = tellingWhere(guarded.code)
@@ -149,7 +165,10 @@ function strikingAll(guarded: ProtectResult): Flipping {
   return { kernel: { ...guarded, code }, places };
 }
 
-/** Strikes all places. Returns how many strikes there were, and of which nothing told though results were wrong. */
+/**
+ * Strikes all places. Returns how many strikes there were, and of which nothing told though results
+ * were wrong.
+ */
 async function strike(name: string, { kernel, places }: Flipping) {
   const { wgsl, buffers } = kernels[name]!;
   const input: KernelInput = { buffers: { ...buffers }, workgroups: [workgroups, 1, 1] };
@@ -208,7 +227,10 @@ describe.each(configurations)("%s", (_, options) => {
   });
 });
 
-/** One configuration for each way in which replicas meet, but for waiting, which takes long where it is in vain. */
+/**
+ * One configuration for each way in which replicas meet, but for waiting, which takes long where it
+ * is in vain.
+ */
 const quick = configurations.filter(
   ([, { redundancy, check, channel, pairing }]) =>
     redundancy !== "intra-lds" &&

@@ -10,7 +10,10 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** Sites, in order: i, the sum, the product, the stored word, the tile's word, the counted bin and what is added. */
+/**
+ * Sites, in order: i, the sum, the product, the stored word, the tile's word, the counted bin and
+ * what is added.
+ */
 const code = `
   @group(0) @binding(0) var<storage, read> a: array<u32>;
   @group(0) @binding(1) var<storage, read_write> out: array<vec2u>;
@@ -83,7 +86,8 @@ describe.each(configurations)("$redundancy, $check, $channel, $pairing", (option
     const [site, x, y, z, local, , cause] = report.slice(reportWords.records);
     expect([x, y, z]).toEqual([1, 0, 0]);
     expect(guarded.checks.map((check) => check.id)).toContain(site);
-    // A wrong word in shared workgroup memory shows where it is read; elsewhere the struck invocation reports.
+    // A wrong word in shared workgroup memory shows where it is read; elsewhere the struck
+    // invocation reports.
     expect([5, 26]).toContain(local);
     expect([recordCause.mismatch, recordCause.partnerAbsent]).toContain(cause);
   });

@@ -39,11 +39,13 @@ import { protectedSummary, unprotectedSummary } from "./summaries.ts";
 /**
  * Protects the compute entry points of a WGSL module.
  *
- * The result computes what the input computes, and reports into a buffer (`layout`) when the two replicas of an
- * invocation disagree. An entry point that can't be protected is left as it is, with a warning that says why; with
- * `strict`, and for source that is not valid, an error, and `code` is the input.
+ * The result computes what the input computes, and reports into a buffer (`layout`) when the two
+ * replicas of an invocation disagree. An entry point that can't be protected is left as it is, with
+ * a warning that says why; with `strict`, and for source that is not valid, an error, and `code` is
+ * the input.
  *
- * Throws a `TypeError` for what is no text, and for options and values that do not exist; else only when a transform breaks its own contract.
+ * Throws a `TypeError` for what is no text, and for options and values that do not exist; else only
+ * when a transform breaks its own contract.
  */
 export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResult {
   return protectInPasses(wgsl, options).result;
@@ -52,11 +54,17 @@ export function protect(wgsl: string, options: ProtectOptions = {}): ProtectResu
 /** What `protect` makes of a module, and what each pass made of it on the way. */
 export interface Protection {
   readonly result: ProtectResult;
-  /** The passes that led to the result, in the order in which they ran; none unless `records` asks for them. */
+  /**
+   * The passes that led to the result, in the order in which they ran; none unless `records` asks
+   * for them.
+   */
   readonly passes: readonly PassRecord[];
 }
 
-/** Protects a module as `protect` does, and keeps records of passes, or verifies invariants after each. */
+/**
+ * Protects a module as `protect` does, and keeps records of passes, or verifies invariants after
+ * each.
+ */
 export function protectInPasses(
   wgsl: string,
   options: ProtectOptions = {},
@@ -119,8 +127,9 @@ const refused = (wgsl: string, diagnostics: readonly Diagnostic[]): Protection =
 const usuallyCovered: readonly Structure[] = ["ALU", "VRF", "LDS"];
 
 /**
- * Protects in the way with the lowest predicted cost of those that protect all entry points that are wanted and cover all that
- * is asked for; without such a way, in the one that comes nearest, which is said.
+ * Protects in the way with the lowest predicted cost of those that protect all entry points that
+ * are wanted and cover all that is asked for; without such a way, in the one that comes nearest,
+ * which is said.
  */
 function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redundancy">): Protection {
   const { cover = usuallyCovered, entryPoint, strict } = options;
@@ -167,7 +176,10 @@ function protectAtLeastCost(source: Source, options: Omit<ProtectOptions, "redun
   };
 }
 
-/** The configurations to try: those that cover most first, and of these the one with the lowest predicted cost. */
+/**
+ * The configurations to try: those that cover most first, and of these the one with the lowest
+ * predicted cost.
+ */
 function candidatesFor(
   program: Program,
   kernels: readonly KernelFacts[],
@@ -193,7 +205,9 @@ function candidatesFor(
 interface Attempt {
   readonly protection: Protection;
   readonly chosen: RankedConfiguration;
-  /** The protected entry points, and the structures that stay uncovered in each, wholly or in part. */
+  /**
+   * The protected entry points, and the structures that stay uncovered in each, wholly or in part.
+   */
   readonly uncovered: ReadonlyMap<string, readonly Structure[]>;
   /** Higher with each protected entry point, and with each structure that is covered in it. */
   readonly score: number;
@@ -327,8 +341,9 @@ function inOwnNames({ message, help, ...found }: Diagnostic, names: Names): Diag
 }
 
 /**
- * Plans for the entry points that fit what is asked for: functions of those that do not stay as they are, so the normal form
- * is made again without them. Throws `SpecializationLimit` where pointers have too many shapes.
+ * Plans for the entry points that fit what is asked for: functions of those that do not stay as
+ * they are, so the normal form is made again without them. Throws `SpecializationLimit` where
+ * pointers have too many shapes.
  */
 function planFitting(
   unique: PassRunner,

@@ -1,4 +1,7 @@
-/** Kernels that few would write, and that devices take: each one was found by changing others at random. */
+/**
+ * Kernels that few would write, and that devices take: each one was found by changing others at
+ * random.
+ */
 import { describe, expect, it } from "vitest";
 import type { ProtectOptions } from "./contract.ts";
 import { protect } from "./protect.ts";

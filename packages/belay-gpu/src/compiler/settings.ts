@@ -1,4 +1,7 @@
-/** The options of a protection: refuses those that do not exist, and chooses those that are not given. */
+/**
+ * The options of a protection: refuses those that do not exist, and chooses those that are not
+ * given.
+ */
 import { bindingPointOf, bindingPointsOf } from "../analysis/bindings.ts";
 import { addressSpaceOf } from "../analysis/places.ts";
 import { memoryCodes } from "../codes/scheme.ts";
@@ -47,7 +50,10 @@ const names: Readonly<Record<keyof ProtectOptions, true>> = {
   constants: true,
 };
 
-/** Throws a `TypeError` for options and values that do not exist, which types do not keep JavaScript from passing. */
+/**
+ * Throws a `TypeError` for options and values that do not exist, which types do not keep JavaScript
+ * from passing.
+ */
 export function refuseUnknown(options: ProtectOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
@@ -136,7 +142,10 @@ export function settingsOf(source: Program, options: FixedOptions): Settings {
   };
 }
 
-/** Whether each kernel has a plan and functions of its own, for what its replicas do depends on its own accesses. */
+/**
+ * Whether each kernel has a plan and functions of its own, for what its replicas do depends on its
+ * own accesses.
+ */
 export const plansEachKernel = ({ redundancy, pairing }: Pick<Settings, "redundancy" | "pairing">): boolean =>
   redundancy === "inter" || pairing === "passes";
 
@@ -166,7 +175,10 @@ export function conflictIn(settings: Places): Diagnostic | undefined {
   return undefined;
 }
 
-/** The bind group behind all that the module uses, or else the first gap, or else a free binding of the last group. */
+/**
+ * The bind group behind all that the module uses, or else the first gap, or else a free binding of
+ * the last group.
+ */
 function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   const points = bindingPointsOf(source);
   const used = new Set(points.map(({ group }) => group));

@@ -1,4 +1,7 @@
-/** How many invocations the workgroups of kernels have, which of their variables have copies, and how much memory that takes. */
+/**
+ * How many invocations the workgroups of kernels have, which of their variables have copies, and
+ * how much memory that takes.
+ */
 import { addressSpaceOf, containsAtomic } from "../analysis/places.ts";
 import { finalBytes } from "../transforms/redundancy/comparison/conclusion.ts";
 import { slotBytes } from "../transforms/redundancy/comparison/workgroupChannel.ts";
@@ -22,8 +25,9 @@ export function mostInvocations(limits: KernelLimits, pairing: Pairing): number 
 }
 
 /**
- * The invocations of the largest of several kernels that can be protected. One whose size an override decides counts as
- * the largest possible: a pipeline of another kernel need not give that override a value.
+ * The invocations of the largest of several kernels that can be protected. One whose size an
+ * override decides counts as the largest possible: a pipeline of another kernel need not give that
+ * override a value.
  */
 function largestWorkgroup(kernels: readonly KernelFacts[], limits: KernelLimits, pairing: Pairing): number {
   const largest = mostInvocations(limits, pairing);
@@ -43,9 +47,9 @@ export function lanesOf(kernels: readonly KernelFacts[], limits: KernelLimits, p
 type MemorySettings = Pick<Settings, "redundancy" | "pairing" | "channel" | "limits">;
 
 /**
- * The workgroup variables of which each replica has a copy, in space or in time, so that what is stored there stays
- * inside the sphere of replication. Atomics have one copy where the order of their operations matters, as each
- * operation is executed once; and where a second does not fit.
+ * The workgroup variables of which each replica has a copy, in space or in time, so that what is
+ * stored there stays inside the sphere of replication. Atomics have one copy where the order of
+ * their operations matters, as each operation is executed once; and where a second does not fit.
  *
  * Requires access normal form.
  */
@@ -71,8 +75,9 @@ export function replicatedVariables(
 }
 
 /**
- * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value decides. `kernel` is one
- * of the program, or of the same one with overrides turned into constants, as far as they are known.
+ * Bytes of workgroup memory of a protected kernel, or undefined when an override without a value
+ * decides. `kernel` is one of the program, or of the same one with overrides turned into constants,
+ * as far as they are known.
  */
 export function workgroupBytes(
   facts: ProgramFacts,
@@ -93,7 +98,10 @@ export function workgroupBytes(
   return invocations && bytes + each * invocations;
 }
 
-/** Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a value decides. */
+/**
+ * Bytes of a kernel's workgroup variables, each of `bytesOf`; undefined when an override without a
+ * value decides.
+ */
 export function bytesOfVariables(
   { program, variables }: KernelFacts,
   bytesOf: (variable: GlobalVariable, type: Type) => number,

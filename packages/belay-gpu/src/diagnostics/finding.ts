@@ -16,7 +16,11 @@ function finding(
 ): Diagnostic {
   return {
     // Callers may give a node of a tree, which has more than its place.
-    ...{ code, severity, message, span: { start, end }, notes },
+    code,
+    severity,
+    message,
+    span: { start, end },
+    notes,
     ...(entryPoints && { entryPoints }),
     ...(help !== undefined && { help }),
   };

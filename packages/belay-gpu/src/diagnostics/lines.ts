@@ -1,7 +1,10 @@
 /** WGSL's line breaks (specification section "Blankspace and line breaks"). */
 const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
 
-/** A line of a source: its number from 1, and the offsets between which it stands, its break left out. */
+/**
+ * A line of a source: its number from 1, and the offsets between which it stands, its break left
+ * out.
+ */
 export interface Line {
   readonly line: number;
   readonly start: number;

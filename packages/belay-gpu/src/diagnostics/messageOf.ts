@@ -1,4 +1,7 @@
-/** Returns what a thrown value says, without its stack. Anything can be thrown, also what cannot be shown. */
+/**
+ * Returns what a thrown value says, without its stack. Anything can be thrown, also what cannot be
+ * shown.
+ */
 export function messageOf(thrown: unknown): string {
   try {
     // GPU errors are no `Error`s, but have a message.

@@ -4,8 +4,9 @@ const colours = new RegExp(`${String.fromCharCode(27)}\\[(?:0|1|2|22|3[1-6]|39)m
 const disturbing = /[\p{Cc}\p{Cf}\p{Cs}]/u;
 
 /**
- * Replaces the characters that would disturb a terminal, such as the escape sequences in a name that a program chose.
- * Ends of lines and tabs stay, and so do the colours of Belay where the text has some.
+ * Replaces the characters that would disturb a terminal, such as the escape sequences in a name
+ * that a program chose. Ends of lines and tabs stay, and so do the colours of Belay where the text
+ * has some.
  */
 export function printable(text: string, { colored = false } = {}): string {
   let shown = "";

@@ -1,4 +1,7 @@
-/** Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each. Types come as text. */
+/**
+ * Every diagnostic of names, types and constants (BELAY100 to BELAY199), one small factory each.
+ * Types come as text.
+ */
 
 import type { Span } from "./diagnostic.ts";
 import { error } from "./finding.ts";
@@ -27,7 +30,9 @@ export const resolutionError = {
       notes: [`the cycle is ${[...names, names[0]].join(" -> ")}`],
     }),
 
-  /** A name is used as something that it is not: `expected` is "a type", "a value", "a function"... */
+  /**
+   * A name is used as something that it is not: `expected` is "a type", "a value", "a function"...
+   */
   wrongKind: (name: string, expected: string, span: Span) =>
     error("BELAY103", `${quoted(name)} is not ${expected}`, span),
 

@@ -1,4 +1,7 @@
-/** What a render pass leaves of its attachments survives a recovery, whatever it loads, stores, only reads, or does not cover. */
+/**
+ * What a render pass leaves of its attachments survives a recovery, whatever it loads, stores, only
+ * reads, or does not cover.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { standInProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
@@ -70,7 +73,10 @@ class Painter {
     return this.device.createRenderPipeline({ layout: "auto", vertex, ...more });
   }
 
-  /** Counts up where a triangle passes the depth test, which a second one at the same depth does not: then it counts down. */
+  /**
+   * Counts up where a triangle passes the depth test, which a second one at the same depth does
+   * not: then it counts down.
+   */
   count(texture: GPUTexture): void {
     const { format } = texture;
     const [hasDepth, hasStencil] = [format.startsWith("depth"), format.endsWith("stencil8")];
@@ -115,7 +121,8 @@ class Painter {
 
   async read(texture: GPUTexture, place: Omit<GPUTexelCopyTextureInfo, "texture">): Promise<number> {
     const buffer = this.device.createBuffer({
-      ...{ size: 256, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ },
+      size: 256,
+      usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
     });
     const { format, mipLevelCount } = texture;
     const isWhole = format.startsWith("depth") || format.endsWith("stencil8");
@@ -145,7 +152,10 @@ afterAll(() => {
   device.destroy();
 });
 
-/** Runs `before`, then `work` in an epoch that a fault strikes, on a plain device and on a hardened one. */
+/**
+ * Runs `before`, then `work` in an epoch that a fault strikes, on a plain device and on a hardened
+ * one.
+ */
 async function same<Made>(
   before: (painter: Painter) => Made,
   work: (painter: Painter, made: Made) => Promise<unknown>,
@@ -273,8 +283,11 @@ describe.each(Object.entries(shapes))("color, %s", (_, [more, part, other]) => {
       painter.pass({
         colorAttachments: [
           {
-            ...{ view: samples.createView(), resolveTarget: texture.createView(part) },
-            ...{ loadOp: "clear", storeOp: "discard", clearValue: [0.125, 0, 0, 0] },
+            view: samples.createView(),
+            resolveTarget: texture.createView(part),
+            loadOp: "clear",
+            storeOp: "discard",
+            clearValue: [0.125, 0, 0, 0],
           },
         ],
       });

@@ -21,9 +21,15 @@ import { flags } from "./webgpu/nativeObjects.ts";
 export interface KernelReport extends KernelCoverage {
   /** Dispatches in submits that the device has accepted; those that are run again count once. */
   readonly dispatches: number;
-  /** Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all runs. */
+  /**
+   * Invocations whose replicas disagreed, or workgroups where whole workgroups are compared, in all
+   * runs.
+   */
   readonly detections: number;
-  /** Findings that are no fault: twins that waited too long for each other, and grids that could not be doubled. */
+  /**
+   * Findings that are no fault: twins that waited too long for each other, and grids that could not
+   * be doubled.
+   */
   readonly unverified: number;
 }
 
@@ -35,7 +41,10 @@ export interface Report extends VerifierReport {
   readonly snapshots: SnapshotReport;
   /** What it takes to change buffers in place on doubled grids. */
   readonly shadows: ShadowReport;
-  /** What protected memory takes and what was found in it; absent under the policy's memory `"none"`. */
+  /**
+   * What protected memory takes and what was found in it; absent under the policy's memory
+   * `"none"`.
+   */
   readonly memory?: MemoryReport;
   /** Frames that a canvas has shown, all of them before they were verified. */
   readonly framesShown: number;
@@ -55,13 +64,16 @@ export interface KernelFaultSites {
 /** What a hardened device offers besides WebGPU. */
 export interface Belay {
   /**
-   * Calls the listener at every event of a kind. What it throws is written to the console. Throws a `TypeError` for an event
-   * that there is not.
+   * Calls the listener at every event of a kind. What it throws is written to the console. Throws a
+   * `TypeError` for an event that there is not.
    */
   on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
   /** Stops calling a listener. */
   off<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void;
-  /** Waits until all work submitted so far is verified; rejects when the latest check had to refuse data. */
+  /**
+   * Waits until all work submitted so far is verified; rejects when the latest check had to refuse
+   * data.
+   */
   verify(): Promise<void>;
   /** Verifies, then tells what is covered and what was seen. Does not reject for a fault. */
   report(): Promise<Report>;
@@ -72,15 +84,20 @@ export interface Belay {
    */
   scrub(): Promise<void>;
   /**
-   * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at `byteOffset`. A protected buffer that
-   * can be mapped is struck when it is mapped next. Throws unless the policy has `injectFaults`, and for a word that is not in the buffer.
+   * Flips bits of a buffer at rest: those of `mask`, in the 32-bit word that begins at
+   * `byteOffset`. A protected buffer that can be mapped is struck when it is mapped next. Throws
+   * unless the policy has `injectFaults`, and for a word that is not in the buffer.
    */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
-  /** Where faults can be armed in the kernels made so far; empty unless the policy has `injectFaults`. */
+  /**
+   * Where faults can be armed in the kernels made so far; empty unless the policy has
+   * `injectFaults`.
+   */
   faultSites(): KernelFaultSites[];
   /**
-   * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has `injectFaults`, and for a
-   * fault that could never strike: in a kernel or at a site that there is not, or without an effect.
+   * Arms a fault, in place of the one armed before. Throws a `TypeError` unless the policy has
+   * `injectFaults`, and for a fault that could never strike: in a kernel or at a site that there is
+   * not, or without an effect.
    */
   arm(fault: ArmedFault): void;
   /** Takes back the fault that is armed, if there is one. */
@@ -90,9 +107,10 @@ export interface Belay {
   /** What it has done. */
   observed(): Promise<Observed>;
   /**
-   * Tells how often fault sites were executed since the profile before. Run a workload twice, with a profile after each run: the
-   * second one has samples. The `seed` of the first, a word, decides which executions those are, in whatever order they happen.
-   * Default: 0. Throws unless the policy has `injectFaults: "profile"`.
+   * Tells how often fault sites were executed since the profile before. Run a workload twice, with
+   * a profile after each run: the second one has samples. The `seed` of the first, a word, decides
+   * which executions those are, in whatever order they happen. Default: 0. Throws unless the policy
+   * has `injectFaults: "profile"`.
    */
   profile(options?: { readonly seed?: number }): Promise<KernelProfile[]>;
 }

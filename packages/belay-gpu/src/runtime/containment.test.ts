@@ -1,4 +1,7 @@
-/** Only what the device accepts changes what is known of contents: a refused command replaces no wrong data. */
+/**
+ * Only what the device accepts changes what is known of contents: a refused command replaces no
+ * wrong data.
+ */
 import { describe, expect, it } from "vitest";
 import { stuckProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
@@ -84,7 +87,8 @@ class Program {
 
   async readPicture(): Promise<Uint32Array> {
     const buffer = this.device.createBuffer({
-      ...{ size: 256, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST },
+      size: 256,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
     });
     this.submit((encoder) =>
       encoder.copyTextureToBuffer({ texture: this.picture }, { buffer, bytesPerRow: 256 }, [16, 1]),
@@ -194,17 +198,17 @@ const refusedTexels: Record<string, (program: Program) => void> = {
   "a copy from a buffer that is not to be copied from": (program) =>
     program.submit((encoder) =>
       encoder.copyBufferToTexture(
-        ...([
-          { buffer: program.buffer(GPUBufferUsage.STORAGE) },
-          { texture: program.picture },
-          [16, 1],
-        ] as const),
+        { buffer: program.buffer(GPUBufferUsage.STORAGE) },
+        { texture: program.picture },
+        [16, 1],
       ),
     ),
   "a copy from a texture of another format": (program) =>
     program.submit((encoder) => {
       const texture = program.device.createTexture({
-        ...{ size: [16, 1], format: "r32uint", usage: GPUTextureUsage.COPY_SRC },
+        size: [16, 1],
+        format: "r32uint",
+        usage: GPUTextureUsage.COPY_SRC,
       });
       encoder.copyTextureToTexture({ texture }, { texture: program.picture }, [16, 1]);
     }),
@@ -235,11 +239,9 @@ const withheld: Record<string, (program: Program) => void> = {
   "texels that are copied": (program) =>
     program.submit((encoder) =>
       encoder.copyBufferToTexture(
-        ...([
-          { buffer: program.buffer(GPUBufferUsage.COPY_SRC) },
-          { texture: program.picture },
-          [16, 1],
-        ] as const),
+        { buffer: program.buffer(GPUBufferUsage.COPY_SRC) },
+        { texture: program.picture },
+        [16, 1],
       ),
     ),
   "a pass that clears them": (program) =>

@@ -1,4 +1,7 @@
-/** What compute leaves in textures, and what render passes and bundles make of it, is contained and recovered too. */
+/**
+ * What compute leaves in textures, and what render passes and bundles make of it, is contained and
+ * recovered too.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { standInProtect } from "../../../../test/support/standInCompiler.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
@@ -215,7 +218,9 @@ it("takes a texture for new after the host or a pass has replaced all of it", as
 it("tells the program of the same wrong usages as a plain device", async () => {
   const wrong = async (device: GPUDevice) => {
     const texture = device.createTexture({
-      ...{ size: [64], format: "r32uint", usage: GPUTextureUsage.STORAGE_BINDING },
+      size: [64],
+      format: "r32uint",
+      usage: GPUTextureUsage.STORAGE_BINDING,
     });
     const buffer = device.createBuffer({ size: 256, usage: GPUBufferUsage.STORAGE });
     const other = device.createBuffer({ size: 256, usage: GPUBufferUsage.COPY_DST });
@@ -261,7 +266,9 @@ describe("a canvas", () => {
     }
     getCurrentTexture() {
       this.texture ??= this.configuration!.device.createTexture({
-        ...{ size: [SIZE, 4], format: "rgba8unorm", viewFormats: ["rgba8unorm-srgb"] },
+        size: [SIZE, 4],
+        format: "rgba8unorm",
+        viewFormats: ["rgba8unorm-srgb"],
         usage: GPUTextureUsage.RENDER_ATTACHMENT,
       });
       return this.texture;

@@ -41,7 +41,10 @@ async function run(device: GPUDevice): Promise<number[]> {
 
 const expected = Array.from({ length: 16 }, (_, i) => i * 2.5 + 1);
 
-/** A hardened device with a bit flip armed in the product that invocation (1, 0, 0) of workgroup 2 computes. */
+/**
+ * A hardened device with a bit flip armed in the product that invocation (1, 0, 0) of workgroup 2
+ * computes.
+ */
 async function struck(policy: Policy, replica: 0 | 1 = 1) {
   const device = await harden(await newDevice(), { redundancy: "intra+lds", injectFaults: true, ...policy });
   expect(await run(device)).toEqual(expected);

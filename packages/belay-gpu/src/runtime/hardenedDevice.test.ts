@@ -281,7 +281,8 @@ describe("coverage", () => {
     device.addEventListener("uncapturederror", (event) => event.preventDefault());
     const module = device.createShaderModule({ code: SQUARE });
     const alone = device.createShaderModule({ code: unprotectable });
-    // What does not fit the bindings is refused by the device, whoever asks for it and in whichever way.
+    // What does not fit the bindings is refused by the device, whoever asks for it and in whichever
+    // way.
     const layout = device.createPipelineLayout({
       bindGroupLayouts: [device.createBindGroupLayout({ entries: [] })],
     });
@@ -295,7 +296,8 @@ describe("coverage", () => {
     await expect(device.createComputePipelineAsync({ label: "later", layout, compute })).rejects.toThrow();
     expect(() =>
       device.createComputePipeline({
-        ...{ label: "strictly", layout: "auto" },
+        label: "strictly",
+        layout: "auto",
         compute: { ...compute, module: alone },
       }),
     ).toThrow(ProtectionError);

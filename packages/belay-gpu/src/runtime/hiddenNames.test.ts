@@ -11,7 +11,10 @@ const { newDevice } = testDevices({ full: true });
 
 const BYTES = 256;
 
-/** Makes a pipeline from the stage, runs it on one buffer of zeros, and returns the first eight words. */
+/**
+ * Makes a pipeline from the stage, runs it on one buffer of zeros, and returns the first eight
+ * words.
+ */
 async function runOn(
   device: GPUDevice,
   code: string,
@@ -96,7 +99,11 @@ describe("a program that hides names of the language", () => {
     const found = sites.find(({ span }) => everything.slice(span.start, span.end) === "all.atomicAdd")!;
     expect(found.functionName).toBe("select");
     device.belay.arm({
-      ...{ kernel: "select", site: found.id, workgroup: [0, 0, 0], localIndex: 5, replica: 0 },
+      kernel: "select",
+      site: found.id,
+      workgroup: [0, 0, 0],
+      localIndex: 5,
+      replica: 0,
       effect: { xor: 1 },
     });
     expect(await runOn(device, everything)).toEqual(expected());

@@ -1,4 +1,7 @@
-/** Kernels whose replicas are whole workgroups: their grids are doubled, and the program sees nothing of it. */
+/**
+ * Kernels whose replicas are whole workgroups: their grids are doubled, and the program sees
+ * nothing of it.
+ */
 import { describe, expect, it } from "vitest";
 import { download, upload } from "../../../../test/support/storageBuffers.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
@@ -250,8 +253,9 @@ describe("the published protocol, which compares before every store", () => {
     const { device, done } = await hardened({ check: "store", injectFaults: true });
     const plain = await newDevice();
     const expected = await number(plain, [1, 1, 1]);
-    // The software adapter may run both twins on one thread, or start one late: then they wait in vain, all tries may
-    // end so, and nothing is known of the fault. Only a run whose twins have met counts.
+    // The software adapter may run both twins on one thread, or start one late: then they wait in
+    // vain, all tries may end so, and nothing is known of the fault. Only a run whose twins have
+    // met counts.
     const meet = async (): Promise<void> => {
       let unverified = 0;
       const count = () => unverified++;
@@ -286,8 +290,8 @@ describe("the published protocol, which compares before every store", () => {
 
 describe("a twin that does not come in time", () => {
   /**
-   * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each other, which makes
-   * the report large, is as it has left it then.
+   * Workgroup 1 waits too long, the first `times` times; and again whenever what twins tell each
+   * other, which makes the report large, is as it has left it then.
    */
   const waiting =
     (times: number): Protect =>
@@ -319,7 +323,9 @@ describe("a twin that does not come in time", () => {
       new Array(2).fill('workgroup (1, 0, 0) of kernel "number" waited too long for its twin'),
     );
     expect(await device.belay.report()).toMatchObject({
-      ...{ faults: [], recoveries: 1, replays: 2 },
+      faults: [],
+      recoveries: 1,
+      replays: 2,
       kernels: [{ detections: 0, unverified: 2 }],
     });
     plain.destroy();

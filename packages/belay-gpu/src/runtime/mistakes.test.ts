@@ -1,4 +1,7 @@
-/** To a program that makes a mistake, a hardened device says what a plain device says, in the same way. */
+/**
+ * To a program that makes a mistake, a hardened device says what a plain device says, in the same
+ * way.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { harden } from "./harden.ts";
@@ -83,7 +86,8 @@ const binding =
 const settingOffsets = (offsets: number[], size = 16, withDispatch = false): Mistake =>
   encoding((device, encoder) => {
     const entry = {
-      ...{ binding: 0, visibility: flags.shaderStageCompute },
+      binding: 0,
+      visibility: flags.shaderStageCompute,
       buffer: { type: "storage" as const, hasDynamicOffset: true },
     };
     const layout = device.createBindGroupLayout({ entries: [entry] });

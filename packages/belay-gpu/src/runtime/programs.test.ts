@@ -201,7 +201,9 @@ describe("a pipeline layout without room for the report", () => {
   it("leaves the kernel alone when all storage buffers are taken", async () => {
     const device = hardenWith(standInProtect, await newDevice());
     const entries = Array.from({ length: device.limits.maxStorageBuffersPerShaderStage }, (_, binding) => ({
-      ...{ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } as const },
+      binding,
+      visibility: GPUShaderStage.COMPUTE,
+      buffer: { type: "storage" } as const,
     }));
     pipelineIn(device, [device.createBindGroupLayout({ entries })]);
     const { kernels } = await device.belay.report();

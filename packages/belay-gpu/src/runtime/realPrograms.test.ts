@@ -1,4 +1,7 @@
-/** What real programs do with a device, and what goes wrong in them: as on the plain device, with the compiler. */
+/**
+ * What real programs do with a device, and what goes wrong in them: as on the plain device, with
+ * the compiler.
+ */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { harden } from "./harden.ts";
@@ -121,7 +124,8 @@ const programs: Record<string, (device: GPUDevice) => Promise<Uint32Array>> = {
        }`,
       "@group(0) @binding(1) var<storage, read_write> sums: array<atomic<u32>>;",
     );
-    // Twins wait for each other over what each exchange gives; the software adapter runs few workgroups at a time.
+    // Twins wait for each other over what each exchange gives; the software adapter runs few
+    // workgroups at a time.
     dispatch(device, { code, resources: [{ buffer: out }, { buffer: sums }], workgroups: 2 });
     return download(device, sums);
   },
@@ -369,8 +373,12 @@ describe("memory", () => {
     const expected = await run();
     const [kernels] = device.belay.faultSites();
     device.belay.arm({
-      ...{ kernel: kernels!.kernel, site: kernels!.sites.findLast(({ kind }) => kind === "value")!.id },
-      ...{ replica: 1, effect: { xor: 8 }, workgroup: [1, 0, 0], localIndex: 2 },
+      kernel: kernels!.kernel,
+      site: kernels!.sites.findLast(({ kind }) => kind === "value")!.id,
+      replica: 1,
+      effect: { xor: 8 },
+      workgroup: [1, 0, 0],
+      localIndex: 2,
     });
     expect(await run()).toEqual(expected);
     expect(await device.belay.report()).toMatchObject({ recoveries: 1, snapshots: { taken: 0, peak: 0 } });

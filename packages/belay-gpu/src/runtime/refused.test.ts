@@ -1,4 +1,7 @@
-/** What the device refuses has not happened: errors are its own, contents stay, and running work again does not do it after all. */
+/**
+ * What the device refuses has not happened: errors are its own, contents stay, and running work
+ * again does not do it after all.
+ */
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { harden } from "./harden.ts";

@@ -1,4 +1,7 @@
-/** To a program, a hardened device and all that it makes look like those of a plain device, beside which they work. */
+/**
+ * To a program, a hardened device and all that it makes look like those of a plain device, beside
+ * which they work.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { harden } from "./harden.ts";
@@ -18,7 +21,9 @@ const CODE = `
 function objectsOf(device: GPUDevice) {
   const { STORAGE, MAP_READ, COPY_DST } = GPUBufferUsage;
   const texture = device.createTexture({
-    ...{ size: [4, 4], format: "rgba8unorm", usage: GPUTextureUsage.RENDER_ATTACHMENT },
+    size: [4, 4],
+    format: "rgba8unorm",
+    usage: GPUTextureUsage.RENDER_ATTACHMENT,
   });
   const view = texture.createView();
   const module = device.createShaderModule({ code: CODE });
@@ -50,7 +55,9 @@ function objectsOf(device: GPUDevice) {
       compute: { module, entryPoint: "fill" },
     }),
     renderPipeline: device.createRenderPipeline({
-      ...{ layout: "auto", vertex: { module }, fragment: { module, targets } },
+      layout: "auto",
+      vertex: { module },
+      fragment: { module, targets },
     }),
     encoder,
     computePass,
@@ -105,7 +112,8 @@ describe.each(["none", "secded128"] as const)("memory %s", (memory) => {
     for (const name of ["device", "queue"] as const) {
       const { prototype, text } = looks(hardened[name]);
       expect({ prototype, text }).toEqual({
-        ...{ prototype: looks(plain[name]).prototype, text: looks(plain[name]).text },
+        prototype: looks(plain[name]).prototype,
+        text: looks(plain[name]).text,
       });
     }
   });

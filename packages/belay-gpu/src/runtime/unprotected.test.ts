@@ -1,4 +1,7 @@
-/** Nothing stays unprotected in silence: by default a kernel gets the flavor that fits it, and what has none is told. */
+/**
+ * Nothing stays unprotected in silence: by default a kernel gets the flavor that fits it, and what
+ * has none is told.
+ */
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import type { Policy } from "./context/policy.ts";
@@ -79,7 +82,8 @@ describe("a kernel that stays unprotected", () => {
     await pipelineOn(device, sums, "first");
     await pipelineOn(device, sums, "first");
     device.createComputePipeline({
-      ...{ label: "second", layout: "auto" },
+      label: "second",
+      layout: "auto",
       compute: { module: device.createShaderModule({ code: sums }) },
     });
     await device.belay.report();
@@ -133,8 +137,12 @@ describe("a kernel that stays unprotected", () => {
     const module = device.createShaderModule({ code: sums });
     const expected = [
       {
-        ...{ type: "warning", lineNum: 5, linePos: 16, offset: sums.indexOf("subgroupAdd") },
-        ...{ length: "subgroupAdd(input[id.x])".length, message: expect.stringContaining("BELAY203") },
+        type: "warning",
+        lineNum: 5,
+        linePos: 16,
+        offset: sums.indexOf("subgroupAdd"),
+        length: "subgroupAdd(input[id.x])".length,
+        message: expect.stringContaining("BELAY203"),
       },
     ];
     expect((await module.getCompilationInfo()).messages).toMatchObject(expected);

@@ -1,9 +1,10 @@
 /**
- * The syntax tree of a WGSL module. Nodes are immutable plain objects: a transform builds new nodes and
- * shares the old ones. Types and constants live beside the tree, in a `Program` (see program.ts).
+ * The syntax tree of a WGSL module. Nodes are immutable plain objects: a transform builds new nodes
+ * and shares the old ones. Types and constants live beside the tree, in a `Program` (see
+ * program.ts).
  *
- * Parentheses are not kept: the printer derives them from the grammar. Types are expressions, as in the
- * specification (a type is a template-elaborated identifier).
+ * Parentheses are not kept: the printer derives them from the grammar. Types are expressions, as in
+ * the specification (a type is a template-elaborated identifier).
  */
 import type { Span } from "../diagnostics/diagnostic.ts";
 

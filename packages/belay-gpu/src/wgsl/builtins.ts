@@ -1,13 +1,16 @@
 /**
- * The predeclared functions and the operators, as one table of signatures after the specification's tables
- * ("Built-in Functions", "Expressions").
+ * The predeclared functions and the operators, as one table of signatures after the specification's
+ * tables ("Built-in Functions", "Expressions").
  *
- * A line is `[const] name... (parameters) [-> result] [where variable: constraint, ...]`; a name has a line per overload.
+ * A line is `[const] name... (parameters) [-> result] [where variable: constraint, ...]`; a name
+ * has a line per overload.
  * - `const` marks functions that const-expressions may call.
- * - Capital letters are variables: `T`, `S` stand for types, `N`, `C`, `R`, `K` for sizes. A constraint is a set of scalars
- *   (see `scalarSets`), and with `~` also the vectors of them. `F` in a storage texture stands for its texel's scalar.
+ * - Capital letters are variables: `T`, `S` stand for types, `N`, `C`, `R`, `K` for sizes. A
+ *   constraint is a set of scalars (see `scalarSets`), and with `~` also the vectors of them. `F`
+ *   in a storage texture stands for its texel's scalar.
  * - `int` as a parameter is i32 or u32, independently of other parameters.
- * - `A | B` as a parameter gives one overload each; `?` marks a last parameter that may be left out.
+ * - `A | B` as a parameter gives one overload each; `?` marks a last parameter that may be left
+ *   out.
  */
 import type { ScalarName } from "./types.ts";
 

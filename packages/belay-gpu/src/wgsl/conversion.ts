@@ -97,8 +97,8 @@ export function scalarRank(from: ScalarType, to: ScalarType): number {
 }
 
 /**
- * The rank of the automatic conversion of a value from one type to another, infinite when there is none
- * (specification section "Conversion Rank"). References are not loaded here.
+ * The rank of the automatic conversion of a value from one type to another, infinite when there is
+ * none (specification section "Conversion Rank"). References are not loaded here.
  */
 export function conversionRank(from: Type, to: Type): number {
   if (from.kind === "scalar" && to.kind === "scalar") return scalarRank(from, to);
@@ -158,7 +158,10 @@ export function withElement(type: Type, element: ScalarType): Type {
   }
 }
 
-/** The concrete type that an abstract value takes when nothing else decides ("concretization" in the specification). */
+/**
+ * The concrete type that an abstract value takes when nothing else decides ("concretization" in the
+ * specification).
+ */
 export function concretize(type: Type): Type {
   switch (type.kind) {
     case "scalar":
@@ -183,7 +186,10 @@ function concreteResult(type: StructType): StructType {
   };
 }
 
-/** The type that every one of several automatically converts to, preferring the least conversion; undefined when there is none. */
+/**
+ * The type that every one of several automatically converts to, preferring the least conversion;
+ * undefined when there is none.
+ */
 export function commonType(types: readonly Type[]): Type | undefined {
   let common = types[0];
   for (const type of types) {

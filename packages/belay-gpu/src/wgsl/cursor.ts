@@ -1,4 +1,7 @@
-/** A position in the tokens of one source, with what all parsing functions share: expectations, errors, recovery. */
+/**
+ * A position in the tokens of one source, with what all parsing functions share: expectations,
+ * errors, recovery.
+ */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { quoted, syntaxError } from "../diagnostics/syntax.ts";
 import { type Token, type TokenKind, tokenize } from "./lexer.ts";
@@ -75,8 +78,8 @@ export class Cursor {
   }
 
   /**
-   * Takes only the first character of `--` or `&&`, as in `a --b`, where the whole cannot stand: the
-   * specification wants the longest token that the grammar allows at this point.
+   * Takes only the first character of `--` or `&&`, as in `a --b`, where the whole cannot stand:
+   * the specification wants the longest token that the grammar allows at this point.
    */
   takeHalf(): Token {
     const { kind, start, end } = this.token;
@@ -85,7 +88,10 @@ export class Cursor {
     return { kind: half, start, end: start + 1 };
   }
 
-  /** Reports an error, at most one for each place in the source. After too many, nothing is left to parse. */
+  /**
+   * Reports an error, at most one for each place in the source. After too many, nothing is left to
+   * parse.
+   */
   report(diagnostic: Diagnostic): void {
     if (this.diagnostics.at(-1)?.span.start !== diagnostic.span.start) this.diagnostics.push(diagnostic);
     if (this.diagnostics.length > mostErrors) this.#index = this.#tokens.length - 1;
@@ -97,7 +103,10 @@ export class Cursor {
     throw abandoned;
   }
 
-  /** Reports that something else than `wanted` stands here; a missing semicolon is shown where it is missing. */
+  /**
+   * Reports that something else than `wanted` stands here; a missing semicolon is shown where it is
+   * missing.
+   */
   reportExpecting(wanted: string): void {
     const { end } = this.spanFrom(0);
     const span = wanted.startsWith("`;`") ? { start: end, end } : this.spanOfToken();
@@ -124,7 +133,10 @@ export class Cursor {
     }
   }
 
-  /** Parses; when that is abandoned, calls `recover` to go to where parsing can go on. Always takes a token. */
+  /**
+   * Parses; when that is abandoned, calls `recover` to go to where parsing can go on. Always takes
+   * a token.
+   */
   attempt<T>(parse: () => T, recover: () => void): T | undefined {
     const first = this.#index;
     try {

@@ -1,4 +1,7 @@
-/** The names that directives know (specification section "Extensions"), with those that only Dawn knows. */
+/**
+ * The names that directives know (specification section "Extensions"), with those that only Dawn
+ * knows.
+ */
 
 export const enableExtensions: ReadonlySet<string> = new Set([
   "f16",

@@ -1,4 +1,7 @@
-/** Where the parts of a value stand in memory (specification section "Memory Layout"). All numbers are bytes. */
+/**
+ * Where the parts of a value stand in memory (specification section "Memory Layout"). All numbers
+ * are bytes.
+ */
 import type { ArrayType, ScalarType, StructType, Type, VectorType } from "./types.ts";
 
 interface StructLayout {
@@ -87,8 +90,9 @@ export function memberOffsets(type: StructType): readonly number[] {
 }
 
 /**
- * The indices of the 4-byte words that hold data, in ascending order; the words left out are padding. A
- * word that is partly data counts as data. An array whose element count is not known yet has the words of one element.
+ * The indices of the 4-byte words that hold data, in ascending order; the words left out are
+ * padding. A word that is partly data counts as data. An array whose element count is not known yet
+ * has the words of one element.
  */
 export function* dataWords(type: Type): Generator<number, void> {
   let next = 0;

@@ -1,8 +1,8 @@
 /**
  * Source text to tokens (specification sections "Blankspace and Line Breaks" to "Identifiers").
  *
- * `<` and `>` always come out as single characters: only template list discovery knows which of them form an
- * operator (see templateLists.ts).
+ * `<` and `>` always come out as single characters: only template list discovery knows which of
+ * them form an operator (see templateLists.ts).
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
@@ -89,7 +89,10 @@ const symbol = /->|&&|\|\||\+\+|--|[-+*/%&|^=!]=|[-+*/%&|^=!<>@[\]{}:,.();~]/y;
 /** A run of characters that can start no token. */
 const garbage = /[^\t-\r \u0085\u200e\u200f\u2028\u2029\p{XID_Start}\w\-+*/%&|^=!<>@[\]{}:,.();~]+/uy;
 
-/** Splits `source` into tokens, the last of which is `end`. Characters that form no token are reported and skipped. */
+/**
+ * Splits `source` into tokens, the last of which is `end`. Characters that form no token are
+ * reported and skipped.
+ */
 export function tokenize(source: string): { tokens: Token[]; diagnostics: Diagnostic[] } {
   const tokens: Token[] = [];
   const diagnostics: Diagnostic[] = [];

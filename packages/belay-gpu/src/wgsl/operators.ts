@@ -1,7 +1,12 @@
-/** How expressions nest without parentheses (specification section "Operator Precedence and Associativity"). */
+/**
+ * How expressions nest without parentheses (specification section "Operator Precedence and
+ * Associativity").
+ */
 import type { AssignmentOperator, BinaryOperator, Expression, UnaryOperator } from "./ast.ts";
 
-/** The operators that may follow one another in a chain, such as `a - b + c`, share one rule object. */
+/**
+ * The operators that may follow one another in a chain, such as `a - b + c`, share one rule object.
+ */
 interface OperatorRule {
   /** A higher rank binds tighter. */
   readonly rank: number;

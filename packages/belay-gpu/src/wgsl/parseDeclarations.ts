@@ -1,4 +1,7 @@
-/** Directives and module-scope declarations (specification sections "Directives" and "Declaration and Scope"). */
+/**
+ * Directives and module-scope declarations (specification sections "Directives" and "Declaration
+ * and Scope").
+ */
 
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type {

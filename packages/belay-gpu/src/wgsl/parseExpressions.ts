@@ -25,7 +25,10 @@ export function parseType(cursor: Cursor): TypeExpression {
   return limitHeight(cursor, parseIdentifier(cursor, "a type"));
 }
 
-/** What may stand before an assignment operator, `++` or `--`, or be called as a statement: a unary expression. */
+/**
+ * What may stand before an assignment operator, `++` or `--`, or be called as a statement: a unary
+ * expression.
+ */
 export function parseTarget(cursor: Cursor): Expression {
   return limitHeight(cursor, parseUnary(cursor));
 }

@@ -94,7 +94,10 @@ function parseStatement(cursor: Cursor): Statement {
   return statement;
 }
 
-/** A statement that contains blocks, so that it may have attributes and ends without a semicolon; else null. */
+/**
+ * A statement that contains blocks, so that it may have attributes and ends without a semicolon;
+ * else null.
+ */
 function parseAttributedStatement(
   cursor: Cursor,
   attributes: readonly Attribute[],

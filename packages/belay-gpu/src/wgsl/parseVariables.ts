@@ -1,4 +1,7 @@
-/** What follows `var`, `let`, `const` and `override` (specification section "Variable and Value Declarations"). */
+/**
+ * What follows `var`, `let`, `const` and `override` (specification section "Variable and Value
+ * Declarations").
+ */
 import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, TypeExpression } from "./ast.ts";
 import type { Cursor } from "./cursor.ts";

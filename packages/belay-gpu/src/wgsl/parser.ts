@@ -1,4 +1,7 @@
-/** Parsing of whole sources and of pieces of them. No input makes these functions throw or run without end. */
+/**
+ * Parsing of whole sources and of pieces of them. No input makes these functions throw or run
+ * without end.
+ */
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { syntaxError } from "../diagnostics/syntax.ts";
 import type { Declaration, Expression, Module, Statement } from "./ast.ts";
@@ -8,8 +11,8 @@ import { parseExpression as parseExpressionAt } from "./parseExpressions.ts";
 import { parseStatements as parseStatementsAt } from "./parseStatements.ts";
 
 /**
- * Parses a WGSL module (specification section "Parsing"). When there are errors, the module holds the declarations
- * and statements that could be parsed.
+ * Parses a WGSL module (specification section "Parsing"). When there are errors, the module holds
+ * the declarations and statements that could be parsed.
  */
 export function parse(source: string): { module: Module; diagnostics: Diagnostic[] } {
   const cursor = new Cursor(source);

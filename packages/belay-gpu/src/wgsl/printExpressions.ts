@@ -52,7 +52,10 @@ export function printTemplateArguments(args: readonly Expression[]): string {
   return `<${args.map((arg) => parenthesizedIf(endsList(arg), arg)).join(", ")}>`;
 }
 
-/** Expressions between commas, so that no `<` of one and `>` of a later one seem to delimit a template list. */
+/**
+ * Expressions between commas, so that no `<` of one and `>` of a later one seem to delimit a
+ * template list.
+ */
 export function printList(expressions: readonly (Expression | "default")[]): string {
   const lastClosing = expressions.findLastIndex((each) => each !== "default" && closesTemplate(each));
   return expressions
@@ -62,7 +65,9 @@ export function printList(expressions: readonly (Expression | "default")[]): str
     .join(", ");
 }
 
-/** Whether the text of an expression ends with a word, after which a `<` may start a template list. */
+/**
+ * Whether the text of an expression ends with a word, after which a `<` may start a template list.
+ */
 function endsWithName(expression: Expression): boolean {
   switch (expression.kind) {
     case "identifier":

@@ -1,4 +1,7 @@
-/** The syntax tree to text: two spaces per level, one statement per line. Parsing the text gives the same tree. */
+/**
+ * The syntax tree to text: two spaces per level, one statement per line. Parsing the text gives the
+ * same tree.
+ */
 import type {
   Attribute,
   Block,

@@ -50,17 +50,27 @@ export type VariableDeclaration =
 /** When an expression's value is known (specification section "Expression evaluation"). */
 export type EvaluationStage = "const" | "override" | "runtime";
 
-/** A module with what its names mean, and the types and constants of its expressions; `resolve` makes it. */
+/**
+ * A module with what its names mean, and the types and constants of its expressions; `resolve`
+ * makes it.
+ */
 export interface Program {
   readonly module: Module;
-  /** Errors make the program unfit for transforms; the other accessors then answer as far as they can. */
+  /**
+   * Errors make the program unfit for transforms; the other accessors then answer as far as they
+   * can.
+   */
   readonly diagnostics: readonly Diagnostic[];
   /**
-   * The type of a value expression, before the load rule: a place has a reference type. Literals and
-   * abstract expressions keep their abstract type (`valueTypeOf` gives the converted one). Throws for a node of another module.
+   * The type of a value expression, before the load rule: a place has a reference type. Literals
+   * and abstract expressions keep their abstract type (`valueTypeOf` gives the converted one).
+   * Throws for a node of another module.
    */
   typeOf(expression: Expression): Type;
-  /** The type after the load rule and, where the context converts an abstract value, that concrete type. */
+  /**
+   * The type after the load rule and, where the context converts an abstract value, that concrete
+   * type.
+   */
   valueTypeOf(expression: Expression): Type;
   /** The type that a type expression denotes. */
   typeDenotedBy(type: TypeExpression): Type;

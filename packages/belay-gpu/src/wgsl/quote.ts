@@ -1,9 +1,10 @@
 /**
  * WGSL written in place as tagged templates, so that a transform shows the code it generates.
  *
- * A hole takes text (a name, a number, any piece of source) or nodes: an expression or a type where one can stand,
- * statements or declarations where a statement or declaration can stand, several expressions between commas.
- * Inserted nodes keep their spans; all others get the span that was asked for.
+ * A hole takes text (a name, a number, any piece of source) or nodes: an expression or a type where
+ * one can stand, statements or declarations where a statement or declaration can stand, several
+ * expressions between commas. Inserted nodes keep their spans; all others get the span that was
+ * asked for.
  */
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
 import type { Declaration, Expression, Statement } from "./ast.ts";
@@ -11,7 +12,9 @@ import { parseDeclarations, parseExpression, parseStatements } from "./parser.ts
 import { type AnyNode, isExpression, mapChildren } from "./traverse.ts";
 
 type NodeHole = Expression | Statement | Declaration | readonly (Expression | Statement | Declaration)[];
-/** What may stand in a template: a name or a number, or pieces of a tree where their kind may stand. */
+/**
+ * What may stand in a template: a name or a number, or pieces of a tree where their kind may stand.
+ */
 export type Hole = string | number | NodeHole;
 
 type Template<T> = (strings: TemplateStringsArray, ...holes: readonly Hole[]) => T;
@@ -53,7 +56,10 @@ export const { expression, statements, declarations } = quote();
 /** What goes to the place of a placeholder, by the placeholder's `keyOf`. */
 type Nodes = ReadonlyMap<string, NodeHole>;
 
-/** The template's text, with a placeholder, of a name that no text has, for each hole that takes nodes. */
+/**
+ * The template's text, with a placeholder, of a name that no text has, for each hole that takes
+ * nodes.
+ */
 function assemble(strings: TemplateStringsArray, holes: readonly Hole[]): { text: string; nodes: Nodes } {
   const nodes = new Map<string, NodeHole>();
   const isText = (hole: Hole) => typeof hole === "string" || typeof hole === "number";
@@ -75,7 +81,10 @@ function assemble(strings: TemplateStringsArray, holes: readonly Hole[]): { text
   return { text, nodes };
 }
 
-/** The kind of node that can be parsed where the nodes of `hole` can stand; `before` decides for no nodes. */
+/**
+ * The kind of node that can be parsed where the nodes of `hole` can stand; `before` decides for no
+ * nodes.
+ */
 function placeholderKind(hole: NodeHole, before: string): "constAssert" | "call" | "identifier" {
   const [first] = [hole].flat() as readonly AnyNode[];
   const isLine = first === undefined ? /(^|[{};])\s*$/.test(before) : !isExpression(first);

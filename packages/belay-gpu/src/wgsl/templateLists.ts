@@ -1,4 +1,7 @@
-/** Tells the `<` and `>` of template lists from those of operators (specification section "Template Lists"). */
+/**
+ * Tells the `<` and `>` of template lists from those of operators (specification section "Template
+ * Lists").
+ */
 import type { Token, TokenKind } from "./lexer.ts";
 import { isKeyword } from "./words.ts";
 
@@ -22,8 +25,8 @@ const endsExpressions: ReadonlySet<TokenKind> = new Set<TokenKind>([
 const angleOperators = ["<<=", ">>=", "<<", ">>", "<=", ">="] as const;
 
 /**
- * Replaces each single `<` and `>` by the delimiter or the operator it is part of.
- * It differs from the letter of the specification in one point, as Dawn does: the `=` of `1 <= n` is no assignment.
+ * Replaces each single `<` and `>` by the delimiter or the operator it is part of. It differs from
+ * the letter of the specification in one point, as Dawn does: the `=` of `1 <= n` is no assignment.
  */
 export function resolveTemplateLists(tokens: readonly Token[]): Token[] {
   const delimiters = findTemplateDelimiters(tokens);
@@ -64,7 +67,10 @@ function touches(tokens: readonly Token[], index: number): boolean {
   return tokens[index]?.start === tokens[index - 1]?.end;
 }
 
-/** The indices of all `<` and `>` that delimit a template list: the specification's algorithm, on tokens. */
+/**
+ * The indices of all `<` and `>` that delimit a template list: the specification's algorithm, on
+ * tokens.
+ */
 function findTemplateDelimiters(tokens: readonly Token[]): Set<number> {
   const delimiters = new Set<number>();
   let pending: { index: number; depth: number }[] = [];

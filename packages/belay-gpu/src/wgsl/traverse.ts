@@ -1,4 +1,7 @@
-/** Structural traversal of the syntax tree: one table of child fields serves every walk and every rewrite. */
+/**
+ * Structural traversal of the syntax tree: one table of child fields serves every walk and every
+ * rewrite.
+ */
 import type {
   Attribute,
   Block,
@@ -68,7 +71,9 @@ const childFields: { readonly [K in AnyNode["kind"]]: readonly (keyof NodeOfKind
   memberAccess: ["base"],
 };
 
-/** A field's content: one child, none, or several (the `default` among case selectors is no node). */
+/**
+ * A field's content: one child, none, or several (the `default` among case selectors is no node).
+ */
 type Field = AnyNode | null | readonly (AnyNode | "default")[];
 
 function fieldOf(node: AnyNode, name: string): Field {
@@ -92,7 +97,10 @@ export function children(node: AnyNode): AnyNode[] {
   return found;
 }
 
-/** Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what is below. */
+/**
+ * Calls `visit` for `node` and everything below it, parents first; `false` from `visit` skips what
+ * is below.
+ */
 export function walk(node: AnyNode, visit: (node: AnyNode) => unknown): void {
   if (visit(node) !== false) forEachChild(node, (child) => walk(child, visit));
 }
@@ -113,8 +121,9 @@ export function isExpression(node: AnyNode): node is Expression {
 }
 
 /**
- * `node` with each direct child replaced by what `replace` makes of it; several nodes may stand in for an element of a list.
- * It is `node` itself when nothing changed. `replace` must return what the grammar allows at the child's place.
+ * `node` with each direct child replaced by what `replace` makes of it; several nodes may stand in
+ * for an element of a list. It is `node` itself when nothing changed. `replace` must return what
+ * the grammar allows at the child's place.
  */
 export function mapChildren<T extends AnyNode>(
   node: T,
@@ -148,7 +157,10 @@ function single(replacement: AnyNode | readonly AnyNode[]): AnyNode {
   throw new Error("several nodes cannot stand where the grammar has one");
 }
 
-/** Rewrites an expression from the leaves up, types and callees included; unchanged parts are shared. */
+/**
+ * Rewrites an expression from the leaves up, types and callees included; unchanged parts are
+ * shared.
+ */
 export function mapExpression(
   expression: Expression,
   rewrite: (expression: Expression) => Expression,
@@ -156,7 +168,10 @@ export function mapExpression(
   return rewrite(mapChildren(expression, (child) => mapExpression(child as Expression, rewrite)));
 }
 
-/** Rewrites every expression in a node that is none itself: nested statements, types and attribute arguments included. */
+/**
+ * Rewrites every expression in a node that is none itself: nested statements, types and attribute
+ * arguments included.
+ */
 export function mapExpressions<T extends Exclude<AnyNode, Expression>>(
   node: T,
   rewrite: (expression: Expression) => Expression,
@@ -167,9 +182,10 @@ export function mapExpressions<T extends Exclude<AnyNode, Expression>>(
 }
 
 /**
- * Rewrites, from the innermost out, every statement that stands in the statement list of `block` or of a block
- * below it; several statements, or none, may take its place. The `if` of an `else if` counts as a statement and gets
- * a block when it becomes anything else; the header of a `for` loop does not.
+ * Rewrites, from the innermost out, every statement that stands in the statement list of `block` or
+ * of a block below it; several statements, or none, may take its place. The `if` of an `else if`
+ * counts as a statement and gets a block when it becomes anything else; the header of a `for` loop
+ * does not.
  */
 export function mapStatements(
   block: Block,

@@ -19,7 +19,10 @@ export function isInteger(type: Type): type is ScalarType {
   return type === i32Type || type === u32Type || type === abstractIntType;
 }
 
-/** Whether values of the type can be created, passed, returned and loaded (specification section "Constructible Types"). */
+/**
+ * Whether values of the type can be created, passed, returned and loaded (specification section
+ * "Constructible Types").
+ */
 export function isConstructible(type: Type): boolean {
   switch (type.kind) {
     case "scalar":
@@ -45,7 +48,10 @@ function isConstructibleStruct(type: StructType): boolean {
   return known;
 }
 
-/** Whether the type may be an array's element or a struct's member: its size is known when the shader is created. */
+/**
+ * Whether the type may be an array's element or a struct's member: its size is known when the
+ * shader is created.
+ */
 export function isElement(type: Type): boolean {
   switch (type.kind) {
     case "scalar":
@@ -64,7 +70,10 @@ export function isElement(type: Type): boolean {
   }
 }
 
-/** Whether host and device lay the type out alike, as they do all but `bool` (specification section "Host-shareable Types"). */
+/**
+ * Whether host and device lay the type out alike, as they do all but `bool` (specification section
+ * "Host-shareable Types").
+ */
 export function isHostShareable(type: Type): boolean {
   switch (type.kind) {
     case "scalar":

@@ -3,7 +3,10 @@ import type { Span } from "../diagnostics/diagnostic.ts";
 import type { Expression, TypeExpression } from "./ast.ts";
 import type { ArrayType, Type } from "./types.ts";
 
-/** The type as WGSL writes it, for messages. Types that programs cannot write are shown as the specification does. */
+/**
+ * The type as WGSL writes it, for messages. Types that programs cannot write are shown as the
+ * specification does.
+ */
 export function describeType(type: Type): string {
   switch (type.kind) {
     case "scalar":
@@ -36,7 +39,10 @@ export function describeType(type: Type): string {
   }
 }
 
-/** Whether a program can write the type: not abstract, not a reference, not the result struct of a predeclared function. */
+/**
+ * Whether a program can write the type: not abstract, not a reference, not the result struct of a
+ * predeclared function.
+ */
 export function isSpellable(type: Type): boolean {
   switch (type.kind) {
     case "scalar":
@@ -63,8 +69,9 @@ function hasUnnamedCount({ countExpression }: ArrayType): boolean {
 }
 
 /**
- * The type written back as WGSL, the inverse of `typeDenotedBy`; throws for a type that no program can write
- * (see `isSpellable`). The result relies on predeclared names, so it means another type where a program shadows one.
+ * The type written back as WGSL, the inverse of `typeDenotedBy`; throws for a type that no program
+ * can write (see `isSpellable`). The result relies on predeclared names, so it means another type
+ * where a program shadows one.
  */
 export function typeExpressionOf(type: Type, span: Span = { start: 0, end: 0 }): TypeExpression {
   const name = (name: string, templateArgs: readonly Expression[] | null = null): TypeExpression => ({

@@ -1,4 +1,7 @@
-/** The types of WGSL (specification section "Types"), as values. Scalars and samplers are shared objects. */
+/**
+ * The types of WGSL (specification section "Types"), as values. Scalars and samplers are shared
+ * objects.
+ */
 import type { Expression, StructDeclaration } from "./ast.ts";
 
 export type ScalarName = "bool" | "i32" | "u32" | "f32" | "f16" | "abstract-int" | "abstract-float";
@@ -30,7 +33,10 @@ export interface MatrixType {
 export interface ArrayType {
   readonly kind: "array";
   readonly element: Type;
-  /** Element count: a number, `"runtime"` for a runtime-sized array, `"override"` when an override decides it. */
+  /**
+   * Element count: a number, `"runtime"` for a runtime-sized array, `"override"` when an override
+   * decides it.
+   */
   readonly count: number | "runtime" | "override";
   /** For `"override"`: the printed count expression, which tells two such types apart. */
   readonly countText?: string;
@@ -70,7 +76,10 @@ export interface ReferenceType {
 }
 export interface TextureType {
   readonly kind: "texture";
-  /** The type's name without its template list: `texture_2d`, `texture_storage_3d`, `texture_depth_cube`. */
+  /**
+   * The type's name without its template list: `texture_2d`, `texture_storage_3d`,
+   * `texture_depth_cube`.
+   */
   readonly name: string;
   /** Sampled type, for sampled and multisampled textures. */
   readonly sampled?: ScalarType;

@@ -1,4 +1,7 @@
-/** What keeps a loop from being speculated (BELAY500 to BELAY599), one small factory for each diagnostic. */
+/**
+ * What keeps a loop from being speculated (BELAY500 to BELAY599), one small factory for each
+ * diagnostic.
+ */
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 import { type Explanation, error, warning } from "belay-gpu/internal/diagnostics/finding";
 import { quoted } from "belay-gpu/internal/diagnostics/syntax";

@@ -1,4 +1,6 @@
-/** What can go wrong while a speculated loop runs and cannot be made good by running it in order. */
+/**
+ * What can go wrong while a speculated loop runs and cannot be made good by running it in order.
+ */
 export class SpeculationError extends Error {
   readonly code: string;
 
@@ -12,7 +14,10 @@ export class SpeculationError extends Error {
 const quoted = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ");
 
 export const speculationError = {
-  /** `names` are of the arrays whose contents are lost; none when it is not known how the program calls them. */
+  /**
+   * `names` are of the arrays whose contents are lost; none when it is not known how the program
+   * calls them.
+   */
   lostArrays(names: readonly string[], cause: unknown): SpeculationError {
     const what = names.length > 0 ? quoted(names) : "an array";
     return new SpeculationError("BELAY540", `the device failed with what only it had of ${what}`, { cause });
@@ -36,7 +41,10 @@ export const speculationError = {
     );
   },
 
-  /** `names` are of the arrays that a loop, which is not in an async function, would find as they were. */
+  /**
+   * `names` are of the arrays that a loop, which is not in an async function, would find as they
+   * were.
+   */
   notOnHost(names: readonly string[]): SpeculationError {
     return new SpeculationError(
       "BELAY544",

@@ -20,7 +20,10 @@ import { memoryOf, Turn, usesFrom } from "./transfer/turns.ts";
 
 /** What a program that is translated wants to know of its loops. */
 export interface DeviceUse {
-  /** Is told of each loop how it was executed, and why there. What it throws rejects the loop's promise. */
+  /**
+   * Is told of each loop how it was executed, and why there. What it throws rejects the loop's
+   * promise.
+   */
   readonly onExecuted?: (loop: Pick<Loop, "name" | "span">, statistics: Statistics) => void;
 }
 
@@ -28,8 +31,9 @@ let usedDevice: GPUDevice | null = null;
 let use: DeviceUse = {};
 
 /**
- * Makes `device`, which may be a hardened one, the one that loops are executed on unless told otherwise; `null`: the CPU executes
- * them. Throws a `SpeculationError` (BELAY543) for anything else, and a `TypeError` for options that do not exist.
+ * Makes `device`, which may be a hardened one, the one that loops are executed on unless told
+ * otherwise; `null`: the CPU executes them. Throws a `SpeculationError` (BELAY543) for anything
+ * else, and a `TypeError` for options that do not exist.
  */
 export function useDevice(device: GPUDevice | null, options: DeviceUse = {}): void {
   if (device !== null) requireDevice(device);
@@ -59,11 +63,12 @@ function requireDevice(device: Partial<GPUDevice> | undefined): void {
 }
 
 /**
- * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot. Loops that use the same arrays take effect in
- * the order of their calls, and loops on one device are executed one after the other. Leave the arrays alone until it resolves.
+ * Executes a loop with the effects that it has on the CPU; on the CPU where the device cannot.
+ * Loops that use the same arrays take effect in the order of their calls, and loops on one device
+ * are executed one after the other. Leave the arrays alone until it resolves.
  *
- * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when the device fails with data that
- * only it had, or an array got another length meanwhile.
+ * Rejects with what the loop itself throws, and with a `SpeculationError` (BELAY540, BELAY541) when
+ * the device fails with data that only it had, or an array got another length meanwhile.
  */
 export async function speculate(given: SpeculateCall, options: SpeculateOptions = {}): Promise<Speculated> {
   if (options.device !== undefined) requireDevice(options.device);
@@ -82,7 +87,10 @@ export async function speculate(given: SpeculateCall, options: SpeculateOptions 
   return executed;
 }
 
-/** The memory of the arrays: others may read it at the same time where the loop only reads it, and no device keeps it. */
+/**
+ * The memory of the arrays: others may read it at the same time where the loop only reads it, and
+ * no device keeps it.
+ */
 function usesOf({ loop, arrays }: SpeculateCall): ReadonlyMap<object, boolean> {
   const isRead = (name: string) => loop.arrays.some((one) => one.name === name && one.role === "read");
   return usesFrom(

@@ -1,6 +1,6 @@
 /**
- * Loops that run as they are written: those that are refused, or whose data is not what their translation is for. They use the program's
- * arrays, which devices may have newer copies of.
+ * Loops that run as they are written: those that are refused, or whose data is not what their
+ * translation is for. They use the program's arrays, which devices may have newer copies of.
  */
 import { speculationError } from "../diagnostics/speculation.ts";
 import type { LoopData } from "../loops/javascript/sequential.ts";
@@ -30,8 +30,9 @@ export class LoopTurn extends Turn {
   }
 
   /**
-   * Resolves when the turn has come and the host has the arrays as they are. Devices have to be sent anew those that may be changed, so no
-   * device may use them before the loop has ended. Rejects with a `SpeculationError` (BELAY540) when a device failed with what only it had.
+   * Resolves when the turn has come and the host has the arrays as they are. Devices have to be
+   * sent anew those that may be changed, so no device may use them before the loop has ended.
+   * Rejects with a `SpeculationError` (BELAY540) when a device failed with what only it had.
    */
   async toHost(): Promise<void> {
     if (this.comes) await this.comes;
@@ -50,8 +51,9 @@ export class LoopTurn extends Turn {
 export const takeTurn = (uses: LoopUses | null = null): LoopTurn => new LoopTurn(uses);
 
 /**
- * Lets a loop in a function that is not async, which cannot wait, use what is typed arrays of these values. Throws a `SpeculationError`
- * (BELAY544) when only a device has one, by its name, as earlier loops leave it.
+ * Lets a loop in a function that is not async, which cannot wait, use what is typed arrays of these
+ * values. Throws a `SpeculationError` (BELAY544) when only a device has one, by its name, as
+ * earlier loops leave it.
  */
 export function requireOnHost(values: Readonly<Record<string, unknown>>): void {
   const arrays = Object.entries(values).filter((entry): entry is [string, LoopData] =>

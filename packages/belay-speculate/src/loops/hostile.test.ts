@@ -16,8 +16,9 @@ const programs = readdirSync(folder)
 
 const callsOf = callCounter();
 /**
- * Calls for each character of a source: twice what the costliest source here takes. Work without a call, such as a search
- * in a text, takes sources so long that it would not end if it grew with the square of their length.
+ * Calls for each character of a source: twice what the costliest source here takes. Work without a
+ * call, such as a search in a text, takes sources so long that it would not end if it grew with the
+ * square of their length.
  */
 const mostCalls = 300;
 

@@ -21,7 +21,10 @@ export interface TranslatedLoop extends PlacedLoop {
   /** JavaScript: an expression that is the loop's CPU version, a `SequentialLoop`. */
   readonly sequential: string;
   readonly host: HostCode;
-  /** Variables that it uses and that calls share which may be under way at the same time, by numbers of the file. */
+  /**
+   * Variables that it uses and that calls share which may be under way at the same time, by numbers
+   * of the file.
+   */
   readonly shared: readonly number[];
 }
 
@@ -31,7 +34,10 @@ export interface PlacedLoop {
   readonly span: Span;
   /** Where the loop, or its label, starts. */
   readonly start: number;
-  /** Whether the function around the loop is async, or the loop stands in a module outside all functions. */
+  /**
+   * Whether the function around the loop is async, or the loop stands in a module outside all
+   * functions.
+   */
   readonly mayAwait: boolean;
   /** Whether the loop itself waits, or hands values out, before it ends. */
   readonly pauses: boolean;
@@ -47,8 +53,9 @@ export interface Translation {
 }
 
 /**
- * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides the language. Outside of functions, a
- * file in the format of CommonJS cannot wait. Loops that cannot be translated are left out and have a diagnostic. Never throws on bad input.
+ * Translates the loops of a TypeScript or JavaScript file that have directives. `filename` decides
+ * the language. Outside of functions, a file in the format of CommonJS cannot wait. Loops that
+ * cannot be translated are left out and have a diagnostic. Never throws on bad input.
  */
 export function translate(
   source: string,
@@ -104,7 +111,10 @@ const hostTexts = ({ guards, first, step, count, inputs }: HostCode): readonly s
   ...Object.values(inputs),
 ];
 
-/** What the program declares where generated code stands that means what JavaScript has under this name. */
+/**
+ * What the program declares where generated code stands that means what JavaScript has under this
+ * name.
+ */
 function hiddenGlobal(texts: readonly string[], scope: Scope): Binding | undefined {
   const globals = texts.flatMap((text) =>
     [...text.matchAll(/(?<![\w$.])(?:Math|Number|Object|NaN|Infinity|\w+Array)(?![\w$])/gu)].map(
@@ -121,7 +131,10 @@ interface Used {
   readonly container: Node;
 }
 
-/** Variables that loops change, and that loops in other functions than the one that declares them use. */
+/**
+ * Variables that loops change, and that loops in other functions than the one that declares them
+ * use.
+ */
 function sharedVariables(loops: readonly Used[]): readonly Binding[] {
   const changed = new Set(loops.flatMap((loop) => loop.changed));
   return [...changed].filter((binding) =>

@@ -4,7 +4,10 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { eraseTypes } from "./eraseTypes.ts";
 
-/** What a program means, printed in one way: without parentheses around casts, and what a compiler adds. */
+/**
+ * What a program means, printed in one way: without parentheses around casts, and what a compiler
+ * adds.
+ */
 function printed(javascript: string): string {
   const file = ts.createSourceFile("a.js", javascript, ts.ScriptTarget.ES2023, false, ts.ScriptKind.JS);
   expect((file as unknown as { parseDiagnostics: unknown[] }).parseDiagnostics).toEqual([]);

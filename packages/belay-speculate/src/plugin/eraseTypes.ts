@@ -2,8 +2,9 @@ import { type Node, parseSync } from "oxc-parser";
 import { childrenOf } from "../loops/source/scopes.ts";
 
 /**
- * Makes JavaScript of TypeScript by putting blanks where types are, as Node.js does from version 22.18 on, so that positions stay.
- * Throws a SyntaxError for syntax that is more than types, such as enums, and for a file that does not parse.
+ * Makes JavaScript of TypeScript by putting blanks where types are, as Node.js does from version
+ * 22.18 on, so that positions stay. Throws a SyntaxError for syntax that is more than types, such
+ * as enums, and for a file that does not parse.
  */
 export function eraseTypes(source: string, filename: string): string {
   const { program, errors } = parseSync(filename, source, { astType: "ts" });

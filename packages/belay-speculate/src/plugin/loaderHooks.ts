@@ -1,4 +1,7 @@
-/** A hook of Node.js's module loader: translates loops that have directives in files as they are imported. */
+/**
+ * A hook of Node.js's module loader: translates loops that have directives in files as they are
+ * imported.
+ */
 import { readFileSync } from "node:fs";
 import type { LoadFnOutput, LoadHookContext } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -11,8 +14,9 @@ import { asBuilt } from "./severity.ts";
 const erasesTypes = Boolean((process.features as { readonly typescript?: unknown }).typescript);
 
 /**
- * Loads a file with its loops translated. Other files are left to Node.js, but for TypeScript where it does not know that. Loops that
- * cannot be translated stay as they are, with a message on stderr. Serves as a hook of either kind, synchronous or not.
+ * Loads a file with its loops translated. Other files are left to Node.js, but for TypeScript where
+ * it does not know that. Loops that cannot be translated stay as they are, with a message on
+ * stderr. Serves as a hook of either kind, synchronous or not.
  */
 export function load<Result>(
   url: string,

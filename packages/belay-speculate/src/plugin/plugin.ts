@@ -7,7 +7,10 @@ import { asBuilt } from "./severity.ts";
 
 /** Options of the plugin, in every bundler. */
 export interface SpeculationPluginOptions {
-  /** Makes a loop that cannot be translated an error. Otherwise it stays as it is, and a warning says why. Default: false. */
+  /**
+   * Makes a loop that cannot be translated an error. Otherwise it stays as it is, and a warning
+   * says why. Default: false.
+   */
   readonly strict?: boolean;
 }
 

@@ -1,4 +1,7 @@
-/** `node --import belay-speculate/register program.ts` translates loops that have directives while the program is loaded. */
+/**
+ * `node --import belay-speculate/register program.ts` translates loops that have directives while
+ * the program is loaded.
+ */
 import * as module from "node:module";
 import { load } from "./loaderHooks.ts";
 

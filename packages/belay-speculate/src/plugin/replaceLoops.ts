@@ -77,7 +77,10 @@ export function replaceLoops(
 
 type Engine = (name: string) => string;
 
-/** What goes before and after a loop whose call stands for it where the data is what its translation is for. */
+/**
+ * What goes before and after a loop whose call stands for it where the data is what its translation
+ * is for.
+ */
 function aroundTranslated(
   loop: TranslatedLoop,
   engine: Engine,

@@ -11,7 +11,8 @@ describe("speculation on threads", () => {
     ["dependent", 100],
   ])("runs %s iterations as in sequence", async (_, percent) => {
     const count = 1500;
-    // Each iteration stores to one of eight elements, or to none; some read what any other one wrote.
+    // Each iteration stores to one of eight elements, or to none; some read what any other one
+    // wrote.
     const iterations = Array.from({ length: count }, (_, i): Operation[] =>
       mixed(1, i) >>> 0 < (percent / 100) * 2 ** 32
         ? [{ kind: "loadAnywhere" }, { kind: "storeAnywhere" }]

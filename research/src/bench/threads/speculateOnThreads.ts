@@ -1,7 +1,8 @@
 /**
- * Speculation on the CPU, to compare the GPU with: the same optimistic scheme on threads. In each round every thread
- * executes a block of iterations on private copies; what comes before the first block that read what an earlier one wrote is
- * committed, the last writer of each element winning, and the rest is executed again.
+ * Speculation on the CPU, to compare the GPU with: the same optimistic scheme on threads. In each
+ * round every thread executes a block of iterations on private copies; what comes before the first
+ * block that read what an earlier one wrote is committed, the last writer of each element winning,
+ * and the rest is executed again.
  */
 import { Worker } from "node:worker_threads";
 import { reduceValues } from "belay-speculate/internal/engine/rounds/scalarBits";
@@ -22,9 +23,10 @@ export interface LoopArguments {
 }
 
 /**
- * Executes the loop on so many threads and changes its arrays, carried variables and reductions as the loop in sequence does,
- * except that sums of floats may round in another order. The time is that of the slowest thread, without starting
- * threads or copying to shared memory. Rejects when the signal is aborted.
+ * Executes the loop on so many threads and changes its arrays, carried variables and reductions as
+ * the loop in sequence does, except that sums of floats may round in another order. The time is
+ * that of the slowest thread, without starting threads or copying to shared memory. Rejects when
+ * the signal is aborted.
  */
 export async function speculateOnThreads(
   loop: Loop,

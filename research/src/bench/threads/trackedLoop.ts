@@ -1,13 +1,16 @@
 /**
- * A loop as JavaScript whose accesses to what it writes are tracked, so that threads can execute blocks of its iterations
- * before it is known whether they may.
+ * A loop as JavaScript whose accesses to what it writes are tracked, so that threads can execute
+ * blocks of its iterations before it is known whether they may.
  */
 
 import { type Accesses, writeBody } from "belay-speculate/internal/loops/javascript/javaScriptBody";
 import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { Writer } from "belay-speculate/internal/loops/tree/writer";
 
-/** Everything that one thread's block of iterations has accessed, and a copy of what it wrote; keys count all tracked elements. */
+/**
+ * Everything that one thread's block of iterations has accessed, and a copy of what it wrote; keys
+ * count all tracked elements.
+ */
 export interface Track {
   /** Stamps the elements that the block has written with the round. */
   readonly written: Int32Array;
@@ -26,8 +29,9 @@ export interface Track {
 export type FirstKeys = Readonly<Record<string, number>>;
 
 /**
- * The body of `new Function("arrays", "inputs", "keys", "track", "reduced", "from", "to", …)`. It executes iterations `from` to
- * `to - 1`, adds to `reduced`, and returns whether the loop ended itself; it throws `track` when it runs out of fuel.
+ * The body of `new Function("arrays", "inputs", "keys", "track", "reduced", "from", "to", …)`. It
+ * executes iterations `from` to `to - 1`, adds to `reduced`, and returns whether the loop ended
+ * itself; it throws `track` when it runs out of fuel.
  */
 export function emitTrackedLoop(loop: Loop): string {
   const carried = loop.carried.map(({ name }) => name);

@@ -1,9 +1,13 @@
-/** One thread of `speculateOnThreads`: executes its block of each round, checks it against the others' and commits it. */
+/**
+ * One thread of `speculateOnThreads`: executes its block of each round, checks it against the
+ * others' and commits it.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { Barrier } from "./barrier.ts";
 import type { FirstKeys, Track } from "./trackedLoop.ts";
 
-export type ThreadArray = Int32Array; // Any typed array over shared memory; the loop's code keeps them apart.
+// Any typed array over shared memory; the loop's code keeps them apart.
+export type ThreadArray = Int32Array;
 
 export interface ThreadJob {
   readonly source: string;
@@ -22,7 +26,9 @@ export interface ThreadJob {
 /** Words that all threads share. Marks grow with the rounds, so none is ever cleared. */
 export interface SharedWords {
   readonly barrier: Int32Array;
-  /** By key: the first thread of the latest round that wrote it, and the last one that committed it. */
+  /**
+   * By key: the first thread of the latest round that wrote it, and the last one that committed it.
+   */
   readonly firstWriter: Int32Array;
   readonly lastWriter: Int32Array;
   /** By thread: 0, or 1 when its block ended the loop. */
@@ -161,7 +167,10 @@ function isWrong({ readCount }: Track, round: number): boolean {
   return false;
 }
 
-/** Copies what the block wrote, where no later block that commits wrote the same, and adds to the reductions. */
+/**
+ * Copies what the block wrote, where no later block that commits wrote the same, and adds to the
+ * reductions.
+ */
 function commit({ writeCount }: Track, round: number, part: Record<string, number>): void {
   const own = round * threads + thread;
   for (let n = 0; n < writeCount; n++) {

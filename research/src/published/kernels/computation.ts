@@ -5,8 +5,8 @@ import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { stateWords } from "./layout.ts";
 
 /**
- * Iterations that are named wrong one by one; a branch that names more ends the round after it instead. Marking too
- * much is never wrong.
+ * Iterations that are named wrong one by one; a branch that names more ends the round after it
+ * instead. Marking too much is never wrong.
  */
 export const mostNamed = 64;
 
@@ -16,7 +16,10 @@ const logged = (key: string, value: string) => `  let key = ${key};
   note_load(key);
   return ${value};`;
 
-/** Effects of an iteration that reads what was there before the round, and keeps to itself what it writes. */
+/**
+ * Effects of an iteration that reads what was there before the round, and keeps to itself what it
+ * writes.
+ */
 export const computing: Effects = {
   load: ({ name, role }) =>
     role === "read"

@@ -5,15 +5,17 @@ import { everyStatement } from "belay-speculate/internal/loops/tree/walk";
 /**
  * What the kernels of the published engine keep of a round, in three buffers.
  *
- * Every element that the loop writes has a key: the tracked arrays one behind the other, the carried variables, then
- * the owned arrays. A round's iterations have ranks from 0.
+ * Every element that the loop writes has a key: the tracked arrays one behind the other, the
+ * carried variables, then the owned arrays. A round's iterations have ranks from 0.
  *
- * - `log_words`: rows of one word for each rank. What the iteration did (`flags`), how many `loads` and `stores` of other
- *   iterations' elements it made, the keys loaded, and the keys and the values stored. After them, what recovery can undo.
- * - `tables`: for each tracked key two words. While conflicts are looked for, the complement of the first rank that accessed
- *   it and one more than the last; during recovery, the complement of the slot of its unmarked writer and one more than its last
- *   unmarked reader. Zero is none of them. Then bits: the keys that are written, the ranks that are marked, and the words of
- *   those that are not zero.
+ * - `log_words`: rows of one word for each rank. What the iteration did (`flags`), how many `loads`
+ *   and `stores` of other iterations' elements it made, the keys loaded, and the keys and the
+ *   values stored. After them, what recovery can undo.
+ * - `tables`: for each tracked key two words. While conflicts are looked for, the complement of the
+ *   first rank that accessed it and one more than the last; during recovery, the complement of the
+ *   slot of its unmarked writer and one more than its last unmarked reader. Zero is none of them.
+ *   Then bits: the keys that are written, the ranks that are marked, and the words of those that
+ *   are not zero.
  * - `state`: the words named here and the carried variables.
  */
 export const stateWords = [
@@ -43,8 +45,15 @@ export type StateWord = (typeof stateWords)[number];
 /** Words that the engine adds to the loop's parameters. */
 export function addedParameters(loop: Loop): string[] {
   return [
-    ...["base", "size", "most_loads", "most_stores", "fuel", "most_again"],
-    ...["tracked_keys", "key_carried", ...writtenArrays(loop).map(({ name }) => `key_${wgslName(name)}`)],
+    "base",
+    "size",
+    "most_loads",
+    "most_stores",
+    "fuel",
+    "most_again",
+    "tracked_keys",
+    "key_carried",
+    ...writtenArrays(loop).map(({ name }) => `key_${wgslName(name)}`),
   ];
 }
 
@@ -79,7 +88,9 @@ export function keysOf(loop: Loop, lengthOf: (name: string) => number): Keys {
   return { firstOf, carried, tracked };
 }
 
-/** Most stores of one iteration to owned arrays; null when loops inside of it may make any number. */
+/**
+ * Most stores of one iteration to owned arrays; null when loops inside of it may make any number.
+ */
 export function ownedStores(loop: Loop): number | null {
   const owned = new Set(loop.arrays.filter(({ role }) => role === "owned").map(({ name }) => name));
   const count = (statements: readonly Statement[]): number =>

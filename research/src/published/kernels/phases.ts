@@ -77,7 +77,10 @@ fn is_contended(key: u32) -> bool {
   if (contended) { mark(rank); }
 }`;
 
-/** Forgets all accesses of the round, by going through them again: before the recovery, and after the round. */
+/**
+ * Forgets all accesses of the round, by going through them again: before the recovery, and after
+ * the round.
+ */
 export const forget = `
 fn forget_key(key: u32) {
   if (key >= params.tracked_keys) { return; }
@@ -124,7 +127,9 @@ fn mark_later(rank: u32) {
   }
 }`;
 
-/** Marks the unmarked iterations that read what was just written by an earlier one that ran again. */
+/**
+ * Marks the unmarked iterations that read what was just written by an earlier one that ran again.
+ */
 export const cascade = `
 @compute @workgroup_size(${workgroupSize}) fn published_cascade(${placeInGrid}) {
   let rank = ${numberInGrid};
@@ -139,7 +144,10 @@ export const cascade = `
   }
 }`;
 
-/** The unmarked iterations before the stop write what they logged, once nothing can wrong them any more. */
+/**
+ * The unmarked iterations before the stop write what they logged, once nothing can wrong them any
+ * more.
+ */
 export const commit = `
 @compute @workgroup_size(${workgroupSize}) fn published_commit(${placeInGrid}) {
   let rank = ${numberInGrid};

@@ -4,7 +4,10 @@ import type { Loop } from "belay-speculate/internal/loops/tree/ir";
 import { contribute, mostNamed } from "./computation.ts";
 import { stateWords } from "./layout.ts";
 
-/** Stores of one iteration that recovery can take back, should the iteration turn out to be one for the CPU. */
+/**
+ * Stores of one iteration that recovery can take back, should the iteration turn out to be one for
+ * the CPU.
+ */
 export const mostUndone = 4096;
 
 const load = (key: string, value: string) => `  let slot = earlier_store(${key});
@@ -26,8 +29,8 @@ const store = (key: string, value: string) => `  let key = ${key};
 const carried = (slot: number) => `atomicLoad(&state[${stateWords.length + slot}u])`;
 
 /**
- * Effects of a marked iteration that runs again, in its turn. An element with an unmarked writer has two versions: the
- * array holds what was before that writer, the log what it wrote.
+ * Effects of a marked iteration that runs again, in its turn. An element with an unmarked writer
+ * has two versions: the array holds what was before that writer, the log what it wrote.
  */
 export const recovering: Effects = {
   load: ({ name, role }) =>

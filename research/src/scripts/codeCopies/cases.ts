@@ -52,7 +52,10 @@ function copyOfGranules(words: number, scheme: SchemeName, width: 1 | 2 | 4): Ca
   stored[i] = result.data;
   storedChecks[i] = code_encode(result.data);`;
   return {
-    ...{ name: `${scheme}, ${typeOf(width)}`, scheme, width, invocations: words / width },
+    name: `${scheme}, ${typeOf(width)}`,
+    scheme,
+    width,
+    invocations: words / width,
     kernel: kernel(width, words / width, body, schemes[scheme].wgsl("code_")),
     plain: copying(words, width),
   };
@@ -63,14 +66,18 @@ function copyOfChecks(words: number, width: 1 | 2 | 4): Case {
   const body = `stored[i] = loaded[i];
   storedChecks[i] = loadedChecks[i];`;
   return {
-    ...{ name: `check words alone, ${typeOf(width)}`, width, invocations: words / width },
+    name: `check words alone, ${typeOf(width)}`,
+    width,
+    invocations: words / width,
     scheme: ({ 1: "secded32", 2: "secded64", 4: "secded128" } as const)[width],
     kernel: kernel(width, words / width, body),
     plain: copying(words, width),
   };
 }
 
-/** Neighbours in a subgroup copy a granule together. Each of them adds what its words contribute. */
+/**
+ * Neighbours in a subgroup copy a granule together. Each of them adds what its words contribute.
+ */
 function copyTogether(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case {
   const lanes = lanesOf(scheme, width);
   const share = Array.from(
@@ -87,7 +94,10 @@ function copyTogether(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case
   stored[i] = data;
   if (position == 0u) { storedChecks[i / ${lanes}u] = sum; }`;
   return {
-    ...{ name: `${scheme}, ${typeOf(width)} in ${lanes} lanes`, scheme, width, invocations: words / width },
+    name: `${scheme}, ${typeOf(width)} in ${lanes} lanes`,
+    scheme,
+    width,
+    invocations: words / width,
     kernel: kernel(width, words / width, body, schemes[scheme].wgsl("code_")),
     plain: copying(words, width),
   };
@@ -100,7 +110,10 @@ function encodeAlone(words: number, scheme: SchemeName, width: 1 | 2 | 4): Case 
   for (var k = 0u; k < ${repetitions}u; k++) { check = ${call}; data = 3u * data + check; }
   if (check == 0x12345u) { storedChecks[0] = check; }`;
   return {
-    ...{ name: `${scheme} in registers`, scheme, width, invocations },
+    name: `${scheme} in registers`,
+    scheme,
+    width,
+    invocations,
     encodedWords: invocations * repetitions * width,
     kernel: kernel(width, invocations, body("code_encode(data)"), schemes[scheme].wgsl("code_")),
     plain: kernel(width, invocations, body("data.x".slice(0, width === 1 ? 4 : 6))),

@@ -1,4 +1,6 @@
-/** Random kernels without races, whose results no schedule of invocations and no rounding changes. */
+/**
+ * Random kernels without races, whose results no schedule of invocations and no rounding changes.
+ */
 import { randomBelow } from "../../workloads/random.ts";
 
 export interface RandomKernel {

@@ -11,7 +11,10 @@ fn run(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) size: vec3u, @
   if (i < arrayLength(&p)) { a[p[i]] = a[q[i]] * 0.5 + 1.0; }
 }`;
 
-/** Median milliseconds, on the GPU's clock, of the loop as kernels that check nothing, by workgroup size. */
+/**
+ * Median milliseconds, on the GPU's clock, of the loop as kernels that check nothing, by workgroup
+ * size.
+ */
 export async function timeUnchecked(
   device: GPUDevice,
   [a, p, q]: readonly [Float32Array<ArrayBuffer>, Uint32Array<ArrayBuffer>, Uint32Array<ArrayBuffer>],

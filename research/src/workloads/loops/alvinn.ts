@@ -1,9 +1,11 @@
 /**
- * ALVINN, a network that steers a vehicle: one step of its training by back-propagation, forwards and backwards.
+ * ALVINN, a network that steers a vehicle: one step of its training by back-propagation, forwards
+ * and backwards.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; Pomerleau, "ALVINN: an autonomous land vehicle in a neural
- * network", 1989): 1220 inputs, 30 hidden units, 30 outputs; four loops, whose arrays are pointers, so that no compiler tells them
- * apart, and which have no dependences at all. Inferred: what each loop computes, in particular the momentum of the changes.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; Pomerleau, "ALVINN: an
+ * autonomous land vehicle in a neural network", 1989): 1220 inputs, 30 hidden units, 30 outputs;
+ * four loops, whose arrays are pointers, so that no compiler tells them apart, and which have no
+ * dependences at all. Inferred: what each loop computes, in particular the momentum of the changes.
  */
 import { randomFloats } from "../random.ts";
 import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
@@ -153,7 +155,9 @@ function sumOfProducts(count: number, factors: (i: number) => readonly [Bounded,
   return { value, error: error + count * ROUNDING * magnitude };
 }
 
-/** Its slope is at most 1/4; an exponential may be off by 3 + 2·|x| units, and the division by 2.5. */
+/**
+ * Its slope is at most 1/4; an exponential may be off by 3 + 2·|x| units, and the division by 2.5.
+ */
 function sigmoid({ value, error }: Bounded): Bounded {
   const result = 1 / (1 + Math.exp(-value));
   return { value: result, error: error / 4 + (3 + 2 * Math.abs(value) + 2.5 + 1) * ROUNDING * result };

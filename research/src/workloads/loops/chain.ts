@@ -1,5 +1,6 @@
 /**
- * A loop in which every iteration needs the one before: the worst case, which speculation must not make much worse.
+ * A loop in which every iteration needs the one before: the worst case, which speculation must not
+ * make much worse.
  */
 import { randomWord } from "../random.ts";
 import { type LoopProgram, wrong } from "./loopProgram.ts";
@@ -29,7 +30,8 @@ export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Paramet
       return [a];
     },
     verify([a]) {
-      // Some elements without any before them, and from each of those back to the one before: the inverse of a step is a step.
+      // Some elements without any before them, and from each of those back to the one before: the
+      // inverse of a step is a step.
       for (let last = length - 1; last >= 0; last -= KNOWN) {
         let expected = after(last, randomWord(seed, 0));
         for (let i = last; i > last - KNOWN && i >= 0; i--) {
@@ -42,7 +44,10 @@ export function create({ length = 2 ** 16, seed = 1 } = {}): LoopProgram<Paramet
   };
 }
 
-/** The element `steps` after `start`, without those between: powers of an affine function by repeated squaring. */
+/**
+ * The element `steps` after `start`, without those between: powers of an affine function by
+ * repeated squaring.
+ */
 function after(steps: number, start: number): number {
   let value = start;
   let [multiplier, increment] = [MULTIPLIER, INCREMENT];

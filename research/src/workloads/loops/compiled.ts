@@ -22,8 +22,8 @@ export function describeCompiler(): string | null {
 }
 
 /**
- * Builds the C version of a loop in a directory, unless it is there, and returns the program. Throws when there is no compiler, which `CC` may name.
- * `machine` is the processor to build for.
+ * Builds the C version of a loop in a directory, unless it is there, and returns the program.
+ * Throws when there is no compiler, which `CC` may name. `machine` is the processor to build for.
  */
 export function compileLoop(name: string, directory: string, machine = "native"): string {
   const program = join(directory, name);
@@ -41,8 +41,8 @@ export interface CompiledRun {
 }
 
 /**
- * Runs a program of `compileLoop`, each repetition with the same arguments; fewer, but three at least, where they take longer than so
- * many seconds. Its files are written beside it.
+ * Runs a program of `compileLoop`, each repetition with the same arguments; fewer, but three at
+ * least, where they take longer than so many seconds. Its files are written beside it.
  */
 export function runCompiled(
   program: string,

@@ -6,8 +6,8 @@ export interface Complex {
 }
 
 /**
- * The reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. In f64, recursively by even and odd elements,
- * from the input to a result in order.
+ * The reference for transforms: element k is the sum of x[n]·e^(2πi·n·k/N) over all n. In f64,
+ * recursively by even and odd elements, from the input to a result in order.
  */
 export function fourier({ re, im }: Complex): Complex {
   const { length } = re;
@@ -58,9 +58,10 @@ export function reversed(i: number, bits: number): number {
 }
 
 /**
- * Compares transforms by the length of their difference, relative to that of the right one. A fast transform in f32 is off by at
- * most 7·u for each stage (Higham, "Accuracy and stability of numerical algorithms", theorem 24.2, with roots off by u), where u is
- * 2^-23, as WGSL leaves open which way an operation rounds.
+ * Compares transforms by the length of their difference, relative to that of the right one. A fast
+ * transform in f32 is off by at most 7·u for each stage (Higham, "Accuracy and stability of
+ * numerical algorithms", theorem 24.2, with roots off by u), where u is 2^-23, as WGSL leaves open
+ * which way an operation rounds.
  */
 export function verifySpectrum(name: string, actual: Complex, expected: Complex): Verdict {
   let error = 0;

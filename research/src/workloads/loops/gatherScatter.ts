@@ -1,6 +1,7 @@
 /**
- * `a[p[i]] = f(a[q[i]])`: accesses that no compiler can tell apart, and that meet as rarely as the input says. With a rate of zero, `q`
- * equals the permutation `p`, and every iteration has an element of its own.
+ * `a[p[i]] = f(a[q[i]])`: accesses that no compiler can tell apart, and that meet as rarely as the
+ * input says. With a rate of zero, `q` equals the permutation `p`, and every iteration has an
+ * element of its own.
  */
 import { verifyExact } from "../program.ts";
 import { randomWord, randomWords } from "../random.ts";
@@ -26,8 +27,8 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
   const p = randomPermutation(length, seed);
   const q = p.map((own, i) => (i > 0 && randomWord(seed + 1, i) < rate * 2 ** 32 ? p[i - 1]! : own));
   const initial = () => randomWords(length, seed + 2);
-  // An iteration whose source is its predecessor's target goes on with that one's value, so values follow runs of such. The product
-  // has fewer than 53 bits.
+  // An iteration whose source is its predecessor's target goes on with that one's value, so values
+  // follow runs of such. The product has fewer than 53 bits.
   const reference = kept(() => {
     const before = initial();
     const expected = new Uint32Array(length);
@@ -47,8 +48,8 @@ export function create(options: GatherScatterOptions = {}): LoopProgram<Paramete
 }
 
 /**
- * All numbers below `length` in random order: a bijection of the next power of two, applied until it gives one that is in range. It
- * needs no swaps, which miss the caches.
+ * All numbers below `length` in random order: a bijection of the next power of two, applied until
+ * it gives one that is in range. It needs no swaps, which miss the caches.
  */
 export function randomPermutation(length: number, seed: number): Uint32Array<ArrayBuffer> {
   const bits = Math.max(2, Math.ceil(Math.log2(length)));

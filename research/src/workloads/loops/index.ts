@@ -35,7 +35,10 @@ function entry<Arguments extends readonly Argument[]>(
   return { name, run, ...sizes };
 }
 
-/** The seven loops of the paper, three for which speculation is the standard answer, and the two extremes. */
+/**
+ * The seven loops of the paper, three for which speculation is the standard answer, and the two
+ * extremes.
+ */
 export const loops: readonly LoopEntry[] = [
   entry("ocean", ocean.ocean, {
     small: () => ocean.create({ points: 8 }),

@@ -9,8 +9,8 @@ import { type Edges, randomEdges } from "./graph.ts";
 import { kept, type LoopProgram } from "./loopProgram.ts";
 
 /**
- * `parents` begins with each node as its own root. Roots join under the smaller one; as nodes are numbered at random, no tree is deep:
- * with 2^20 nodes an iteration accesses 31 parents at most.
+ * `parents` begins with each node as its own root. Roots join under the smaller one; as nodes are
+ * numbered at random, no tree is deep: with 2^20 nodes an iteration accesses 31 parents at most.
  */
 export async function kruskal(parents: Uint32Array, taken: Uint8Array, from: Uint32Array, to: Uint32Array) {
   "use speculate";
@@ -57,7 +57,10 @@ export function create({
   };
 }
 
-/** What each node points to in the end: of two trees that meet, the larger root points to the smaller. */
+/**
+ * What each node points to in the end: of two trees that meet, the larger root points to the
+ * smaller.
+ */
 function parentsOf(nodes: number, { from, to }: Edges, taken: Uint8Array): Uint32Array {
   const components = Uint32Array.from({ length: nodes }, (_, node) => node);
   const members = Array.from(components, (node) => [node]);

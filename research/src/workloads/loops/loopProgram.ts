@@ -9,7 +9,10 @@ export interface LoopProgram<Arguments extends readonly Argument[] = readonly Ar
   readonly iterations: number;
   /** The function's arguments, new at every call. */
   inputs(): Arguments;
-  /** Compares what the function left in its arguments with a reference that is computed in another way. */
+  /**
+   * Compares what the function left in its arguments with a reference that is computed in another
+   * way.
+   */
   verify(left: Arguments): Verdict;
 }
 

@@ -35,7 +35,8 @@ export function create(
     iterations: from.length,
     inputs: () => [new Uint32Array(nodes), from.slice(), to.slice()],
     verify([matched]) {
-      // There is one matching in which edges have their own nodes, and every other edge meets one before it.
+      // There is one matching in which edges have their own nodes, and every other edge meets one
+      // before it.
       for (let node = 0; node < nodes; node++) {
         const edge = matched[node]! - 1;
         if (edge >= 0 && from[edge] !== node && to[edge] !== node) {

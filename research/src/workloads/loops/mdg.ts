@@ -1,10 +1,13 @@
 /**
- * MDG of the Perfect Club: the forces between all pairs of 343 water molecules in one step of their motion.
+ * MDG of the Perfect Club: the forces between all pairs of 343 water molecules in one step of their
+ * motion.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): a loop over pairs of 343 molecules with a branch that is
- * taken about once in a step and makes another iteration wrong; what is summed up are reductions. Inferred: that the branch leaves
- * something for the next pair only, as the program's scratch arrays do (here: the part of a contact's energy that is above a limit),
- * and the forces themselves, here those of three charges and one soft core in each molecule, in a periodic box.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): a loop over pairs of
+ * 343 molecules with a branch that is taken about once in a step and makes another iteration wrong;
+ * what is summed up are reductions. Inferred: that the branch leaves something for the next pair
+ * only, as the program's scratch arrays do (here: the part of a contact's energy that is above a
+ * limit), and the forces themselves, here those of three charges and one soft core in each
+ * molecule, in a periodic box.
  */
 import { randomFloats } from "../random.ts";
 import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
@@ -12,8 +15,9 @@ import { kept, type LoopProgram, wrong } from "./loopProgram.ts";
 const SITES = 3;
 
 /**
- * `positions` has nine numbers for each molecule, `energies` takes one for each pair, `left` what a pair leaves for the next one, and
- * `sums` the energy and the virial of all. Pairs interact below `cutoff` and are in contact below `contact`, both squared.
+ * `positions` has nine numbers for each molecule, `energies` takes one for each pair, `left` what a
+ * pair leaves for the next one, and `sums` the energy and the virial of all. Pairs interact below
+ * `cutoff` and are in contact below `contact`, both squared.
  */
 export async function mdg(
   positions: Float32Array,
@@ -106,7 +110,8 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
     const scales = new Float64Array(count + 1);
     const totals = [0, 0] as [number, number];
     let magnitude = 0;
-    // From the last pair back: what a pair is left comes from one pair only, whose own energy decides.
+    // From the last pair back: what a pair is left comes from one pair only, whose own energy
+    // decides.
     for (let pair = count - 1; pair >= 0; pair--) {
       const forces = forcesOf(positions, charges, firsts[pair]!, seconds[pair]!, box);
       if (forces.distance >= cutoff) continue;
@@ -154,7 +159,10 @@ export function create({ side = 7, seed = 1 }: MdgOptions = {}): LoopProgram<Par
   };
 }
 
-/** A bound that lies in the middle of the widest gap between neighbors from one to the other, so that rounding decides nothing. */
+/**
+ * A bound that lies in the middle of the widest gap between neighbors from one to the other, so
+ * that rounding decides nothing.
+ */
 function widestGap(sorted: Float64Array, from: number, to: number): number {
   let widest = from;
   for (let i = from; i < to; i++) {
@@ -164,9 +172,10 @@ function widestGap(sorted: Float64Array, from: number, to: number): number {
 }
 
 /**
- * Of the energy and virial of a pair, relative to the sum of their parts' magnitudes, which `scale` is. A difference of positions is
- * off by three roundings of at most the box, which is at most 24 times as large as any distance of cores; the twelfth power of a
- * distance makes that 12 times as much, and fewer than 64 further roundings follow. A rounding is 2^-23, as its direction is open.
+ * Of the energy and virial of a pair, relative to the sum of their parts' magnitudes, which `scale`
+ * is. A difference of positions is off by three roundings of at most the box, which is at most 24
+ * times as large as any distance of cores; the twelfth power of a distance makes that 12 times as
+ * much, and fewer than 64 further roundings follow. A rounding is 2^-23, as its direction is open.
  */
 const RELATIVE_ERROR = (12 * 3 * 24 + 64) * 2 ** -23;
 
@@ -201,7 +210,10 @@ function forcesOf(
   return { distance, electric, core, virial, scale };
 }
 
-/** Near the points of a grid, so that no two are too close; the two light sites of each are at a distance of 0.3. */
+/**
+ * Near the points of a grid, so that no two are too close; the two light sites of each are at a
+ * distance of 0.3.
+ */
 function randomMolecules(side: number, seed: number): Float32Array<ArrayBuffer> {
   const noise = randomFloats(9 * side ** 3, seed);
   return noise.map((offset, i) => {

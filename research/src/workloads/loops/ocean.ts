@@ -1,10 +1,13 @@
 /**
- * OCEAN of the Perfect Club: a Fourier transform of all rows or of all columns of a matrix in place, by its subroutine FTRVMT.
+ * OCEAN of the Perfect Club: a Fourier transform of all rows or of all columns of a matrix in
+ * place, by its subroutine FTRVMT.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; the program's public source): a matrix of 129 x 64 complex
- * numbers, butterflies of radix two whose strides are variables, so that no compiler tells their elements apart; dependences exist
- * between stages only. Its callers RCS and ACAC transform rows (64 points at a distance of 129) and columns (64 points side by side).
- * Inferred: that the speculated loop goes over the butterflies of all stages, and the order of the result, which stays bit-reversed.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014; the program's public
+ * source): a matrix of 129 x 64 complex numbers, butterflies of radix two whose strides are
+ * variables, so that no compiler tells their elements apart; dependences exist between stages only.
+ * Its callers RCS and ACAC transform rows (64 points at a distance of 129) and columns (64 points
+ * side by side). Inferred: that the speculated loop goes over the butterflies of all stages, and
+ * the order of the result, which stays bit-reversed.
  */
 import { randomFloats } from "../random.ts";
 import { type Complex, fourier, reversed, verifySpectrum } from "./fourier.ts";

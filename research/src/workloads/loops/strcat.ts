@@ -1,10 +1,11 @@
 /**
- * Strings appended to a buffer that doubles when it is full. From then on everything lies elsewhere, so all iterations that follow
- * are wrong if they ran ahead.
+ * Strings appended to a buffer that doubles when it is full. From then on everything lies
+ * elsewhere, so all iterations that follow are wrong if they ran ahead.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): the loop has a branch that is taken when the buffer must
- * grow, and that makes all that follow misspeculated. Inferred: everything else. Strings have eight bytes here. The buffer keeps
- * what it has and grows by a segment as large as all before, which begins with one byte that counts segments.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): the loop has a branch
+ * that is taken when the buffer must grow, and that makes all that follow misspeculated. Inferred:
+ * everything else. Strings have eight bytes here. The buffer keeps what it has and grows by a
+ * segment as large as all before, which begins with one byte that counts segments.
  */
 import { type Verdict, verifyExact } from "../program.ts";
 import { randomBelow } from "../random.ts";
@@ -62,7 +63,10 @@ export function create(options: StrcatOptions = {}): LoopProgram<Parameters<type
   };
 }
 
-/** Random letters; a prime number of them, again and again, so that no two strings near each other are alike. */
+/**
+ * Random letters; a prime number of them, again and again, so that no two strings near each other
+ * are alike.
+ */
 function lettersOf(length: number, seed: number): Uint8Array<ArrayBuffer> {
   const text = new Uint8Array(length);
   const drawn = Math.min(length, 65_537);

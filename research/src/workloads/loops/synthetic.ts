@@ -1,8 +1,10 @@
 /**
- * A loop made up in place of GOTHIC, the seventh of the paper, whose source is not public: iterations with some arithmetic that read
- * and write at places from tables, and a chosen part of which need a result of shortly before.
+ * A loop made up in place of GOTHIC, the seventh of the paper, whose source is not public:
+ * iterations with some arithmetic that read and write at places from tables, and a chosen part of
+ * which need a result of shortly before.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): that such dependences are rare. Chosen: all else.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): that such dependences
+ * are rare. Chosen: all else.
  */
 import { verifyExact } from "../program.ts";
 import { randomBelow, randomWord, randomWords } from "../random.ts";
@@ -46,7 +48,8 @@ export function create(options: SyntheticOptions = {}): LoopProgram<Parameters<t
       ? targets[i - 1 - randomBelow(recent, seed + 3, i)]!
       : randomBelow(iterations, seed + 3, i);
   });
-  // From any place back to what was there at first, and forward again, without an order of iterations.
+  // From any place back to what was there at first, and forward again, without an order of
+  // iterations.
   const reference = kept(() => {
     const before = initial();
     const writers = new Int32Array(2 * iterations).fill(-1);

@@ -1,4 +1,7 @@
-/** The loops are written in the form that users write, so each of them must be one that is translated. */
+/**
+ * The loops are written in the form that users write, so each of them must be one that is
+ * translated.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { translate } from "belay-speculate/internal/loops/translate";

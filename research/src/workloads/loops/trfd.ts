@@ -1,10 +1,11 @@
 /**
- * TRFD of the Perfect Club, which transforms integrals over atomic orbitals into ones over molecular orbitals: a loop that stores
- * each result where a table says.
+ * TRFD of the Perfect Club, which transforms integrals over atomic orbitals into ones over
+ * molecular orbitals: a loop that stores each result where a table says.
  *
- * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): 192 iterations, two of which write the same element.
- * Inferred: what an iteration computes, here the product of a row of coefficients and the integrals, of 40 whole numbers each, so
- * that f32 holds every sum. A larger size has as many iterations for each such pair.
+ * Documented (Feng, Gupta, Bhuyan, "Optimistic parallelism on GPUs", 2014): 192 iterations, two of
+ * which write the same element. Inferred: what an iteration computes, here the product of a row of
+ * coefficients and the integrals, of 40 whole numbers each, so that f32 holds every sum. A larger
+ * size has as many iterations for each such pair.
  */
 import { randomBelow, randomIntegers } from "../random.ts";
 import { randomPermutation } from "./gatherScatter.ts";

@@ -19,7 +19,10 @@ export interface Fft3dOptions {
   readonly seed?: number;
 }
 
-/** The three-dimensional Fourier transform of f32 complex numbers, in a pass for each dimension that reads and writes all of them. */
+/**
+ * The three-dimensional Fourier transform of f32 complex numbers, in a pass for each dimension that
+ * reads and writes all of them.
+ */
 export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): Program<{
   spectrum: Float32Array;
 }> {
@@ -77,7 +80,10 @@ export function create({ sides = [16, 16, 16], seed = 1 }: Fft3dOptions = {}): P
 
 export default (device: GPUDevice) => create().workload(device);
 
-/** The transform in f64, line after line. The sign of its exponents is that of `fourier` when real and imaginary parts change places. */
+/**
+ * The transform in f64, line after line. The sign of its exponents is that of `fourier` when real
+ * and imaginary parts change places.
+ */
 function spectrumOf(signal: Float32Array, [x, y, z]: Sides): Float64Array {
   const spectrum = Float64Array.from(signal);
   for (const [side, stride] of [
@@ -103,8 +109,9 @@ function spectrumOf(signal: Float32Array, [x, y, z]: Sides): Float64Array {
 }
 
 /**
- * Compares each number with the right one. Errors are proportional to the length of the whole: 7·u for each stage at most on
- * average (Higham, "Accuracy and stability of numerical algorithms", theorem 24.2), with u = 2^-23.
+ * Compares each number with the right one. Errors are proportional to the length of the whole: 7·u
+ * for each stage at most on average (Higham, "Accuracy and stability of numerical algorithms",
+ * theorem 24.2), with u = 2^-23.
  */
 function verifySpectrum(actual: Float32Array, expected: Float64Array): Verdict {
   let squares = 0;

@@ -1,9 +1,18 @@
-/** The passes of the three-dimensional Fourier transform, as WGSL. An element of `array<vec4f>` is two complex numbers side by side. */
+/**
+ * The passes of the three-dimensional Fourier transform, as WGSL. An element of `array<vec4f>` is
+ * two complex numbers side by side.
+ */
 
-/** The lengths that a side can have: the squares of the transforms that an invocation does in registers. */
+/**
+ * The lengths that a side can have: the squares of the transforms that an invocation does in
+ * registers.
+ */
 export type Side = 16 | 256;
 
-/** Invocations of a workgroup that work side by side: neighbors in memory, sixteen numbers of 8 bytes each. */
+/**
+ * Invocations of a workgroup that work side by side: neighbors in memory, sixteen numbers of 8
+ * bytes each.
+ */
 const ABREAST = 8;
 /** Lines of a workgroup in the pass along x. */
 const LINES = 16;
@@ -33,7 +42,10 @@ fn four(a: vec4f, b: vec4f, c: vec4f, d: vec4f) -> array<vec4f, 4> {
   return array(evens + odds, left + right, evens - odds, left - right);
 }`;
 
-/** A transform in registers: the first step is four transforms of four, the second works across them. */
+/**
+ * A transform in registers: the first step is four transforms of four, the second works across
+ * them.
+ */
 const SIXTEEN = /* wgsl */ `
 fn short(v: array<vec4f, 16>) -> array<vec4f, 16> {
 ${range(4)
@@ -87,7 +99,10 @@ ${powers.join("\n")}
 }`;
 }
 
-/** The numbers that a step leaves go through workgroup memory in two halves, since the less a workgroup takes the more of them run. */
+/**
+ * The numbers that a step leaves go through workgroup memory in two halves, since the less a
+ * workgroup takes the more of them run.
+ */
 function exchange(
   count: number,
   put: (k: number, half: "xy" | "zw") => string,
@@ -143,8 +158,9 @@ ${range(radix)
 }
 
 /**
- * Transforms along x. A pair holds two numbers of the same line, so the exchange through workgroup memory also
- * transposes squares of two by two; places are mixed so that no two invocations meet in a bank.
+ * Transforms along x. A pair holds two numbers of the same line, so the exchange through workgroup
+ * memory also transposes squares of two by two; places are mixed so that no two invocations meet in
+ * a bank.
  */
 export function transformAlongX(side: Side): string {
   const radix = Math.sqrt(side) as 4 | 16;
@@ -172,7 +188,10 @@ ${range(radix)
 }`;
 }
 
-/** What `roots` holds for the passes across, and for the pass along x: the roots of unity that belong to a place in the first step. */
+/**
+ * What `roots` holds for the passes across, and for the pass along x: the roots of unity that
+ * belong to a place in the first step.
+ */
 export function rootsFor(side: Side, pass: "across" | "alongX"): Float32Array {
   const radix = Math.sqrt(side);
   const numbers = range(radix).flatMap((place) => {

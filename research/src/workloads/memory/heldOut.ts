@@ -42,8 +42,8 @@ const others: Readonly<Record<string, () => Program>> = {
 };
 
 /**
- * Programs that the constants of the cost model are not fitted to, so that they are an independent test of it: other programs, and
- * other sizes of those that it was fitted to.
+ * Programs that the constants of the cost model are not fitted to, so that they are an independent
+ * test of it: other programs, and other sizes of those that it was fitted to.
  */
 export const heldOut: readonly MemoryEntry[] = [
   ...Object.entries(others).map(([name, full]) => ({

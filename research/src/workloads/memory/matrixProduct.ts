@@ -1,7 +1,10 @@
 import { productProgram } from "../productProgram.ts";
 import type { Program } from "../program.ts";
 
-/** A workgroup computes a tile of this side, over this depth at a time; an invocation computes 8 x 8 elements of it. */
+/**
+ * A workgroup computes a tile of this side, over this depth at a time; an invocation computes 8 x 8
+ * elements of it.
+ */
 const TILE = 128;
 const DEPTH = 16;
 
@@ -12,10 +15,11 @@ const lines = (count: number, line: (i: number) => string) => range(count).map(l
 const UNROLLED = 4;
 
 /**
- * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs", 2010. The tile of `a` is kept by
- * columns, which lie 33 vectors apart to spread over the banks: so a step of depth takes 16 registers besides the sums, and
- * two workgroups fit where one loads while the other computes. Lanes of a subgroup form a tile of 4 x 8, so that few of them
- * load different words.
+ * Blocked for registers, as in Nath, Tomov, Dongarra, "An improved MAGMA GEMM for Fermi GPUs",
+ * 2010. The tile of `a` is kept by columns, which lie 33 vectors apart to spread over the banks: so
+ * a step of depth takes 16 registers besides the sums, and two workgroups fit where one loads while
+ * the other computes. Lanes of a subgroup form a tile of 4 x 8, so that few of them load different
+ * words.
  */
 const MULTIPLY = /* wgsl */ `
 struct Shape {
@@ -86,7 +90,10 @@ export interface BlockedMatrixProductOptions {
   readonly seed?: number;
 }
 
-/** The product of two f32 matrices, as fast as WGSL has it; their elements are small and whole, so that it is exact. */
+/**
+ * The product of two f32 matrices, as fast as WGSL has it; their elements are small and whole, so
+ * that it is exact.
+ */
 export function create(options: BlockedMatrixProductOptions = {}): Program<{ product: Float32Array }> {
   const { rows = TILE, columns = rows, inner = rows, seed = 1 } = options;
   if (rows % TILE !== 0 || columns % TILE !== 0 || inner % DEPTH !== 0) {

@@ -8,7 +8,9 @@ const WORKGROUP = 32;
 const WORDS = 36;
 const PADDING = [19, 23, 27, 31, 35];
 
-/** The types that buffers may hold, loaded and stored as a whole, in parts and by computed indices. */
+/**
+ * The types that buffers may hold, loaded and stored as a whole, in parts and by computed indices.
+ */
 const UPDATE = /* wgsl */ `
 struct Record {            // from word
   number: f32,             //  0

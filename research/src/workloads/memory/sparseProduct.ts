@@ -7,8 +7,8 @@ const LANES = 8;
 const ROWS = 16;
 
 /**
- * The vector kernel of Bell and Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented
- * processors", SC 2009, with eight lanes for each row.
+ * The vector kernel of Bell and Garland, "Implementing sparse matrix-vector multiplication on
+ * throughput-oriented processors", SC 2009, with eight lanes for each row.
  */
 const MULTIPLY = /* wgsl */ `
 const LANES = ${LANES}u;
@@ -48,7 +48,9 @@ export interface SparseProductOptions {
   readonly rows?: number;
   /** Nonzero elements of a row: between half and one and a half times as many. */
   readonly perRow?: number;
-  /** Where they are: anywhere in the row, or within a band around the diagonal. Default `"random"`. */
+  /**
+   * Where they are: anywhere in the row, or within a band around the diagonal. Default `"random"`.
+   */
   readonly structure?: "random" | "banded";
   readonly seed?: number;
 }
@@ -59,7 +61,10 @@ interface Matrix {
   readonly elements: Float32Array<ArrayBuffer>;
 }
 
-/** A square matrix in compressed rows, times a vector. All numbers are small and whole, so that sums are exact in any order. */
+/**
+ * A square matrix in compressed rows, times a vector. All numbers are small and whole, so that sums
+ * are exact in any order.
+ */
 export function create(options: SparseProductOptions = {}): Program<{ product: Float32Array }> {
   const { rows = 256, perRow = 24, structure = "random", seed = 1 } = options;
   const matrix = createMatrix(rows, perRow, structure, seed);

@@ -4,7 +4,10 @@ import { randomIntegers } from "../random.ts";
 
 const TILE = [32, 8] as const;
 
-/** One step of relaxation; the border stays. Scalars, as such programs are written: caches share what neighbors load. */
+/**
+ * One step of relaxation; the border stays. Scalars, as such programs are written: caches share
+ * what neighbors load.
+ */
 const RELAX = /* wgsl */ `
 @group(0) @binding(0) var<uniform> width: u32;
 @group(0) @binding(1) var<storage, read> before: array<f32>;
@@ -29,7 +32,10 @@ export interface StencilOptions {
   readonly seed?: number;
 }
 
-/** The two-dimensional five-point stencil. Values are small whole numbers, so that each sum is exact in any order. */
+/**
+ * The two-dimensional five-point stencil. Values are small whole numbers, so that each sum is exact
+ * in any order.
+ */
 export function create({ width = 64, height = width, seed = 1 }: StencilOptions = {}): Program<{
   after: Float32Array;
 }> {

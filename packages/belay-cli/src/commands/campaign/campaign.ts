@@ -141,7 +141,13 @@ async function settingsOf(workload: string, flags: Flags): Promise<Settings> {
   return {
     programs,
     configurations: campaignConfigurations({ flavors, checks, pairing, memory, structures }),
-    ...{ structures, models, margin, bound: flags.bound ?? margin, minimum, confidence, seed },
+    structures,
+    models,
+    margin,
+    bound: flags.bound ?? margin,
+    minimum,
+    confidence,
+    seed,
   };
 }
 

@@ -38,7 +38,8 @@ function programBars(summary: Summary): Section[] {
       title: "Silent corruption, by program",
       lead: "Over all structures, those included that no configuration claims to cover.",
       axis: "percent of the faults that struck",
-      ...{ series, bars },
+      series,
+      bars,
     },
   ];
 }
@@ -58,7 +59,8 @@ function bitRanges(summary: Summary): Section[] {
       lead: "Of single bits that flipped, over all structures; 31 is the sign of a float, 23 to 30 are its exponent.",
       across: "position of the bit",
       axis: "silent corruption, percent",
-      ...{ series, ranges },
+      series,
+      ranges,
     },
   ];
 }

@@ -17,7 +17,9 @@ interface Flags {
 
 /** What `belay campaign signature --json` prints. */
 export interface SignatureRun {
-  /** No difference in one word was missed, and no kind of difference more often than 2⁻³² explains. */
+  /**
+   * No difference in one word was missed, and no kind of difference more often than 2⁻³² explains.
+   */
   readonly ok: boolean;
   readonly adapter: string;
   readonly pairs: number;
@@ -31,7 +33,10 @@ const chance = 2 ** -32;
 /** How seldom a hash that is as good as one may be called worse, over all kinds of differences. */
 const falseAlarm = 0.001;
 
-/** A difference in one word is never missed; any other seldom enough, given how many kinds there are. */
+/**
+ * A difference in one word is never missed; any other seldom enough, given how many kinds there
+ * are.
+ */
 function isNoWorse({ oneWord, events, trials }: Collisions, _: number, all: readonly Collisions[]): boolean {
   if (oneWord) return events === 0;
   return chanceOfAtLeast(events, trials * chance) > falseAlarm / all.length;

@@ -28,7 +28,9 @@ interface Flags extends PolicyFlags {
   readonly json: boolean;
 }
 
-/** `belay demo`: every program of the catalog unprotected, protected, and with an injected fault. */
+/**
+ * `belay demo`: every program of the catalog unprotected, protected, and with an injected fault.
+ */
 export function demoCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("demo")
     .summary("protect real programs, inject faults, and show what was caught")

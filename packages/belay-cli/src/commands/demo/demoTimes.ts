@@ -11,12 +11,14 @@ const timedBatches = 5;
 /** Less than this, and a time tells more of the host than of the GPU. */
 const batchMilliseconds = 10;
 const maxBatch = 128;
-/** A GPU that has waited for the host runs at a fraction of its clocks for about as long as this. */
+/**
+ * A GPU that has waited for the host runs at a fraction of its clocks for about as long as this.
+ */
 const warmUpMilliseconds = 300;
 
 /**
- * The median time of a run on each of two devices in turn, from submission until its results may be read. Short runs are
- * submitted many at once.
+ * The median time of a run on each of two devices in turn, from submission until its results may be
+ * read. Short runs are submitted many at once.
  */
 export async function timeInTurn(
   program: Program,

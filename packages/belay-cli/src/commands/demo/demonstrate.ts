@@ -33,8 +33,8 @@ export interface Demonstration {
   readonly name: string;
   readonly kernels: readonly KernelReport[];
   /**
-   * Of the protected results: the bits of the unprotected ones, as right but rounded differently (WGSL leaves the
-   * fusing of operations to the driver), or wrong for this reason.
+   * Of the protected results: the bits of the unprotected ones, as right but rounded differently
+   * (WGSL leaves the fusing of operations to the driver), or wrong for this reason.
    */
   readonly results: { readonly outcome: "identical" | "right" | "wrong"; readonly message: string };
   readonly injection: Injection;
@@ -43,8 +43,8 @@ export interface Demonstration {
 
 export interface Injection {
   /**
-   * What became of the results: put right before the program saw them, held back, wrong and nobody noticed, or never
-   * changed by any fault that was tried.
+   * What became of the results: put right before the program saw them, held back, wrong and nobody
+   * noticed, or never changed by any fault that was tried.
    */
   readonly outcome: "recovered" | "refused" | "silent" | "none";
   /** Faults tried before that struck nothing, or changed no result. */
@@ -100,7 +100,10 @@ function judge(program: Program, expected: Outputs, actual: Outputs): Demonstrat
   return { outcome: findDifference(expected, actual) === undefined ? "identical" : "right", message };
 }
 
-/** Flips one bit of one value of one replica; moves on to another value while the flip changes no result. */
+/**
+ * Flips one bit of one value of one replica; moves on to another value while the flip changes no
+ * result.
+ */
 async function injectOne(program: Program, device: HardenedDevice): Promise<Injection> {
   const faults: DetectedFault[] = [];
   device.belay.on("fault", (fault) => faults.push(fault));
@@ -127,8 +130,8 @@ async function injectOne(program: Program, device: HardenedDevice): Promise<Inje
 const maxCandidates = 96;
 
 /**
- * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and one halfway; last computed
- * first, because late values reach the results, and kernels in turn.
+ * Faults worth trying: a middle bit of each value, then its last, in a kernel's first dispatch and
+ * one halfway; last computed first, because late values reach the results, and kernels in turn.
  */
 function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, number>) {
   const places = [
@@ -144,7 +147,11 @@ function candidates({ belay }: HardenedDevice, dispatches: ReadonlyMap<string, n
             (kind === "value" ? places : []).map((place) => {
               const dispatch = Math.floor(part * (dispatches.get(kernel) ?? 0));
               const armed: ArmedFault = {
-                ...{ kernel, site: id, replica: 1, effect: { xor }, dispatch },
+                kernel,
+                site: id,
+                replica: 1,
+                effect: { xor },
+                dispatch,
                 ...place,
               };
               return { armed, entryPoint, span };

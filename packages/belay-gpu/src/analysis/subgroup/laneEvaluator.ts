@@ -40,7 +40,10 @@ export class LaneEvaluator {
     this.#call = call;
   }
 
-  /** Returns what is to be called after a loop, and told whether all that came in between stands for `times` as much. */
+  /**
+   * Returns what is to be called after a loop, and told whether all that came in between stands for
+   * `times` as much.
+   */
   repeatedly(times: number): (isRepeated: boolean) => void {
     const [integers, floats] = [this.integerOperations, this.floatOperations];
     const first = this.memory.accesses.length;

@@ -10,12 +10,18 @@ import { isInteger } from "./wordTypes.ts";
 export interface LaneAccess {
   readonly variable: GlobalVariable;
   readonly kind: "load" | "store" | "atomic";
-  /** Bytes that a lane accesses, and where they begin in the variable for each lane that takes part, the first time. */
+  /**
+   * Bytes that a lane accesses, and where they begin in the variable for each lane that takes part,
+   * the first time.
+   */
   readonly width: number;
   readonly addresses: readonly number[];
   /** How often an invocation does it. */
   times: number;
-  /** Accesses that go together have the same: 0 outside of loops, another number in each trip of a loop. */
+  /**
+   * Accesses that go together have the same: 0 outside of loops, another number in each trip of a
+   * loop.
+   */
   readonly trip: number;
 }
 
@@ -66,7 +72,10 @@ export class LaneMemory {
     const widest = Math.min(widestAccess, alignOf(type));
     for (let part = 0; part < width; part += widest) {
       this.accesses.push({
-        ...{ variable, kind, times: 1, trip: this.trip },
+        variable,
+        kind,
+        times: 1,
+        trip: this.trip,
         width: Math.min(widest, width - part),
         addresses: taken.map((address) => address + part),
       });

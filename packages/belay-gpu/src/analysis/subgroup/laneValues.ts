@@ -39,7 +39,10 @@ export function guess(lanes: Lanes): Lanes {
 
 export const isGuess = (lanes: Lanes): boolean => guesses.has(lanes);
 
-/** Applies an operation of up to three operands to each component; a scalar goes with every component of a vector. */
+/**
+ * Applies an operation of up to three operands to each component; a scalar goes with every
+ * component of a vector.
+ */
 export function component(
   [first = unknown, second = first, third = first]: readonly LaneValue[],
   of: (a: number, b: number, c: number) => number,

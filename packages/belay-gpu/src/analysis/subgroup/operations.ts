@@ -6,7 +6,10 @@ const transcendental =
 
 export const operationsOf = {
   binary: 1,
-  /** `right`: the right operand, if it is a constant. Divisions by it become shifts, or a product and shifts. */
+  /**
+   * `right`: the right operand, if it is a constant. Divisions by it become shifts, or a product
+   * and shifts.
+   */
   operator({ operator }: BinaryExpression, right: number | undefined): number {
     if (operator !== "/" && operator !== "%") return 1;
     if (right === undefined) return 16;

@@ -1,4 +1,6 @@
-/** What one subgroup of a kernel does: its text is run once, with integers that memory might hold. */
+/**
+ * What one subgroup of a kernel does: its text is run once, with integers that memory might hold.
+ */
 import type { Block, Expression, FunctionDeclaration, IfStatement, Statement } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import { builtinOf } from "../builtinOf.ts";
@@ -10,7 +12,10 @@ import type { LaneAccess, LaneMemory } from "./laneMemory.ts";
 import { isGuess, type LaneValue, laneCount, unknown } from "./laneValues.ts";
 
 export interface SubgroupRun {
-  /** Of an invocation, on words of 32 bits, a division or a transcendental function counting as many. */
+  /**
+   * Of an invocation, on words of 32 bits, a division or a transcendental function counting as
+   * many.
+   */
   readonly integerOperations: number;
   readonly floatOperations: number;
   readonly accesses: readonly LaneAccess[];
@@ -24,8 +29,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs the first subgroup of a workgroup and the one in its middle, if there is one: where a workgroup adds up, the first has more to do
- * than the others.
+ * Runs the first subgroup of a workgroup and the one in its middle, if there is one: where a
+ * workgroup adds up, the first has more to do than the others.
  */
 export function runSubgroups(
   program: Program,
@@ -38,8 +43,9 @@ export function runSubgroups(
 }
 
 /**
- * Runs an entry point, and the first trips of each loop, which stand for the others. Branches are taken by the lanes that would; where
- * all lanes would take the same side because of what memory holds, both are run.
+ * Runs an entry point, and the first trips of each loop, which stand for the others. Branches are
+ * taken by the lanes that would; where all lanes would take the same side because of what memory
+ * holds, both are run.
  */
 export function runSubgroup(
   program: Program,
@@ -193,7 +199,10 @@ class Run {
     if (otherwise) where(false, () => this.#statement(otherwise));
   }
 
-  /** Runs a loop while a lane goes on; where that takes too many trips, some stand for all. Its first trip is always run where memory decides. */
+  /**
+   * Runs a loop while a lane goes on; where that takes too many trips, some stand for all. Its
+   * first trip is always run where memory decides.
+   */
   #repeat(trips: number, condition: Expression | null, body: () => void): void {
     const [lanes, memory] = [this.#lanes, this.#memory];
     const [outer, active] = [memory.trip, memory.active];

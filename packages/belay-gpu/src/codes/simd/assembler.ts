@@ -1,4 +1,7 @@
-/** Just enough of an assembler for WebAssembly to write loops over vectors with (WebAssembly 2.0, sections 5.4 and 5.5). */
+/**
+ * Just enough of an assembler for WebAssembly to write loops over vectors with (WebAssembly 2.0,
+ * sections 5.4 and 5.5).
+ */
 
 /** Instructions that leave one value on the stack, or none. */
 export type Code = readonly number[];
@@ -14,7 +17,12 @@ export function moduleOf(functions: Readonly<Record<string, FunctionText>>): Uin
   const text = (name: string) => vector([...new TextEncoder().encode(name)].map((byte) => [byte]));
   const exported = names.map((name, i) => [...text(name), 0, ...unsigned(i)]);
   return Uint8Array.from([
-    ...[0, ...new TextEncoder().encode("asm"), 1, 0, 0, 0],
+    0,
+    ...new TextEncoder().encode("asm"),
+    1,
+    0,
+    0,
+    0,
     ...section(1, [[0x60, 1, I32, 1, I32]]),
     ...section(
       3,

@@ -20,10 +20,16 @@ export interface Block {
 
 /** Data and check words of a block fill the page of memory that a module has, at most. */
 const blockBytes = 32 * 1024;
-/** So few granules are not worth it, and so many are tried one by one behind an error: others are often near. */
+/**
+ * So few granules are not worth it, and so many are tried one by one behind an error: others are
+ * often near.
+ */
 const few = 64;
 
-/** Passes by vectors where the engine has them, and by `scalar` where it does not, or the security policy of a page forbids them. */
+/**
+ * Passes by vectors where the engine has them, and by `scalar` where it does not, or the security
+ * policy of a page forbids them.
+ */
 export function vectorPasses({ words }: Columns, kernel: VectorKernel, scalar: HostPasses): HostPasses {
   let made: Functions | null | undefined;
   const functions = () => {
@@ -65,7 +71,10 @@ interface Functions {
   readonly data: Uint32Array;
   readonly checks: Uint32Array;
   encode(bytes: number): number;
-  /** Four times the number of granules before those, taken at once, of which one is wrong; or of all. */
+  /**
+   * Four times the number of granules before those, taken at once, of which one is wrong; or of
+   * all.
+   */
   mismatch(bytes: number): number;
 }
 
@@ -83,7 +92,10 @@ function instantiate(words: number, kernel: VectorKernel): Functions | null {
   }
 }
 
-/** The module; what stands behind the data in a block, from one before, is passed over along with its last granules. */
+/**
+ * The module; what stands behind the data in a block, from one before, is passed over along with
+ * its last granules.
+ */
 function textOf(words: number, { granules, checks }: VectorKernel): Uint8Array<ArrayBuffer> {
   const [bytes, from, to, firstVector] = [0, 1, 2, 3];
   const overBlock = (each: (checks: readonly Code[]) => Code) => {

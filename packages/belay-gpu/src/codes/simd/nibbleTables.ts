@@ -1,6 +1,6 @@
 /**
- * Any linear code by vectors: sixteen granules at once, a byte of each in a vector, and a table of sixteen bytes for each half of
- * a byte and each byte of the check words.
+ * Any linear code by vectors: sixteen granules at once, a byte of each in a vector, and a table of
+ * sixteen bytes for each half of a byte and each byte of the check words.
  */
 import { type Columns, checkWord } from "../linearCode.ts";
 import { type Code, v128 } from "./assembler.ts";

@@ -3,7 +3,9 @@ import type { Code } from "./assembler.ts";
 import { v128 } from "./assembler.ts";
 import type { Block, VectorKernel } from "./blocks.ts";
 
-/** Where R rotates left by one bit: the sum of w + R^(near + q) h + R^far h, as in `quasiCyclic`. */
+/**
+ * Where R rotates left by one bit: the sum of w + R^(near + q) h + R^far h, as in `quasiCyclic`.
+ */
 export function rotations(words: number, near: number, far: number): VectorKernel {
   const quads = Math.ceil(words / 4);
   return {

@@ -14,7 +14,10 @@ export interface KernelCoverage {
   readonly redundancy: Redundancy;
   /** What `"auto"` chose for the kernel, and why. */
   readonly chosen?: RankedConfiguration;
-  /** Parts outside the protection, and reasons why a kernel is left alone, in the program's own source. */
+  /**
+   * Parts outside the protection, and reasons why a kernel is left alone, in the program's own
+   * source.
+   */
   readonly diagnostics: readonly LocatedDiagnostic[];
 }
 
@@ -33,8 +36,9 @@ export class ProtectionError extends Error {
 }
 
 /**
- * Returns what says that a kernel, or memory that it uses, is protected less than the policy asks for. Parts that no flavor
- * doubles, such as atomic operations, and kernels that the policy excepts are no shortfalls.
+ * Returns what says that a kernel, or memory that it uses, is protected less than the policy asks
+ * for. Parts that no flavor doubles, such as atomic operations, and kernels that the policy excepts
+ * are no shortfalls.
  */
 export function shortfalls(diagnostics: readonly LocatedDiagnostic[]): LocatedDiagnostic[] {
   const expected = ["BELAY210", leftAlone.notRequested().code];

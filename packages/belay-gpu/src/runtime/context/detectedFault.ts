@@ -10,13 +10,19 @@ export interface DetectedFault extends Detection {
   readonly outcome: FaultOutcome;
 }
 
-/** Workgroups that cannot be told apart: those whose number in the grid, x first, is `index` modulo `modulo`. */
+/**
+ * Workgroups that cannot be told apart: those whose number in the grid, x first, is `index` modulo
+ * `modulo`.
+ */
 export interface WorkgroupClass {
   readonly index: number;
   readonly modulo: number;
 }
 
-/** One detected fault: the replicas of one invocation, or of one workgroup, disagreed. The place is the one that tells most. */
+/**
+ * One detected fault: the replicas of one invocation, or of one workgroup, disagreed. The place is
+ * the one that tells most.
+ */
 export interface Detection {
   /** The kernel's name: its pipeline's label, else its entry point. */
   readonly kernel: string;
@@ -25,20 +31,32 @@ export interface Detection {
   readonly cause: "mismatch" | "partnerAbsent";
   /** Where the replicas were compared; null when the record itself is damaged. */
   readonly site: (CheckSite & SourcePosition) | null;
-  /** The workgroup as the program numbers it, or all that it may be, where replicas are compared as sums. */
+  /**
+   * The workgroup as the program numbers it, or all that it may be, where replicas are compared as
+   * sums.
+   */
   readonly workgroup: readonly [number, number, number] | WorkgroupClass;
   /** The invocation in its workgroup; null where whole workgroups are compared. */
   readonly localIndex: number | null;
-  /** Where each replica was about to write, in 32-bit words from the start of the variable; null where no record of it exists. */
+  /**
+   * Where each replica was about to write, in 32-bit words from the start of the variable; null
+   * where no record of it exists.
+   */
   readonly wordOffsets: readonly [number | null, number | null];
-  /** What each replica was about to write, by replica, as text in its own type; null where no record of it exists. */
+  /**
+   * What each replica was about to write, by replica, as text in its own type; null where no record
+   * of it exists.
+   */
   readonly values: readonly [string | null, string | null];
-  /** By how much what the replicas wrote differs, where only that is known: the difference of two hashes. */
+  /**
+   * By how much what the replicas wrote differs, where only that is known: the difference of two
+   * hashes.
+   */
   readonly difference: string | null;
   /**
-   * Where replicas are compared as hashes, and the work has run again without a fault: the first word that the kernel's faults have
-   * changed in memory, or `"nothing"` where none differs: the replica that does not store was struck, or other work has replaced the
-   * word since. Else null.
+   * Where replicas are compared as hashes, and the work has run again without a fault: the first
+   * word that the kernel's faults have changed in memory, or `"nothing"` where none differs: the
+   * replica that does not store was struck, or other work has replaced the word since. Else null.
    */
   readonly stored: StoredDifference | "nothing" | null;
 }
@@ -49,7 +67,10 @@ export interface StoredDifference {
   readonly variable: string;
   /** The kernel's stores to it. */
   readonly stores: readonly SourcePosition[];
-  /** In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels, row by row. */
+  /**
+   * In 32-bit words from the start of a buffer's variable; of a texture, in words of its texels,
+   * row by row.
+   */
   readonly wordOffset: number;
   /** What stood there after the faulty run, and what the clean run has left. */
   readonly values: readonly [string, string];
@@ -57,7 +78,10 @@ export interface StoredDifference {
   readonly count: number;
 }
 
-/** Returns a key that is the same for all that is found of one invocation, or workgroup, of a kernel. */
+/**
+ * Returns a key that is the same for all that is found of one invocation, or workgroup, of a
+ * kernel.
+ */
 export function invocationOf({ kernel, workgroup, localIndex }: Detection): string {
   return JSON.stringify([kernel, workgroup, localIndex]);
 }

@@ -7,22 +7,25 @@ import type { Unverified } from "./unverified.ts";
 /** What a hardened device tells its listeners, by the name of the event. */
 export interface BelayEvents {
   /**
-   * A pipeline was made whose kernel runs unprotected, or is covered less than the policy asks for: `diagnostics` say why. Comes
-   * once for each kernel; while nobody listens, the console is warned.
+   * A pipeline was made whose kernel runs unprotected, or is covered less than the policy asks for:
+   * `diagnostics` say why. Comes once for each kernel; while nobody listens, the console is warned.
    */
   readonly unprotected: KernelCoverage;
   /** Replicas disagreed; what becomes of it is not known yet. */
   readonly detection: Detection;
   /**
-   * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose replicas disagreed, wherever they were
-   * compared, and however often the fault came back.
+   * A detected fault whose outcome is known. Comes once for each invocation or workgroup whose
+   * replicas disagreed, wherever they were compared, and however often the fault came back.
    */
   readonly fault: DetectedFault;
   /** Work that nobody knows to be right or wrong; it is run again, or refused, as after a fault. */
   readonly unverified: Unverified;
   /** Errors in memory were corrected, in data or in check words. */
   readonly corrected: Correction;
-  /** Memory is damaged beyond what its code corrects; comes once for each granule that a check names, with its outcome. */
+  /**
+   * Memory is damaged beyond what its code corrects; comes once for each granule that a check
+   * names, with its outcome.
+   */
   readonly memoryFault: MemoryFault;
   /** Work was run again, and its results are clean. */
   readonly recovery: Recovery;
@@ -47,7 +50,9 @@ type Listener = (happened: never) => void;
 export class Events {
   readonly #listeners = new Map<keyof BelayEvents, Set<Listener>>();
 
-  /** Throws a `TypeError` for an event that there is not: its listener would never hear of a fault. */
+  /**
+   * Throws a `TypeError` for an event that there is not: its listener would never hear of a fault.
+   */
   on<Name extends keyof BelayEvents>(event: Name, listener: (happened: BelayEvents[Name]) => void): void {
     if (!Object.hasOwn(names, event)) {
       throw new TypeError(`there is no event ${event}: the events are ${Object.keys(names).join(", ")}`);

@@ -18,7 +18,10 @@ export interface Correction {
   readonly errors: readonly MemoryError[];
 }
 
-/** What became of data that is lost in its place: it was made again, it is not released, or it was, all the same. */
+/**
+ * What became of data that is lost in its place: it was made again, it is not released, or it was,
+ * all the same.
+ */
 export type MemoryOutcome = "recovered" | "refused" | "reported";
 
 /** An error that the code cannot correct, once its outcome is known. */

@@ -14,7 +14,10 @@ const CODE = `
 @compute @workgroup_size(4) fn first(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 1; }
 @compute @workgroup_size(4) fn second(@builtin(global_invocation_id) id: vec3u) { data[id.x] += 2; }`;
 
-/** Runs entry points on a buffer of sixteen words; the pipelines are labelled like \`labelled first\`. */
+/**
+ * Runs entry points on a buffer of sixteen words; the pipelines are labelled like \`labelled
+ * first\`.
+ */
 async function run(
   device: GPUDevice,
   entryPoints: readonly string[],

@@ -15,19 +15,29 @@ export type OnFault = "recover" | "throw" | "report";
 /** How a kernel is protected. */
 export interface KernelPolicy {
   /**
-   * How kernels are made redundant. Default `"auto"`: in the way that a kernel fits, that covers `cover`, and that promises
-   * to cost least; check, channel and pairing that are given restrict the choice.
+   * How kernels are made redundant. Default `"auto"`: in the way that a kernel fits, that covers
+   * `cover`, and that promises to cost least; check, channel and pairing that are given restrict
+   * the choice.
    */
   readonly redundancy?: Redundancy | "auto";
-  /** The structures that `"auto"` must cover. Default vector arithmetic, vector registers and workgroup memory. */
+  /**
+   * The structures that `"auto"` must cover. Default vector arithmetic, vector registers and
+   * workgroup memory.
+   */
   readonly cover?: readonly Structure[];
   /** When the replicas are compared. Default `"signature"`. */
   readonly check?: Check;
   /** How a pair of replicas exchanges words. Default `"auto"`. */
   readonly channel?: Channel | "auto";
-  /** Where and when the replicas of an invocation run. Default `"auto"`: adjacent, unless the redundancy is chosen too. */
+  /**
+   * Where and when the replicas of an invocation run. Default `"auto"`: adjacent, unless the
+   * redundancy is chosen too.
+   */
   readonly pairing?: Pairing | "auto";
-  /** Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default false. */
+  /**
+   * Creating a pipeline fails when its kernel, or a part of it, would stay unprotected. Default
+   * false.
+   */
   readonly strict?: boolean;
 }
 
@@ -36,28 +46,34 @@ export interface Policy extends KernelPolicy {
   /** Exceptions, by the label of a pipeline or else the name of its entry point. */
   readonly kernels?: Readonly<Record<string, KernelPolicy>>;
   /**
-   * `"recover"` (default): what is not verified is put back and run again, and only then released; where that is not
-   * possible or does not help, as `"throw"`.
-   * `"throw"`: reading data that a detected fault may have reached is refused with a `BelayFaultError`.
-   * `"report"`: faults are events and entries in the report, and data is released all the same.
+   * `"recover"` (default): what is not verified is put back and run again, and only then released;
+   * where that is not possible or does not help, as `"throw"`. `"throw"`: reading data that a
+   * detected fault may have reached is refused with a `BelayFaultError`. `"report"`: faults are
+   * events and entries in the report, and data is released all the same.
    */
   readonly onFault?: OnFault;
   /**
-   * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one wrong bit in 32, 64 or 128 is
-   * corrected, two are detected. `"detect"`: errors are detected only, and what was computed from them is computed again. The
-   * others are for comparison. `"auto"`: of those that correct, the one that promises to cost least; `"auto-detect"`: of those and a
-   * checksum, which only detects. Default `"none"`.
+   * The code that every buffer is protected by. `"secded32"`, `"secded64"`, `"secded128"`: one
+   * wrong bit in 32, 64 or 128 is corrected, two are detected. `"detect"`: errors are detected
+   * only, and what was computed from them is computed again. The others are for comparison.
+   * `"auto"`: of those that correct, the one that promises to cost least; `"auto-detect"`: of those
+   * and a checksum, which only detects. Default `"none"`.
    */
   readonly memory?: MemoryCode | "none" | keyof typeof automaticMemory;
-  /** The WGSL of the kernels that the memory is chosen for; without any, what takes least memory. */
+  /**
+   * The WGSL of the kernels that the memory is chosen for; without any, what takes least memory.
+   */
   readonly memoryFor?: readonly string[];
-  /** How often all memory is verified and corrected, in milliseconds, 2147483647 at most. Default 0: only when the program uses it. */
+  /**
+   * How often all memory is verified and corrected, in milliseconds, 2147483647 at most. Default 0:
+   * only when the program uses it.
+   */
   readonly scrubInterval?: number;
   /** How often work is run again before it is given up. Default 3. */
   readonly retries?: number;
   /**
-   * Instruments kernels so that `device.belay.arm` can inject faults; `"profile"`: so that `device.belay.profile` can tell how
-   * often what could be struck is executed. Default false.
+   * Instruments kernels so that `device.belay.arm` can inject faults; `"profile"`: so that
+   * `device.belay.profile` can tell how often what could be struck is executed. Default false.
    */
   readonly injectFaults?: boolean | "profile";
   /** With `injectFaults`: faults can strike what protection adds to kernels, too. Default false. */
@@ -104,8 +120,8 @@ const defaults: ResolvedPolicy = {
 };
 
 /**
- * Fills in the defaults, and chooses the memory for the device. Throws a `TypeError` for a field or a value that does not
- * exist.
+ * Fills in the defaults, and chooses the memory for the device. Throws a `TypeError` for a field or
+ * a value that does not exist.
  */
 export function resolvePolicy(
   policy: Policy = {},
@@ -127,7 +143,10 @@ export function resolvePolicy(
   return { ...resolved, kernels: Object.fromEntries(exceptions) };
 }
 
-/** The policy for a kernel: the exception made for its pipeline's label, or for its entry point, or none. */
+/**
+ * The policy for a kernel: the exception made for its pipeline's label, or for its entry point, or
+ * none.
+ */
 export function policyFor(
   policy: ResolvedPolicy,
   { label, entryPoint }: { readonly label: string; readonly entryPoint: string | undefined },
@@ -137,8 +156,8 @@ export function policyFor(
 }
 
 /**
- * Throws a `TypeError` where parts of the policy exclude each other, or need a feature that the device lacks: no kernel
- * would be protected.
+ * Throws a `TypeError` where parts of the policy exclude each other, or need a feature that the
+ * device lacks: no kernel would be protected.
  */
 export function refuseConflicts(policy: ResolvedPolicy, features: Iterable<string>): void {
   for (const exception of [{}, ...Object.values(policy.kernels)]) {

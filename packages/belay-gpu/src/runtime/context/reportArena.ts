@@ -15,7 +15,10 @@ export interface ReportSlot {
 interface Page {
   readonly buffer: GPUBuffer;
   used: number;
-  /** Bytes that are read back: all in use, or the head of one report that goes on with what only kernels read. */
+  /**
+   * Bytes that are read back: all in use, or the head of one report that goes on with what only
+   * kernels read.
+   */
   readBack: number;
   /** Buffers for reading the page back, waiting to be used again. */
   readonly idleStaging: GPUBuffer[];
@@ -27,10 +30,16 @@ export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 const PAGE_BYTES = 64 * 1024;
 /** Every device accepts storage buffer offsets of this alignment. */
 const SLOT_ALIGNMENT = 256;
-/** The counters of what was found, which follow each other: disagreements, and granules that do not fit their check words. */
+/**
+ * The counters of what was found, which follow each other: disagreements, and granules that do not
+ * fit their check words.
+ */
 const FINDINGS_BYTES = 4 * (reportWords.suspect + 1 - reportWords.detections);
 
-/** The report buffers of all protected kernels of a device, packed so that one small copy reads many. */
+/**
+ * The report buffers of all protected kernels of a device, packed so that one small copy reads
+ * many.
+ */
 export class ReportArena {
   readonly #device: GPUDevice;
   readonly #pages: Page[] = [];
@@ -86,7 +95,10 @@ export class ReportArena {
     return read;
   }
 
-  /** Starts afresh what replicas tell each other through a report, where a fault has left them in the middle. */
+  /**
+   * Starts afresh what replicas tell each other through a report, where a fault has left them in
+   * the middle.
+   */
   forgetExchange(slot: ReportSlot): void {
     const { page, offset, bytes, counts = bytes } = slot;
     const head = headBytes(slot);
@@ -97,8 +109,8 @@ export class ReportArena {
   }
 
   /**
-   * Copies the reports behind all work submitted so far, and starts them afresh in the same submission, so that each
-   * detection is read exactly once. Rejects when the device is lost.
+   * Copies the reports behind all work submitted so far, and starts them afresh in the same
+   * submission, so that each detection is read exactly once. Rejects when the device is lost.
    */
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });

@@ -28,7 +28,10 @@ export interface RuntimeContext {
   readonly usages: DeclaredUsages;
 }
 
-/** Makes the context of a device. Throws a `TypeError` for a policy that is wrong, or contradicts itself. */
+/**
+ * Makes the context of a device. Throws a `TypeError` for a policy that is wrong, or contradicts
+ * itself.
+ */
 export function createContext(device: GPUDevice, given?: Policy): RuntimeContext {
   const policy = resolvePolicy(given, device);
   refuseConflicts(policy, device.features);

@@ -5,8 +5,8 @@ export interface Unverified {
   readonly kernel: string;
   readonly entryPoint: string;
   /**
-   * A workgroup waited for its twin longer than it may, as the device did not run both at once; or the grid of an
-   * indirect dispatch has no room for twice the workgroups, so nothing ran.
+   * A workgroup waited for its twin longer than it may, as the device did not run both at once; or
+   * the grid of an indirect dispatch has no room for twice the workgroups, so nothing ran.
    */
   readonly cause: "waitedTooLong" | "gridTooLarge";
   /** The workgroup that waited. */

@@ -16,7 +16,10 @@ export class BitFlips {
     this.#device = device;
   }
 
-  /** Flips the bits of a mask in the word that begins at an offset, behind all work submitted so far. */
+  /**
+   * Flips the bits of a mask in the word that begins at an offset, behind all work submitted so
+   * far.
+   */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void {
     this.#made ??= this.#make();
     const { pipeline, scratch, group } = this.#made;

@@ -103,7 +103,10 @@ describe("an armed fault", () => {
     const before = right[0]![own]!;
     await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { effect: { xor: 0x8000_0000 } }));
     expect(await device.belay.observed()).toEqual({
-      ...{ strikes: 1, hung: false, before, after: before + 0x8000_0000 },
+      strikes: 1,
+      hung: false,
+      before,
+      after: before + 0x8000_0000,
     });
     await struck(faultIn("vec2u(tile[31u - l] + 1u, steps)", { effect: { set: 9 } }));
     expect(await device.belay.observed()).toMatchObject({ before, after: 9 });

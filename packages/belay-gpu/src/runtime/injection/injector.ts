@@ -23,20 +23,29 @@ export interface ArmedFault extends Execution {
   /** A `FaultSite`'s id. */
   readonly site: number;
   readonly replica: 0 | 1;
-  /** What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the word 0 or 1. */
+  /**
+   * What becomes of the struck word: some bits of it flip, or it is replaced. A condition is the
+   * word 0 or 1.
+   */
   readonly effect: { readonly xor: number } | { readonly set: number };
   /** Component of a vector value, the last one where there are not so many. Default 0. */
   readonly component?: number;
   /**
-   * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its subgroup. `"line"`: all who load
-   * from `line` at the site.
+   * `"invocation"` (default): the replica of the invocation. `"subgroup"`: all that run in its
+   * subgroup. `"line"`: all who load from `line` at the site.
    */
   readonly extent?: "invocation" | "subgroup" | "line";
   /** `"once"` (default), or `"launch"`: also every later execution in the dispatch. */
   readonly duration?: "once" | "launch";
-  /** Strikes in later dispatches too, and again when work is run again, as a broken part of a GPU would. Default false. */
+  /**
+   * Strikes in later dispatches too, and again when work is run again, as a broken part of a GPU
+   * would. Default false.
+   */
   readonly permanent?: boolean;
-  /** How many iterations of loops an invocation may run before it counts as hanging and leaves them. Default: any number. */
+  /**
+   * How many iterations of loops an invocation may run before it counts as hanging and leaves them.
+   * Default: any number.
+   */
   readonly fuel?: number;
 }
 
@@ -44,7 +53,9 @@ export interface ArmedFault extends Execution {
 export interface Observed {
   /** How often it has struck. */
   readonly strikes: number;
-  /** The struck word before and after; without meaning for a statement, or where nothing was struck. */
+  /**
+   * The struck word before and after; without meaning for a statement, or where nothing was struck.
+   */
   readonly before: number;
   readonly after: number;
   /** Whether an invocation has run out of fuel. */
@@ -64,7 +75,10 @@ export class Injector {
     this.#kernels = kernels;
   }
 
-  /** Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never strike. */
+  /**
+   * Arms a fault for work submitted from now on. Throws a `TypeError` for one that could never
+   * strike.
+   */
   arm(fault: ArmedFault): void {
     const problem = problemOf(fault, this.#kernels);
     if (problem) throw new TypeError(problem);
@@ -104,7 +118,10 @@ export class Injector {
   }
 }
 
-/** Returns why a fault could never strike, or not as it says: types do not keep JavaScript from passing it. */
+/**
+ * Returns why a fault could never strike, or not as it says: types do not keep JavaScript from
+ * passing it.
+ */
 function problemOf(fault: ArmedFault, kernels: Kernels): string | undefined {
   if (typeof fault !== "object" || fault === null) return "a fault is an object";
   const made = [...kernels.choices].flatMap(({ kernel }) => kernel ?? []);

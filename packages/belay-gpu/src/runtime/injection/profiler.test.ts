@@ -32,7 +32,8 @@ it.each(policies)("counts what would be struck, and draws samples that strike: %
         .map((site) => [site.kind, site.executions]),
     );
   expect(profile).toMatchObject({ dispatches: 3, iterations: 3 });
-  // Three dispatches of two workgroups of 32; a third branch is taken in one of the workgroups; loops run 0 to 3 times.
+  // Three dispatches of two workgroups of 32; a third branch is taken in one of the workgroups;
+  // loops run 0 to 3 times.
   expect(executions("a[i] + base")).toEqual({ value: 192 });
   expect(executions("tile[l] = sum")).toEqual({ statement: 192, local: 192 });
   expect(executions("sum += 5u")).toEqual({ value: 96, statement: 96 });
@@ -52,7 +53,11 @@ it.each(policies)("counts what would be struck, and draws samples that strike: %
     );
     const sample = samples[(id * 7) % samples.length]!;
     device.belay.arm({
-      ...{ ...sample, kernel, site: id, replica: kind === "local" ? 0 : 1, effect: { xor: 0 } },
+      ...sample,
+      kernel,
+      site: id,
+      replica: kind === "local" ? 0 : 1,
+      effect: { xor: 0 },
       ...(policy.redundancy === "none" && { replica: 0 }),
     });
     await strikes();
@@ -100,13 +105,15 @@ describe("the executions that are drawn", () => {
     const all = occurrences.reduce((sum, count) => sum + count);
     // One of three of 288.
     expect(all / 60).toBeCloseTo(96, -1);
-    // Of six executions by invocations with 1, 2 and 3 of them, three are a first one and two a second one.
+    // Of six executions by invocations with 1, 2 and 3 of them, three are a first one and two a
+    // second one.
     expect(occurrences.map((count) => (6 * count) / all)).toEqual([
       expect.closeTo(3, 0),
       expect.closeTo(2, 0),
       expect.closeTo(1, 0),
     ]);
-    // One execution is drawn of each three: always one of an invocation with three, and of the others now and then.
+    // One execution is drawn of each three: always one of an invocation with three, and of the
+    // others now and then.
     expect(invocations.size).toBe(144);
     expect([...invocations.values()].filter((count) => count === 60).length).toBe(48);
   });

@@ -7,9 +7,15 @@ import type { Execution } from "./injector.ts";
 export interface SiteProfile extends FaultSite {
   /** By all invocations in all dispatches; what the replicas of an invocation do counts once. */
   readonly executions: number;
-  /** Executions that were drawn, each with the same chance; 0 before a first run has told how many there are. */
+  /**
+   * Executions that were drawn, each with the same chance; 0 before a first run has told how many
+   * there are.
+   */
   readonly drawn: number;
-  /** The executions that were drawn, in the order of their numbers, as far as the report had room for them. */
+  /**
+   * The executions that were drawn, in the order of their numbers, as far as the report had room
+   * for them.
+   */
   readonly samples: readonly Required<Execution>[];
 }
 
@@ -33,7 +39,10 @@ export class Profiler {
     this.#arena = arena;
   }
 
-  /** Returns the profiles of all that was submitted so far. `seed`, a word, decides which executions are drawn from now on. */
+  /**
+   * Returns the profiles of all that was submitted so far. `seed`, a word, decides which executions
+   * are drawn from now on.
+   */
   take(kernels: Kernels, seed: number): Promise<KernelProfile[]> {
     const counting = [...kernels.choices].flatMap(({ kernel }) =>
       kernel?.protection.layout?.counts === undefined ? [] : [kernel],

@@ -10,8 +10,8 @@ const INITIAL_BYTES = 256 * 1024;
 const FEW = 1024;
 
 /**
- * The check words of all buffers of a device: one storage buffer, in which each buffer has a range. It grows by copying,
- * so commands recorded before hold on to an older, smaller one.
+ * The check words of all buffers of a device: one storage buffer, in which each buffer has a range.
+ * It grows by copying, so commands recorded before hold on to an older, smaller one.
  */
 export class CheckArena {
   readonly #device: GPUDevice;

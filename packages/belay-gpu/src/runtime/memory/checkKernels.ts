@@ -11,7 +11,10 @@ export function workgroupsFor(granules: number): number {
   return Math.min(MAX_WORKGROUPS, Math.ceil(granules / GRANULES_PER_WORKGROUP));
 }
 
-/** Words of a span: the index of its first granule in what is bound, and that of its check word in the arena; how many. */
+/**
+ * Words of a span: the index of its first granule in what is bound, and that of its check word in
+ * the arena; how many.
+ */
 const SPAN = "struct Span { granule: u32, check: u32, count: u32 }";
 
 /** An entry point that calls `each(granule, check)` for all granules of the span. */

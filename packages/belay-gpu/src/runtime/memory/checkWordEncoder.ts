@@ -33,7 +33,10 @@ export interface CheckWordPasses {
   settle(site: Site): void;
 }
 
-/** Makes and verifies check words on the device, within command buffers, and knows there which ones are up to date. */
+/**
+ * Makes and verifies check words on the device, within command buffers, and knows there which ones
+ * are up to date.
+ */
 export class CheckWordEncoder {
   readonly #buffers: ProtectedBuffers;
   readonly #constants: Constants;
@@ -57,7 +60,10 @@ export class CheckWordEncoder {
     this.#carryOver = own("more check words", CARRY_OVER, read, write);
   }
 
-  /** Makes the check words of granules that were written since theirs were made, among these and those written with them. */
+  /**
+   * Makes the check words of granules that were written since theirs were made, among these and
+   * those written with them.
+   */
   encodeRaw(site: Site, granules: Granules): void {
     const { raw } = site.state;
     if (raw.isEmpty) return;
@@ -74,8 +80,8 @@ export class CheckWordEncoder {
   }
 
   /**
-   * Corrects granules that do not fit their check words, or reports them as damaged. `canWait`: until what a dispatch adds up
-   * has been taken, which changes nothing of them.
+   * Corrects granules that do not fit their check words, or reports them as damaged. `canWait`:
+   * until what a dispatch adds up has been taken, which changes nothing of them.
    */
   ensureVerified(site: Site, granules: Granules, canWait = false): void {
     this.encodeRaw(site, granules);
@@ -131,7 +137,10 @@ export class CheckWordEncoder {
     if (padding.granules.count > 0) site.clear(this.checksAt(site, padding.granules));
   }
 
-  /** Copies the check words of granules to as many of another buffer, from the one numbered `first` on. */
+  /**
+   * Copies the check words of granules to as many of another buffer, from the one numbered `first`
+   * on.
+   */
   move(site: Site, from: Granules, to: Granules): void {
     if (to.count === 0) return;
     this.#passes.settle(site);
@@ -151,7 +160,10 @@ export class CheckWordEncoder {
     };
   }
 
-  /** The arena, for commands recorded from now on; what earlier ones did to an older arena is carried over. */
+  /**
+   * The arena, for commands recorded from now on; what earlier ones did to an older arena is
+   * carried over.
+   */
   arenaAt(site: Site): GPUBuffer {
     const { state } = site;
     const { buffer } = this.#buffers.arena;

@@ -96,7 +96,10 @@ fn sum(
   }
 }`;
 
-/** Where to tell whether a sum has the right places: a cell of the report, and what is told there, so that it is known whose it is. */
+/**
+ * Where to tell whether a sum has the right places: a cell of the report, and what is told there,
+ * so that it is known whose it is.
+ */
 export interface Trial {
   readonly cell: number;
   /** From 1 on. The cell has twice that, and one more if the places are right. */

@@ -185,7 +185,10 @@ const COPY = kernel("u32", GUARDED);
 const contents = (words: number) =>
   Array.from({ length: words }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> 0);
 
-/** Which of the three buffers Belay passes over once it knows the kernels; reading the last one passes over that. */
+/**
+ * Which of the three buffers Belay passes over once it knows the kernels; reading the last one
+ * passes over that.
+ */
 async function passedOver(program: Program): Promise<boolean[]> {
   // Some accesses have to be tried alone.
   for (let i = 0; i < 3; i++) {
@@ -381,7 +384,8 @@ describe("flips at rest", () => {
     await program.flip(0, 40, 1 << 31);
     program.run();
     await expect(program.read()).rejects.toMatchObject({
-      ...{ name: "BelayMemoryError", code: "BELAY332" },
+      name: "BelayMemoryError",
+      code: "BELAY332",
       errors: [{ buffer: "first", byteOffset: 0, granuleBytes: 176 }],
     });
   });

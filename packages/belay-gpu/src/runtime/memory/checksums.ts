@@ -29,8 +29,9 @@ export interface ChecksumParts {
 }
 
 /**
- * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the program's, leaves the sum in a slot;
- * one workgroup later compares all sums with what had been stored, or takes them for that, and empties the slots.
+ * The passes of checksums. Whatever adds up a buffer, one of these passes or a kernel of the
+ * program's, leaves the sum in a slot; one workgroup later compares all sums with what had been
+ * stored, or takes them for that, and empties the slots.
  */
 export class Checksums implements CheckWordPasses {
   readonly #parts: ChecksumParts;
@@ -85,8 +86,9 @@ export class Checksums implements CheckWordPasses {
   }
 
   /**
-   * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up, if that turns out to be needed:
-   * right now, as nothing has changed the buffer since, together with what waits to be verified.
+   * Takes what a dispatch has added up, for which there are slots. What is in doubt a pass adds up,
+   * if that turns out to be needed: right now, as nothing has changed the buffer since, together
+   * with what waits to be verified.
    */
   add(site: Site, sums: readonly (PendingSum | undefined)[]): void {
     const first = site.state.pending.push(...sums) - sums.length;
@@ -131,7 +133,10 @@ export class Checksums implements CheckWordPasses {
     site.state.pending.push(...sums);
   }
 
-  /** Makes sure that there are slots for so many sums more, which are going to be pending; returns the number of the first. */
+  /**
+   * Makes sure that there are slots for so many sums more, which are going to be pending; returns
+   * the number of the first.
+   */
   reserve(site: Site, count: number): number {
     if (site.state.pending.length + count > mostSlots) this.settle(site);
     return site.state.pending.length;

@@ -5,7 +5,10 @@ export const PAGE_BYTES = 64 * 1024;
 /** Every device accepts uniform and storage buffer offsets of this alignment. */
 const ALIGNMENT = 256;
 
-/** Pages whose lists are found again; older ones belong to the commands that use them, and go with these. */
+/**
+ * Pages whose lists are found again; older ones belong to the commands that use them, and go with
+ * these.
+ */
 export const KEPT_PAGES = 4;
 
 interface Page {
@@ -15,9 +18,9 @@ interface Page {
 }
 
 /**
- * Lists of words that kernels read and that never change. Commands can neither take numbers along nor wait for them to be
- * written in time, as they may be submitted late or run again; so each list is written once and found again by its contents,
- * among the latest ones.
+ * Lists of words that kernels read and that never change. Commands can neither take numbers along
+ * nor wait for them to be written in time, as they may be submitted late or run again; so each list
+ * is written once and found again by its contents, among the latest ones.
  */
 export class Constants {
   readonly #device: GPUDevice;

@@ -1,4 +1,7 @@
-/** What becomes of memory that is damaged beyond what its code corrects, and of memory that cannot be protected. */
+/**
+ * What becomes of memory that is damaged beyond what its code corrects, and of memory that cannot
+ * be protected.
+ */
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
@@ -68,7 +71,9 @@ class Program {
 
 async function newProgram(policy: Policy, native?: GPUDevice): Promise<Program> {
   const device = await harden(native ?? (await newDevice()), {
-    ...{ redundancy: "intra+lds", injectFaults: true, ...policy },
+    redundancy: "intra+lds",
+    injectFaults: true,
+    ...policy,
   });
   return new Program(device);
 }

@@ -21,9 +21,10 @@ export interface GuardedUse extends Omit<Use, "range"> {
 }
 
 /**
- * Guards dispatches. A kernel that knows nothing of check words is verified by passes: the ranges that it uses are verified
- * before. The ranges that it may have stored to are encoded before anything else relies on them, at the end of the command
- * buffer at the latest. A range that it uses again in between stays raw.
+ * Guards dispatches. A kernel that knows nothing of check words is verified by passes: the ranges
+ * that it uses are verified before. The ranges that it may have stored to are encoded before
+ * anything else relies on them, at the end of the command buffer at the latest. A range that it
+ * uses again in between stays raw.
  */
 export class DispatchGuard {
   readonly #buffers: ProtectedBuffers;

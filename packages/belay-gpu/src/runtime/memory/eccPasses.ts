@@ -24,7 +24,10 @@ export class EccPasses implements CheckWordPasses {
   readonly #encode: OwnKernel;
   readonly #verify: OwnKernel;
   readonly #toggle: OwnKernel;
-  /** Granules that can be bound at once: a multiple of 256, as every device accepts offsets of 256 bytes. */
+  /**
+   * Granules that can be bound at once: a multiple of 256, as every device accepts offsets of 256
+   * bytes.
+   */
   readonly #bindable: number;
 
   constructor(device: GPUDevice, parts: EccPassesParts) {

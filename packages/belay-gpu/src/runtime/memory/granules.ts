@@ -4,9 +4,13 @@ import type { BufferRange } from "../webgpu/resources.ts";
 /** A buffer of the program's whose contents have check words. */
 export interface ProtectedBuffer {
   readonly buffer: GPUBuffer;
-  /** Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped. */
+  /**
+   * Where kernels find the contents: the buffer itself, or the mirror of one that can be mapped.
+   */
   readonly contents: GPUBuffer;
-  /** How the host can map it, if at all. Its check words then stand behind its whole granules, too. */
+  /**
+   * How the host can map it, if at all. Its check words then stand behind its whole granules, too.
+   */
   readonly mapped: "read" | "write" | undefined;
   /** Bytes of a granule; all of the buffer's where one checksum is for all of it. */
   readonly granuleBytes: number;
@@ -17,8 +21,9 @@ export interface ProtectedBuffer {
 }
 
 /**
- * What was found in a buffer. A check that finds more than eight errors names the first eight; the others count for the buffer of the
- * last of these, so that the sum over all buffers is always right.
+ * What was found in a buffer. A check that finds more than eight errors names the first eight; the
+ * others count for the buffer of the last of these, so that the sum over all buffers is always
+ * right.
  */
 export interface MemoryCounts {
   /** Granules with an error that was corrected. */
@@ -38,16 +43,25 @@ export interface Granules {
   readonly count: number;
 }
 
-/** Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole granules. */
+/**
+ * Buffers are allocated in whole vectors, as uniform buffers are made of these, and in whole
+ * granules.
+ */
 const VECTOR_BYTES = 16;
 
-/** Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with is always allocated. */
+/**
+ * Bytes of a binding in whole vectors and granules. What a binding of a protected buffer ends with
+ * is always allocated.
+ */
 export function wholeGranules(size: number, granuleBytes: number): number {
   const unit = Math.max(VECTOR_BYTES, granuleBytes);
   return Math.ceil(size / unit) * unit;
 }
 
-/** How many granules a buffer takes, of how many bytes. Granules without an end make one of all of the buffer. */
+/**
+ * How many granules a buffer takes, of how many bytes. Granules without an end make one of all of
+ * the buffer.
+ */
 export function granulesFor(
   size: number,
   granuleBytes: number,
@@ -75,8 +89,8 @@ export function bytesOf({ owner, first, count }: Granules): BufferRange {
 }
 
 /**
- * The granules of which a write to a part of a buffer replaces all bytes, and those of which it leaves some. What is behind
- * the end of a buffer is always zero.
+ * The granules of which a write to a part of a buffer replaces all bytes, and those of which it
+ * leaves some. What is behind the end of a buffer is always zero.
  */
 export function splitWrite(owner: ProtectedBuffer, { offset, size }: Extent) {
   const start = offset / owner.granuleBytes;

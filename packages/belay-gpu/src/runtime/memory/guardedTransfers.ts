@@ -22,8 +22,9 @@ export interface StandIns {
 }
 
 /**
- * Keeps check words right where commands outside of passes move data. Check words move along where data fills granules as
- * it did before; what is joined to other data, or leaves protected memory, is verified first.
+ * Keeps check words right where commands outside of passes move data. Check words move along where
+ * data fills granules as it did before; what is joined to other data, or leaves protected memory,
+ * is verified first.
  */
 export class GuardedTransfers {
   readonly #buffers: ProtectedBuffers;
@@ -51,7 +52,10 @@ export class GuardedTransfers {
     finish?.();
   }
 
-  /** Verifies what a write leaves of granules, and what it takes parts of; returns what is to be done after it. */
+  /**
+   * Verifies what a write leaves of granules, and what it takes parts of; returns what is to be
+   * done after it.
+   */
   #write(
     site: EncoderSite,
     to: Granules,
@@ -70,7 +74,8 @@ export class GuardedTransfers {
       count,
     });
     words.encodeRaw(site, to);
-    // What the host is going to read is verified where it comes from, so that errors are put right, and named, there.
+    // What the host is going to read is verified where it comes from, so that errors are put right,
+    // and named, there.
     if (from && (shift === undefined || to.owner.mapped)) {
       words.ensureVerified(site, from);
     } else if (from) {

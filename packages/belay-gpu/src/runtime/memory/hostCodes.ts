@@ -33,7 +33,10 @@ export function verifyBytes(scheme: HostCode, bytes: Uint8Array, checks: Uint32A
   };
 }
 
-/** The words of whole granules, which are the bytes themselves where these begin at a word, and of one that is filled up. */
+/**
+ * The words of whole granules, which are the bytes themselves where these begin at a word, and of
+ * one that is filled up.
+ */
 function granulesOf(scheme: HostCode, bytes: Uint8Array) {
   // Zeros behind the end change no checksum.
   const granuleBytes = Number.isFinite(scheme.granuleBytes) ? scheme.granuleBytes : bytes.length;

@@ -17,10 +17,16 @@ interface HostWriteParts {
   readonly submit: (encode: (site: EncoderSite) => void) => void;
 }
 
-/** Check words that are written at once: few enough for the processor's cache to keep them until the queue has taken them. */
+/**
+ * Check words that are written at once: few enough for the processor's cache to keep them until the
+ * queue has taken them.
+ */
 const mostAtOnce = 2 ** 18;
 
-/** Writes of the host's through the queue: their check words are made of the bytes that the program gives. */
+/**
+ * Writes of the host's through the queue: their check words are made of the bytes that the program
+ * gives.
+ */
 export class HostWrites {
   readonly #parts: HostWriteParts;
   #checks: Uint32Array<ArrayBuffer> = new Uint32Array();
@@ -29,7 +35,10 @@ export class HostWrites {
     this.#parts = parts;
   }
 
-  /** Writes to a part of a buffer; undefined when it has no check words, or the device is going to refuse the write. */
+  /**
+   * Writes to a part of a buffer; undefined when it has no check words, or the device is going to
+   * refuse the write.
+   */
   into(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined {
     const isGuarded = canReplace(range) && this.#parts.buffers.of(range.buffer) !== undefined;
     return isGuarded ? (bytes) => this.#write(range, bytes) : undefined;
@@ -75,7 +84,10 @@ export class HostWrites {
     }
   }
 
-  /** Writes what a buffer was mapped with when it was made; `bytes` stay where they are in one that has no mirror. */
+  /**
+   * Writes what a buffer was mapped with when it was made; `bytes` stay where they are in one that
+   * has no mirror.
+   */
   initialize(
     { buffer, contents, first }: ProtectedBuffer,
     bytes: Uint8Array<ArrayBuffer>,

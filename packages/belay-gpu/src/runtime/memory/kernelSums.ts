@@ -13,8 +13,8 @@ import type { PendingSum } from "./memoryState.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
 
 /**
- * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is going to look at has no sum. A
- * sum stands for a verification, or an encoding.
+ * What a dispatch adds up, by rows and in their order, which is that of the slots; what nobody is
+ * going to look at has no sum. A sum stands for a verification, or an encoding.
  */
 export type DispatchSums = ReadonlyMap<number, PendingSum | undefined>;
 
@@ -39,8 +39,9 @@ interface Summed {
 /** What there is to do of a kernel on a grid. */
 export interface SumsOnGrid {
   /**
-   * What to add up rather than what it does, once that is known. Where what it does turned out to be of no use: of a buffer that
-   * it loads in several places, one of these after the other. Where it always is of use: no places.
+   * What to add up rather than what it does, once that is known. Where what it does turned out to
+   * be of no use: of a buffer that it loads in several places, one of these after the other. Where
+   * it always is of use: no places.
    */
   readonly less: readonly BindingScheme[] | undefined;
   /** Otherwise what it adds up; undefined where that is of no use. */
@@ -51,18 +52,25 @@ export interface SumsOnGrid {
 interface Coverage {
   /** Whether each word is accessed as often, by rows. */
   readonly outcomes: Map<number, boolean>;
-  /** What to add up rather than what it does, once that has been asked for since there was an outcome. */
+  /**
+   * What to add up rather than what it does, once that has been asked for since there was an
+   * outcome.
+   */
   less?: { readonly schemes: readonly BindingScheme[] | undefined } | undefined;
 }
 
 /**
- * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of places tells: where the grid
- * and the sizes of arrays alone decide, once and for all, and where uniform buffers do too, of each dispatch anew.
+ * Knows of which dispatches a kernel accesses each word of a buffer equally often. The count of
+ * places tells: where the grid and the sizes of arrays alone decide, once and for all, and where
+ * uniform buffers do too, of each dispatch anew.
  */
 export class KernelSums {
   readonly #buffers: ProtectedBuffers;
   readonly #known = new WeakMap<SummingKernel, Map<string, Coverage>>();
-  /** What is tried, by cells of the report. Cells are used again while earlier trials may still be told of in them. */
+  /**
+   * What is tried, by cells of the report. Cells are used again while earlier trials may still be
+   * told of in them.
+   */
   readonly #trials: { readonly coverage: Coverage; readonly row: number; readonly trial: Trial }[] = [];
   #tags = 0;
   readonly #places = new Map<number, number>();

@@ -42,7 +42,11 @@ function newProgram({ device, flips }: Awaited<ReturnType<typeof openMemory>>) {
     return words;
   };
   return {
-    ...{ device, buffer, staging, submit, map },
+    device,
+    buffer,
+    staging,
+    submit,
+    map,
     flip: (...pairs: number[]) => flips.flip(buffer, Uint32Array.from(pairs)),
     read: () => {
       submit((encoder) => encoder.copyBufferToBuffer(buffer, staging));

@@ -17,7 +17,10 @@ it.each([
   ["a part of a buffer", 256, 14],
 ])("of %s", async (_, offset, count) => {
   const device = await harden(await newDevice(), {
-    ...{ redundancy: "none", memory: "secded256", onFault: "throw", injectFaults: true },
+    redundancy: "none",
+    memory: "secded256",
+    onFault: "throw",
+    injectFaults: true,
   });
   const words = offset / 4 + count;
   const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;

@@ -18,12 +18,18 @@ interface PendingFlip {
 export interface MappingParts {
   readonly scheme: HostCode;
   readonly buffers: ProtectedBuffers;
-  /** How often data that arrives damaged is sent again, and whether it is refused when that does not help. */
+  /**
+   * How often data that arrives damaged is sent again, and whether it is refused when that does not
+   * help.
+   */
   readonly retries: number;
   readonly refuses: boolean;
   /** Sends the contents of a mirror to its buffer once more. */
   send(owner: ProtectedBuffer): void;
-  /** Writes what a buffer was made with to where the device keeps it, as far as that is somewhere else. */
+  /**
+   * Writes what a buffer was made with to where the device keeps it, as far as that is somewhere
+   * else.
+   */
   initialize(owner: ProtectedBuffer, bytes: Uint8Array<ArrayBuffer>, checks: Uint32Array<ArrayBuffer>): void;
   /** Notes that the host has replaced a part of a buffer. */
   replaced(range: BufferRange): void;
@@ -59,8 +65,9 @@ interface HostSide {
 const nothingAsked = { mode: 0, offset: 0, size: 0 };
 
 /**
- * Verifies what the host reads through mapped buffers, and makes check words of what it writes through them. What it writes
- * is kept in the host's memory: a GPU's memory that is mapped for writing takes the host seconds to read.
+ * Verifies what the host reads through mapped buffers, and makes check words of what it writes
+ * through them. What it writes is kept in the host's memory: a GPU's memory that is mapped for
+ * writing takes the host seconds to read.
  */
 export class Mappings {
   /** Bit flips in the memory of buffers on the host: each strikes when its word is mapped next. */
@@ -110,8 +117,8 @@ export class Mappings {
   }
 
   /**
-   * Verifies a mapping before the program gets at it: corrects the contents, has them sent again where they are damaged, and
-   * rejects when that does not help.
+   * Verifies a mapping before the program gets at it: corrects the contents, has them sent again
+   * where they are damaged, and rejects when that does not help.
    */
   async arrived(buffer: GPUBuffer): Promise<void> {
     const side = this.#layer.stateOf(buffer);
@@ -206,7 +213,10 @@ export class Mappings {
     return written;
   }
 
-  /** The check words of what is mapped, as the device has them; undefined where they are kept elsewhere. */
+  /**
+   * The check words of what is mapped, as the device has them; undefined where they are kept
+   * elsewhere.
+   */
   #checksOf(owner: ProtectedBuffer, { start, bytes }: Mapping, native: GPUBuffer): Uint32Array | undefined {
     const { buffers } = this.#parts;
     if (!owner.mapped) return undefined;
@@ -256,8 +266,8 @@ export class Mappings {
 }
 
 /**
- * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy of some of it. Undefined
- * where the rules refuse it.
+ * Returns a part of what is mapped, by the rules of `getMappedRange`: the memory itself, or a copy
+ * of some of it. Undefined where the rules refuse it.
  */
 function give(
   { offset: first, size: all, start, bytes, given }: Mapping,
@@ -276,7 +286,10 @@ function give(
   return part as ArrayBuffer;
 }
 
-/** Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under another name. */
+/**
+ * Takes memory away from the program when its buffer is unmapped, as WebGPU does; returns it under
+ * another name.
+ */
 function takeAway(buffer: ArrayBuffer): ArrayBuffer {
   return structuredClone(buffer, { transfer: [buffer] });
 }

@@ -35,7 +35,8 @@ class Program {
     const compute = { module: device.createShaderModule({ code: STEP }) };
     this.#pipeline = device.createComputePipeline({ layout: "auto", compute });
     const entries = [this.buffers.input, this.buffers.output].map((buffer, binding) => ({
-      ...{ binding, resource: { buffer } },
+      binding,
+      resource: { buffer },
     }));
     this.#group = device.createBindGroup({ layout: this.#pipeline.getBindGroupLayout(0), entries });
     device.queue.writeBuffer(
@@ -152,7 +153,8 @@ describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memor
     program.device.belay.flip(program.buffers.input, 36, mask);
     program.step();
     await expect(program.read()).rejects.toMatchObject({
-      ...{ name: "BelayMemoryError", code: "BELAY332" },
+      name: "BelayMemoryError",
+      code: "BELAY332",
       errors: [{ buffer: "input", byteOffset: granule(36) }],
     });
     program.device.destroy();

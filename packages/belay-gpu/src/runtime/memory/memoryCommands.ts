@@ -12,7 +12,10 @@ export interface RecordedCommands {
   readonly steps: Step<GPUCommandEncoder>[];
 }
 
-/** Encodes into a command encoder what the program does not know of, and remembers each command to be encoded again. */
+/**
+ * Encodes into a command encoder what the program does not know of, and remembers each command to
+ * be encoded again.
+ */
 export class EncoderSite implements Site {
   readonly state: MemoryState;
   readonly #encoder: GPUCommandEncoder;
@@ -50,7 +53,10 @@ export class EncoderSite implements Site {
   }
 }
 
-/** The command buffers that keep check words besides the program's: those of their own, and those around one of the program's. */
+/**
+ * The command buffers that keep check words besides the program's: those of their own, and those
+ * around one of the program's.
+ */
 export class MemoryCommands {
   readonly #device: GPUDevice;
   readonly #buffers: ProtectedBuffers;
@@ -66,7 +72,10 @@ export class MemoryCommands {
     this.#device.queue.submit([this.#encode(encode)]);
   }
 
-  /** What to submit for commands: what has to happen before them, they themselves, and what has to happen after. */
+  /**
+   * What to submit for commands: what has to happen before them, they themselves, and what has to
+   * happen after.
+   */
   around(commands: GPUCommandBuffer, record: RecordedCommands | undefined): readonly GPUCommandBuffer[] {
     if (!record) return [commands];
     const { firstArena, arena, drawn } = record.memory;

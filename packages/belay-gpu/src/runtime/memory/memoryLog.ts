@@ -41,19 +41,30 @@ export interface Corrected {
 /** As `Damaged`, by a kernel, and all buffers in which it may have found errors. */
 export interface KernelDamaged extends Damaged {
   readonly owners: ReadonlySet<ProtectedBuffer>;
-  /** Whether it stored to a part of a granule that was wrong, so that an error may now be in a check word of right data. */
+  /**
+   * Whether it stored to a part of a granule that was wrong, so that an error may now be in a check
+   * word of right data.
+   */
   readonly leavesDoubt: boolean;
 }
 
 /** What protected memory takes, and what was found in it. */
 export interface MemoryReport {
   readonly scheme: MemoryCode;
-  /** Bytes of GPU memory for check words, for tables of where these are, and for mirrors of buffers that can be mapped. */
+  /**
+   * Bytes of GPU memory for check words, for tables of where these are, and for mirrors of buffers
+   * that can be mapped.
+   */
   readonly held: number;
-  /** Corrected errors, and granules with more than the code corrects each time that one was found. */
+  /**
+   * Corrected errors, and granules with more than the code corrects each time that one was found.
+   */
   readonly corrected: number;
   readonly uncorrectable: number;
-  /** Loads that kernels corrected; the granules count as corrected when they are put right in memory. */
+  /**
+   * Loads that kernels corrected; the granules count as corrected when they are put right in
+   * memory.
+   */
   readonly correctedLoads: number;
   /** How often memory was scrubbed. */
   readonly scrubs: number;
@@ -72,7 +83,10 @@ export interface ProtectedBufferReport extends Readonly<MemoryCounts> {
 /** Granules that an error of the host's side names; there may be more. */
 const NAMED = 8;
 
-/** Reads what kernels report about memory, gives the granules their buffers, tells of them and counts. */
+/**
+ * Reads what kernels report about memory, gives the granules their buffers, tells of them and
+ * counts.
+ */
 export class MemoryLog {
   readonly unprotected: UnprotectedBuffer[] = [];
   scrubs = 0;
@@ -104,7 +118,10 @@ export class MemoryLog {
     };
   }
 
-  /** Reads the report of Belay's own kernels: tells of corrected granules, and returns the damaged ones. */
+  /**
+   * Reads the report of Belay's own kernels: tells of corrected granules, and returns the damaged
+   * ones.
+   */
   read(words: Uint32Array): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
@@ -115,7 +132,9 @@ export class MemoryLog {
     return { count: uncorrectable.count, damage, corrected: { count: corrected.count, places } };
   }
 
-  /** As `read`, for the report of a kernel that checks its memory and leaves memory itself as it is. */
+  /**
+   * As `read`, for the report of a kernel that checks its memory and leaves memory itself as it is.
+   */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged {
     const corrected = memoryFindings(words, "corrected");
     const uncorrectable = memoryFindings(words, "uncorrectable");
@@ -144,7 +163,10 @@ export class MemoryLog {
     };
   }
 
-  /** Returns what is damaged where corrections are not to be believed: all buffers where not each place is recorded. */
+  /**
+   * Returns what is damaged where corrections are not to be believed: all buffers where not each
+   * place is recorded.
+   */
   disbelieved({ count, places }: Corrected): readonly Damage[] {
     const areAllKnown = places.length === count && places.every(({ owner }) => owner);
     if (areAllKnown) return places;
@@ -202,7 +224,10 @@ export class MemoryLog {
   }
 }
 
-/** Counts findings for the buffers they are in; what is not recorded any more counts for that of the last record. */
+/**
+ * Counts findings for the buffers they are in; what is not recorded any more counts for that of the
+ * last record.
+ */
 function share(
   count: number,
   found: readonly Damage[],
@@ -220,7 +245,9 @@ interface MemoryRecord {
   readonly syndrome: number;
 }
 
-/** What a report says of granules that did not fit their check words: how many, and the first ones. */
+/**
+ * What a report says of granules that did not fit their check words: how many, and the first ones.
+ */
 interface MemoryFindings {
   readonly count: number;
   readonly records: readonly MemoryRecord[];

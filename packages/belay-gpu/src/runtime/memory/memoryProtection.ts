@@ -25,9 +25,15 @@ export interface UsingDispatch {
 
 /** Check words as pipelines bind them. */
 export interface CheckWordBindings {
-  /** The buffer of all check words, for bind groups made from now on; undefined where there are none. */
+  /**
+   * The buffer of all check words, for bind groups made from now on; undefined where there are
+   * none.
+   */
   readonly arena: GPUBuffer | undefined;
-  /** Returns whether a kernel that checks a part of a buffer itself would not find check words for it. */
+  /**
+   * Returns whether a kernel that checks a part of a buffer itself would not find check words for
+   * it.
+   */
   lacksChecks(range: BufferRange): boolean;
   /** Returns what a kernel binds to check these ranges, by rows of its table. */
   bindChecks(
@@ -48,7 +54,10 @@ export interface CommandGuard {
   guarded(dispatch: UsingDispatch, sums: DispatchSums | undefined): readonly GuardedUse[];
   /** `canWait`: a pass after the dispatch may verify what that only loads. */
   beforeDispatch(site: Site, uses: readonly GuardedUse[], canWait: boolean): void;
-  /** Gives a dispatch its slots and returns the first; `afterDispatch` is to follow with the same sums. */
+  /**
+   * Gives a dispatch its slots and returns the first; `afterDispatch` is to follow with the same
+   * sums.
+   */
   reserve(site: Site, sums: DispatchSums): number;
   afterDispatch(site: Site, uses: readonly GuardedUse[], sums: DispatchSums | undefined): void;
   /** Notes what a render pass reads and writes, which has no place for other commands. */
@@ -63,12 +72,16 @@ export interface CommandGuard {
   ): void;
   /** Encodes the check words that are still to be made, at the end of a command buffer. */
   finish(encoder: GPUCommandEncoder, native: GPUCommandEncoder, record: RecordedCommands): void;
-  /** Returns what to submit for command buffers, each with what has to happen before and after it. */
+  /**
+   * Returns what to submit for command buffers, each with what has to happen before and after it.
+   */
   around(
     commands: readonly GPUCommandBuffer[],
     records: readonly (RecordedCommands | undefined)[],
   ): readonly GPUCommandBuffer[];
-  /** Returns what writes bytes of the host to a part of a buffer; undefined where the queue does. */
+  /**
+   * Returns what writes bytes of the host to a part of a buffer; undefined where the queue does.
+   */
   hostWrite(range: BufferRange): ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined;
 }
 
@@ -95,24 +108,38 @@ export interface DamageDetection {
    * later write to a part of them is then not taken for more damage.
    */
   accept(places: Iterable<BufferRange>): void;
-  /** Returns the damaged contents that were accepted, and are still wrong by what a function tells of a place. */
+  /**
+   * Returns the damaged contents that were accepted, and are still wrong by what a function tells
+   * of a place.
+   */
   damaged(isWrong: (place: BufferRange) => boolean): readonly BufferRange[];
 }
 
-/** The protection of a device's memory. Without one it is `NoMemoryProtection`, so nobody has to ask. */
+/**
+ * The protection of a device's memory. Without one it is `NoMemoryProtection`, so nobody has to
+ * ask.
+ */
 export interface MemoryProtection extends CheckWordBindings, CommandGuard, DamageDetection {
   /** What it takes and has found; undefined without protection. */
   readonly report: MemoryReport | undefined;
   /** The parts of buffers that the host has replaced while they were mapped. */
   readonly mappedWrites: Signal<BufferRange>;
-  /** Returns the bytes to allocate for a buffer with check words; undefined for one that gets none. */
+  /**
+   * Returns the bytes to allocate for a buffer with check words; undefined for one that gets none.
+   */
   allocationOf(descriptor: GPUBufferDescriptor): number | undefined;
   /** Gives a new buffer its check words. Throws in strict mode where it can have none. */
   protect(buffer: GPUBuffer, descriptor: GPUBufferDescriptor, isAllocated: boolean): void;
   /** Returns where the check words of a buffer are now. */
   checksOf(buffer: GPUBuffer): BufferRange | undefined;
-  /** Verifies what is mapped of a buffer before the program sees it; rejects where it is not to be released. */
+  /**
+   * Verifies what is mapped of a buffer before the program sees it; rejects where it is not to be
+   * released.
+   */
   arrived(buffer: GPUBuffer): Promise<void>;
-  /** Flips bits of a buffer's memory on the host when it is mapped next; false for one that is never mapped. */
+  /**
+   * Flips bits of a buffer's memory on the host when it is mapped next; false for one that is never
+   * mapped.
+   */
   flipMapped(buffer: GPUBuffer, byteOffset: number, mask: number): boolean;
 }

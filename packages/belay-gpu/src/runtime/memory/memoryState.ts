@@ -16,27 +16,36 @@ export interface PendingSum {
   readonly isVerified?: boolean;
   readonly weight: number;
   /**
-   * Set where a kernel may not have accessed each word as often: the count of places if it has, and where to tell. Nobody relies on such a sum but the one that stands in for it.
+   * Set where a kernel may not have accessed each word as often: the count of places if it has, and
+   * where to tell. Nobody relies on such a sum but the one that stands in for it.
    */
   readonly doubt?: { readonly places: number; readonly trial?: Trial | undefined };
-  /** The number of the sum in doubt that this one is made for, where that one is not of each word as often. */
+  /**
+   * The number of the sum in doubt that this one is made for, where that one is not of each word as
+   * often.
+   */
   readonly standsInFor?: number;
 }
 
-/** What a command buffer knows of protected memory while it is recorded, and what has to happen around it. */
+/**
+ * What a command buffer knows of protected memory while it is recorded, and what has to happen
+ * around it.
+ */
 export class MemoryState {
   /** Parts that were written since their check words were made. */
   readonly raw = new RangeSet();
   /** Parts that were verified and have not been written since. */
   readonly verified = new RangeSet();
-  /** What render passes read, and have no place to verify: that is done before the command buffer. */
+  /**
+   * What render passes read, and have no place to verify: that is done before the command buffer.
+   */
   readonly drawn = new Set<GPUBuffer>();
   /** The arenas that its first and its latest commands use. */
   firstArena: GPUBuffer | undefined;
   arena: GPUBuffer | undefined;
   /**
-   * Sums of which nothing has been made yet, in the order of what they were added up from; each has a slot, by its number. Of
-   * some nothing is going to be made.
+   * Sums of which nothing has been made yet, in the order of what they were added up from; each has
+   * a slot, by its number. Of some nothing is going to be made.
    */
   pending: (PendingSum | undefined)[] = [];
   /** What is to be verified together with what the next dispatch adds up. */

@@ -11,7 +11,10 @@ const undamaged: Damaged = { count: 0, damage: [], corrected: noneCorrected };
 const undamagedByKernel: KernelDamaged = { ...undamaged, owners: new Set(), leavesDoubt: false };
 const nothing: readonly never[] = [];
 
-/** The memory of a device without check words: commands are encoded as they are, and no damage is found. */
+/**
+ * The memory of a device without check words: commands are encoded as they are, and no damage is
+ * found.
+ */
 export class NoMemoryProtection implements MemoryProtection {
   readonly arena = undefined;
   readonly canFindDamage = false;

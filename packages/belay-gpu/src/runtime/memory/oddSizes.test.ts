@@ -53,7 +53,9 @@ describe.each(["secded32", "secded128", "secded1024"] as const)("%s", (memory) =
 
 it("sends again what arrives damaged in a buffer that is mapped, and says so", async () => {
   const device = await harden(await newDevice(), {
-    ...{ redundancy: "intra+lds", memory: "secded128", injectFaults: true },
+    redundancy: "intra+lds",
+    memory: "secded128",
+    injectFaults: true,
   });
   const { COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
   const words = device.createBuffer({ size: 20, usage: COPY_SRC | COPY_DST });

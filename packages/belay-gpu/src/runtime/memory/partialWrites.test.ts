@@ -53,7 +53,9 @@ describe.each(codes)("under %s", (memory) => {
     const { device, make, flip, read, submit } = await newProgram(memory);
     const format = offset === 0 ? "r32uint" : "r8uint";
     const texture = device.createTexture({
-      ...{ size: [16, 3, 2], format, usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST },
+      size: [16, 3, 2],
+      format,
+      usage: GPUTextureUsage.COPY_SRC | GPUTextureUsage.COPY_DST,
     });
     const target = make(2048, 7);
     await device.belay.scrub();

@@ -108,7 +108,10 @@ export class ProtectedBuffers {
     }));
   }
 
-  /** Bytes of GPU memory besides what the program's buffers take: the arena, and the mirrors of those that are mapped. */
+  /**
+   * Bytes of GPU memory besides what the program's buffers take: the arena, and the mirrors of
+   * those that are mapped.
+   */
   get held(): number {
     return this.arena.buffer.size + this.#mirrorBytes;
   }
@@ -143,8 +146,9 @@ export class ProtectedBuffers {
   }
 
   /**
-   * Bytes to allocate for a buffer: whole granules, and behind them the check words of one that can be mapped. Undefined
-   * for a buffer that gets no check words, as it is empty, left to the device to refuse, or for a reason that `protect` tells.
+   * Bytes to allocate for a buffer: whole granules, and behind them the check words of one that can
+   * be mapped. Undefined for a buffer that gets no check words, as it is empty, left to the device
+   * to refuse, or for a reason that `protect` tells.
    */
   allocationOf({ size, usage, mappedAtCreation }: GPUBufferDescriptor): number | undefined {
     const isPlausible = Number.isInteger(size) && size > 0 && usage > 0;
@@ -208,7 +212,9 @@ export class ProtectedBuffers {
   }
 }
 
-/** Devices may offer mapping of buffers that shaders use as well; those have no place for a mirror. */
+/**
+ * Devices may offer mapping of buffers that shaders use as well; those have no place for a mirror.
+ */
 export function isMappedAndBound(usage: number): boolean {
   const others = usage & ~MAP;
   if (usage & flags.bufferMapRead) return (others & ~flags.bufferCopyDst) !== 0 || (usage & MAP) === MAP;

@@ -1,4 +1,7 @@
-/** Random programs do the same on protected memory as on the plain device, even when bits flip at rest in between. */
+/**
+ * Random programs do the same on protected memory as on the plain device, even when bits flip at
+ * rest in between.
+ */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
@@ -8,7 +11,10 @@ import type { HardenedDevice } from "../hardenedDevice.ts";
 
 const { newDevice } = testDevices();
 
-/** Bytes of the buffers: smaller than a granule, not a multiple of one, and beyond what is bound at an offset. */
+/**
+ * Bytes of the buffers: smaller than a granule, not a multiple of one, and beyond what is bound at
+ * an offset.
+ */
 const SIZES = [4, 20, 64, 296];
 
 type Command =
@@ -221,5 +227,10 @@ it.each(["secded32", "secded128", "secded256", "checksum"] as const)("%s", async
 });
 
 const finalReads = SIZES.map((_, from) => ({
-  ...{ do: "read" as const, from, at: 0, stagingAt: 0, size: 74, whole: true },
+  do: "read" as const,
+  from,
+  at: 0,
+  stagingAt: 0,
+  size: 74,
+  whole: true,
 }));

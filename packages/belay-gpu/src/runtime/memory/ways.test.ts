@@ -1,4 +1,6 @@
-/** Every way in which bytes get into protected memory, and out of it, with a bit flipped on the way. */
+/**
+ * Every way in which bytes get into protected memory, and out of it, with a bit flipped on the way.
+ */
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { Policy } from "../context/policy.ts";
@@ -14,7 +16,9 @@ interface Tools {
   read(buffer: GPUBuffer): Promise<number[]>;
 }
 
-/** Runs a program on a device of its own, and returns the buffers in which errors were corrected. */
+/**
+ * Runs a program on a device of its own, and returns the buffers in which errors were corrected.
+ */
 async function corrections(policy: Policy, program: (tools: Tools) => Promise<void>): Promise<string[]> {
   const native = await newDevice();
   const device = await harden(native, { redundancy: "none", injectFaults: true, ...policy });
@@ -56,7 +60,12 @@ async function corrections(policy: Policy, program: (tools: Tools) => Promise<vo
 }
 
 const { STORAGE, UNIFORM, INDIRECT, VERTEX, INDEX, QUERY_RESOLVE } = {
-  ...{ STORAGE: 0x80, UNIFORM: 0x40, INDIRECT: 0x100, VERTEX: 0x20, INDEX: 0x10, QUERY_RESOLVE: 0x200 },
+  STORAGE: 0x80,
+  UNIFORM: 0x40,
+  INDIRECT: 0x100,
+  VERTEX: 0x20,
+  INDEX: 0x10,
+  QUERY_RESOLVE: 0x200,
 };
 const counting = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
@@ -229,7 +238,9 @@ it("kernels whose layouts have no room for check words", async () => {
     const points = Array.from({ length: count }, (_, binding) => binding);
     const layoutOf = device.createBindGroupLayout({
       entries: points.map((binding) => ({
-        ...{ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } },
+        binding,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: "storage" },
       })),
     });
     const layout = device.createPipelineLayout({ bindGroupLayouts: [layoutOf] });

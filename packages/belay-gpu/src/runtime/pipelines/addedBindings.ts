@@ -17,8 +17,9 @@ export interface AddedBindingsDescriptor {
   readonly pipeline: GPUComputePipeline;
   readonly kernel: Kernel;
   /**
-   * The program's bind groups that need a counterpart, because the pipeline's layout has more entries there or is not
-   * the one that the program knows. What is added elsewhere is alone in its bind group.
+   * The program's bind groups that need a counterpart, because the pipeline's layout has more
+   * entries there or is not the one that the program knows. What is added elsewhere is alone in its
+   * bind group.
    */
   readonly replaced: ReadonlySet<number>;
   /** Whether the pipeline that the program knows takes bind groups of this layout. */
@@ -135,7 +136,9 @@ export class AddedBindings {
     return { group, offsets: program?.offsets ?? noOffsets };
   }
 
-  /** Returns the arena, and the table that says where the check words of the kernel's bindings are. */
+  /**
+   * Returns the arena, and the table that says where the check words of the kernel's bindings are.
+   */
   #checks(own: SetGroups): readonly BoundPoint[] {
     const { memory } = this.#descriptor.kernel;
     if (!memory?.checks) return [];

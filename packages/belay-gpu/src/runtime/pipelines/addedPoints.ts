@@ -8,7 +8,10 @@ export interface AddedPoint extends BindingPoint {
   readonly type: GPUBufferBindingType;
 }
 
-/** What a protected kernel binds that the program does not know of: its report, shadows of buffers, and check words. */
+/**
+ * What a protected kernel binds that the program does not know of: its report, shadows of buffers,
+ * and check words.
+ */
 export function addedPoints({ protection, interGroup, memory }: Kernel): readonly AddedPoint[] {
   const { group, binding } = protection.layout!;
   const checks = memory?.checks;

@@ -13,7 +13,10 @@ import {
   whole,
 } from "../webgpu/resources.ts";
 
-/** What GPU work reads and writes. What is written is listed as read only where its contents before matter to a result. */
+/**
+ * What GPU work reads and writes. What is written is listed as read only where its contents before
+ * matter to a result.
+ */
 export interface Access {
   readonly read: ReadonlySet<Resource>;
   readonly written: ReadonlySet<Resource>;
@@ -85,7 +88,10 @@ export class BindGroups {
     return group;
   }
 
-  /** Returns a bind group to be set in place of one whose offsets reach past a buffer that the program declared smaller. */
+  /**
+   * Returns a bind group to be set in place of one whose offsets reach past a buffer that the
+   * program declared smaller.
+   */
   asDeclared(set: SetGroup): SetGroup {
     const { group, offsets } = set;
     const record = offsets.length > 0 && group && this.#groups.get(group);
@@ -114,7 +120,10 @@ export class BindGroups {
     return this.#groups.get(group)?.layout;
   }
 
-  /** A bind group with what `group` holds, if anything, and more, for another layout. `granules`: those that bindings are whole ones of, in bytes. */
+  /**
+   * A bind group with what `group` holds, if anything, and more, for another layout. `granules`:
+   * those that bindings are whole ones of, in bytes.
+   */
   extend(
     group: GPUBindGroup | null,
     layout: GPUBindGroupLayout,
@@ -139,7 +148,10 @@ export class BindGroups {
     return this.#extended.get(group) ?? this.#groups.get(group)?.entries.map((entry) => this.#sized(entry));
   }
 
-  /** The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound there. */
+  /**
+   * The part of a buffer that a shader sees at a binding; undefined when no known buffer is bound
+   * there.
+   */
   rangeAt({ group, offsets }: SetGroup, binding: number): BufferRange | undefined {
     const record = group && this.#groups.get(group);
     const entry = record?.entries.find((each) => each.binding === binding);
@@ -250,7 +262,10 @@ export class BindGroups {
   }
 }
 
-/** The part of a buffer that an entry binds, before any dynamic offset; undefined for another resource. */
+/**
+ * The part of a buffer that an entry binds, before any dynamic offset; undefined for another
+ * resource.
+ */
 function boundRange(bound: GPUBindingResource): BufferRange | undefined {
   if ("buffer" in bound) {
     const { buffer, offset = 0, size = buffer.size - offset } = bound;

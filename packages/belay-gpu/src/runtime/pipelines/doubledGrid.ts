@@ -6,14 +6,22 @@ export type Grid = readonly [number, number, number];
 /** How the grid of an Inter-Group kernel is doubled, as `InterGroup.doubling` takes it. */
 export type Doubling = 0 | 1 | 2 | 3;
 
-/** The report says what a dispatch is, because the host does not know the grid, or runs it twice by one pipeline. */
+/**
+ * The report says what a dispatch is, because the host does not know the grid, or runs it twice by
+ * one pipeline.
+ */
 export const namedByReport = 3;
 
-/** Values of the report other than a dimension: the replica that runs alone, on the grid as it is. */
+/**
+ * Values of the report other than a dimension: the replica that runs alone, on the grid as it is.
+ */
 export const firstReplicaAlone = 4;
 export const secondReplicaAlone = 5;
 
-/** Every dimension of a grid has more than half the workgroups that the device allows, so none can be doubled. */
+/**
+ * Every dimension of a grid has more than half the workgroups that the device allows, so none can
+ * be doubled.
+ */
 export class GridSizeError extends RangeError {
   override readonly name = "GridSizeError";
   readonly code = "BELAY331";
@@ -37,9 +45,10 @@ export interface DoublingOptions {
 }
 
 /**
- * Twice a grid, in the first dimension that has room under the device's limit. Undefined for a grid of which the device is
- * going to run nothing, be it empty or refused. Where no dimension has room, it is the grid itself, to be run once for each replica, if the
- * kernel can do that (`mostWorkgroups`); else throws a `GridSizeError`.
+ * Twice a grid, in the first dimension that has room under the device's limit. Undefined for a grid
+ * of which the device is going to run nothing, be it empty or refused. Where no dimension has room,
+ * it is the grid itself, to be run once for each replica, if the kernel can do that
+ * (`mostWorkgroups`); else throws a `GridSizeError`.
  *
  * `asked`: the arguments of `dispatchWorkgroups`, converted as WebGPU does.
  */

@@ -29,8 +29,8 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { makeSilently } from "../webgpu/nativeObjects.ts";
 
 /**
- * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of some buffers, where that of
- * all their accesses is of no use.
+ * `"none"`: it checks nothing, as a buffer without check words is bound. Else what it adds up of
+ * some buffers, where that of all their accesses is of no use.
  */
 export type LessMemory = "none" | readonly BindingScheme[];
 
@@ -68,7 +68,9 @@ export const noStrike: ObservedWords = { strikes: 0, struck: 0, hung: false };
 
 /** A protected kernel. Pipelines made alike, such as by a program run twice, share one. */
 export interface Kernel {
-  /** Its pipeline's label, else its entry point; `#2` and so on tell kernels of the same name apart. */
+  /**
+   * Its pipeline's label, else its entry point; `#2` and so on tell kernels of the same name apart.
+   */
   readonly name: string;
   readonly entryPoint: string;
   /** The program's own source, which every position refers to. */
@@ -76,7 +78,9 @@ export interface Kernel {
   readonly protection: ProtectResult;
   /** The native module with the protected code. */
   readonly module: GPUShaderModule;
-  /** The device's error about the module, if it has one: a pipeline's error names no reason then. */
+  /**
+   * The device's error about the module, if it has one: a pipeline's error names no reason then.
+   */
   readonly moduleFailed: Promise<GPUError | null>;
   readonly slot: ReportSlot;
   /** What it takes to dispatch it, where a replica is a workgroup. */
@@ -88,7 +92,10 @@ export interface Kernel {
   unverified: number;
   /** What its report says about the armed fault. */
   observed: ObservedWords;
-  /** Why the device refused the protected code or its buffers, if it did; known when `proving` settles. */
+  /**
+   * Why the device refused the protected code or its buffers, if it did; known when `proving`
+   * settles.
+   */
   refused?: string;
   proving?: Promise<void>;
 }
@@ -125,7 +132,10 @@ class Protections {
     return entryPoints.map(({ name }) => name);
   }
 
-  /** The protection for a kernel; where it can't have all check words, its memory is verified around it instead. */
+  /**
+   * The protection for a kernel; where it can't have all check words, its memory is verified around
+   * it instead.
+   */
   within(request: KernelRequest, policy: Required<KernelPolicy>): [Protection, ...Diagnostic[]] {
     const { room, lessMemory } = request;
     if (lessMemory === "none") return [this.#once(request, policy, "none"), leftAlone.boundWithoutChecks()];
@@ -157,7 +167,8 @@ class Protections {
       // Not all browsers tell.
       const adapter: GPUAdapterInfo | undefined = this.#device.adapterInfo;
       const options: ProtectOptions = {
-        // Strictness is a matter of each pipeline: a module may have entry points that no pipeline uses.
+        // Strictness is a matter of each pipeline: a module may have entry points that no pipeline
+        // uses.
         redundancy,
         cover,
         check,
@@ -180,7 +191,9 @@ class Protections {
   }
 }
 
-/** How a pipeline is made: from the protected kernel, or from the program's own when there is none. */
+/**
+ * How a pipeline is made: from the protected kernel, or from the program's own when there is none.
+ */
 export interface KernelChoice {
   readonly source: string;
   readonly coverage: KernelCoverage;
@@ -201,7 +214,10 @@ export interface RunCounts {
   dispatches: number;
 }
 
-/** The kernels of a device: protects each source once, names them, and knows how far they are covered. */
+/**
+ * The kernels of a device: protects each source once, names them, and knows how far they are
+ * covered.
+ */
 export class Kernels {
   readonly #device: GPUDevice;
   readonly #policy: ResolvedPolicy;
@@ -287,8 +303,9 @@ export class Kernels {
   }
 
   /**
-   * Tells whoever listens of a kernel that runs unprotected although the policy asks for protection, or that is covered less than
-   * asked for: once for each kernel. Call when its pipeline is made.
+   * Tells whoever listens of a kernel that runs unprotected although the policy asks for
+   * protection, or that is covered less than asked for: once for each kernel. Call when its
+   * pipeline is made.
    */
   tell({ coverage }: KernelChoice): void {
     const diagnostics = shortfalls(coverage.diagnostics);
@@ -302,8 +319,8 @@ export class Kernels {
   }
 
   /**
-   * Returns what stays unprotected in a module: in the pipelines that were made of it, and in pipelines of its other entry points
-   * without constants or a layout.
+   * Returns what stays unprotected in a module: in the pipelines that were made of it, and in
+   * pipelines of its other entry points without constants or a layout.
    */
   shortfallsIn(source: string): LocatedDiagnostic[] {
     const made = [...this.choices].filter((choice) => choice.source === source);
@@ -326,7 +343,8 @@ export class Kernels {
     const { result } = protection;
     const summary = summaryOf(result, request);
     const failed = result.diagnostics.some(({ severity }) => severity === "error");
-    // Without redundancy, a report buffer is for injecting faults, and for what a kernel finds in memory.
+    // Without redundancy, a report buffer is for injecting faults, and for what a kernel finds in
+    // memory.
     const isWanted = summary && (summary.redundancy !== "none" || policy.redundancy === "none");
     const added = summary ? addedBuffers(summary) : 0;
     const free = request.room?.storageBuffers ?? added;

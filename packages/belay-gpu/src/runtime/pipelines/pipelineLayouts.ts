@@ -60,8 +60,8 @@ export class PipelineLayouts {
   }
 
   /**
-   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole granules: a kernel that checks
-   * them has more in view than the program's own.
+   * The program's pipeline layout with buffers added. Bindings that are `checked` hold whole
+   * granules: a kernel that checks them has more in view than the program's own.
    */
   extend(
     record: LayoutRecord,

@@ -18,7 +18,10 @@ export interface PipelinePlan {
   readonly guarded?: Guarded;
 }
 
-/** Decides how pipelines are made: from which kernels, and what their layouts have besides the program's bindings. */
+/**
+ * Decides how pipelines are made: from which kernels, and what their layouts have besides the
+ * program's bindings.
+ */
 export class PipelinePlans {
   readonly #kernels: Kernels;
   readonly #layouts: PipelineLayouts;
@@ -57,7 +60,10 @@ export class PipelinePlans {
     return { descriptor, choice, request, explicit, guarded };
   }
 
-  /** The program's own pipeline, and the reason why nothing runs in its place. Throws a `ProtectionError` in strict mode. */
+  /**
+   * The program's own pipeline, and the reason why nothing runs in its place. Throws a
+   * `ProtectionError` in strict mode.
+   */
   leaveAlone(
     descriptor: GPUComputePipelineDescriptor,
     request: KernelRequest,
@@ -81,7 +87,8 @@ export class PipelinePlans {
       explicit
         ? this.#layouts.entriesAt(explicit, group).length > 0
         : bindings.some((each) => each.group === group);
-    // Only the program's own pipeline knows default layouts that other pipelines have counterparts of.
+    // Only the program's own pipeline knows default layouts that other pipelines have counterparts
+    // of.
     const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
     const extended = explicit && this.#layouts.extend(explicit, points, checked);
     const layout = extended?.made ?? descriptor.layout;

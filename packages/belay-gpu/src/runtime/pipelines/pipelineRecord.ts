@@ -98,7 +98,10 @@ export class PipelineRecord {
     this.#variants.set(0, { pipeline: this.#own, added: undefined });
   }
 
-  /** What runs on a grid that is doubled in this dimension; the same for all where grids stay as they are. */
+  /**
+   * What runs on a grid that is doubled in this dimension; the same for all where grids stay as
+   * they are.
+   */
   variant(doubling: Doubling): Variant {
     const known = this.#variants.get(doubling);
     if (known) return known;
@@ -135,7 +138,10 @@ export class PipelineRecord {
     return layout;
   }
 
-  /** Whether a bind group of this layout fits the pipeline that the program knows, as far as Belay has to judge. */
+  /**
+   * Whether a bind group of this layout fits the pipeline that the program knows, as far as Belay
+   * has to judge.
+   */
   accepts(layout: GPUBindGroupLayout): boolean {
     return this.#explicit !== undefined || this.#given.has(layout);
   }

@@ -51,13 +51,15 @@ export class Pipelines {
   }
 
   /**
-   * Makes the program's own pipeline, which the program gets and whose errors are its own, and one from the protected
-   * kernel that runs in its place, unless the device refuses it. Throws a `ProtectionError` in strict mode.
+   * Makes the program's own pipeline, which the program gets and whose errors are its own, and one
+   * from the protected kernel that runs in its place, unless the device refuses it. Throws a
+   * `ProtectionError` in strict mode.
    */
   create(descriptor: GPUComputePipelineDescriptor): GPUComputePipeline {
     const plan = this.#plans.plan(descriptor);
     const own = this.#device.createComputePipeline(descriptor);
-    // A pipeline that could not be made has no layout: the program has been told why, and hears no second error.
+    // A pipeline that could not be made has no layout: the program has been told why, and hears no
+    // second error.
     const { failed: notMade } = makeSilently(this.#device, () => own.getBindGroupLayout(0));
     this.kernels.notMadeIf(plan.request, notMade);
     const { guarded } = plan;
@@ -99,12 +101,14 @@ export class Pipelines {
     if (!guarded) return this.#adopt(await makeOwn(), plan);
     try {
       const made = await this.#device.createComputePipelineAsync(doubledIn(0, guarded));
-      // Only the program's own pipeline knows the default layout of a bind group to which the protected one adds.
+      // Only the program's own pipeline knows the default layout of a bind group to which the
+      // protected one adds.
       const own = plan.explicit || guarded.shared.size === 0 ? made : await makeOwn();
       const record = this.#protect(own, plan, guarded, made);
       return this.#adopt(own, plan, record);
     } catch (error) {
-      // When the mistake is the program's, this one fails too, with a message about the program's own code.
+      // When the mistake is the program's, this one fails too, with a message about the program's
+      // own code.
       const own = await makeOwn();
       const reason = leftAlone.refusedByDriver(await reasonOf(error, guarded));
       this.kernels.tell(this.#plans.leaveAlone(descriptor, plan.request, reason).choice);
@@ -117,8 +121,8 @@ export class Pipelines {
   }
 
   /**
-   * Lets a protected pipeline run in place of the program's, and its variants where they are needed. `known`: the pipeline
-   * whose bind groups the program has, if that is another one.
+   * Lets a protected pipeline run in place of the program's, and its variants where they are
+   * needed. `known`: the pipeline whose bind groups the program has, if that is another one.
    */
   #protect(
     own: GPUComputePipeline,
@@ -167,7 +171,10 @@ export class Pipelines {
     return new PipelineRecord(this.#device, pipeline, plan);
   }
 
-  /** Makes a pipeline at once; whether the device refuses it is known before the kernel's work is trusted. */
+  /**
+   * Makes a pipeline at once; whether the device refuses it is known before the kernel's work is
+   * trusted.
+   */
   #make(doubling: Doubling, guarded: Guarded): GPUComputePipeline {
     const { kernel } = guarded;
     const { made, failed } = makeSilently(this.#device, () =>
@@ -191,14 +198,18 @@ export class Pipelines {
 }
 
 /**
- * Returns the device's first reason for refusing a protected pipeline: its error about the module or the layout, if there is
- * one. The pipeline's own error then only names an object that is invalid.
+ * Returns the device's first reason for refusing a protected pipeline: its error about the module
+ * or the layout, if there is one. The pipeline's own error then only names an object that is
+ * invalid.
  */
 async function reasonOf(error: unknown, { kernel, layoutFailed }: Guarded): Promise<string> {
   return messageOf((await kernel.moduleFailed) ?? (await layoutFailed) ?? error);
 }
 
-/** The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that at all. */
+/**
+ * The pipeline's descriptor for a grid that is doubled in this dimension, if the kernel needs that
+ * at all.
+ */
 function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUComputePipelineDescriptor {
   if (!kernel.interGroup) return descriptor;
   const { compute } = descriptor;
@@ -207,7 +218,9 @@ function doubledIn(dimension: Doubling, { kernel, descriptor }: Guarded): GPUCom
   return { ...descriptor, compute: { ...compute, constants } };
 }
 
-/** Adds warnings of what stays unprotected in a module to the messages that the device has for it. */
+/**
+ * Adds warnings of what stays unprotected in a module to the messages that the device has for it.
+ */
 function shaderModules(kernels: Kernels): Layer<GPUShaderModule, string> {
   return new Layer<GPUShaderModule, string>((native, sourceOf) => ({
     async getCompilationInfo() {

@@ -1,4 +1,7 @@
-/** Buffers from which kernels load what they have stored, when replicas are workgroups: the second works on a copy. */
+/**
+ * Buffers from which kernels load what they have stored, when replicas are workgroups: the second
+ * works on a copy.
+ */
 import { describe, expect, it, vi } from "vitest";
 import { download, upload } from "../../../../../test/support/storageBuffers.ts";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
@@ -10,7 +13,10 @@ import { RangeSet } from "../webgpu/rangeSet.ts";
 
 const { newDevice } = testDevices();
 
-/** Kernels on 8 words: three load what they have stored, one of them with an atomic operation, and one replaces all. */
+/**
+ * Kernels on 8 words: three load what they have stored, one of them with an atomic operation, and
+ * one replaces all.
+ */
 const CODE = `
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @compute @workgroup_size(2) fn advance(@builtin(global_invocation_id) id: vec3u) {
@@ -120,7 +126,10 @@ function arm(device: HardenedDevice, replica: 0 | 1): void {
   device.belay.arm({ kernel, site: site.id, replica, effect: { xor: 4 }, ...where });
 }
 
-/** What programs do with a buffer of 8 words at 0 and 8 more at 256, and how often a shadow has to be made equal. */
+/**
+ * What programs do with a buffer of 8 words at 0 and 8 more at 256, and how often a shadow has to
+ * be made equal.
+ */
 interface Program {
   readonly run: (device: GPUDevice, buffer: GPUBuffer) => void;
   readonly copies: number;
@@ -316,7 +325,9 @@ it("a pipeline layout without room for a shadow leaves the kernel alone", async 
   const { device, done } = await hardened();
   const room = device.limits.maxStorageBuffersPerShaderStage - 1;
   const entries = Array.from({ length: room }, (_, binding) => ({
-    ...{ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } as const },
+    binding,
+    visibility: GPUShaderStage.COMPUTE,
+    buffer: { type: "storage" } as const,
   }));
   const layout = device.createPipelineLayout({
     bindGroupLayouts: [device.createBindGroupLayout({ entries })],

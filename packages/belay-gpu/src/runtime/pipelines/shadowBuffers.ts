@@ -37,8 +37,9 @@ const BYTES_PER_WORKGROUP = 4 * 64;
 const MAX_WORKGROUPS = 16_384;
 
 /**
- * The shadows of the program's buffers. Where an Inter-Group kernel changes a buffer in place, its second replica works
- * on a copy, or it would load what the first one has stored. A shadow is as large as its buffer and is destroyed with it.
+ * The shadows of the program's buffers. Where an Inter-Group kernel changes a buffer in place, its
+ * second replica works on a copy, or it would load what the first one has stored. A shadow is as
+ * large as its buffer and is destroyed with it.
  */
 export class ShadowBuffers {
   readonly #device: GPUDevice;

@@ -44,7 +44,10 @@ export class BoundPipeline {
     return this.kernel?.memory?.bindings.some(({ mode }) => mode === "summed") ?? false;
   }
 
-  /** The same where the kernel adds up what is of use on a grid, as far as that is known; and what it adds up, if that is of use. */
+  /**
+   * The same where the kernel adds up what is of use on a grid, as far as that is known; and what
+   * it adds up, if that is of use.
+   */
   summing(memory: CommandGuard, grid: readonly number[]) {
     let runs: BoundPipeline = this;
     for (;;) {
@@ -58,7 +61,10 @@ export class BoundPipeline {
     return new BoundPipeline(this.record.with(memory), this.#groups, this.#bindGroups);
   }
 
-  /** The kernel if it is to run on twice the grid; the device refuses the dispatch where a bind group is missing. */
+  /**
+   * The kernel if it is to run on twice the grid; the device refuses the dispatch where a bind
+   * group is missing.
+   */
   get kernelToDouble(): Kernel | undefined {
     const isComplete = this.record.groups.every((index) => this.#groups.get(index)?.group);
     return this.kernel?.interGroup && isComplete ? this.kernel : undefined;
@@ -112,7 +118,10 @@ export class BoundPipeline {
     return this.accesses().some(({ written }) => written.has(buffer));
   }
 
-  /** What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a check. */
+  /**
+   * What it uses of buffers. `sums`: what the kernel adds up meanwhile, which is as good as a
+   * check.
+   */
   uses(sums: DispatchSums | undefined): Use[] {
     const bindings = this.kernel?.memory?.bindings ?? [];
     const pointsOf = (wanted: readonly ProtectedBinding[]) => wanted.map(({ of }) => of);

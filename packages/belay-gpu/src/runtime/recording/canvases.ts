@@ -1,6 +1,7 @@
 /**
- * Canvases and hardened devices. A canvas takes only a native device, and gives out textures that it shows without
- * waiting, so its context is told apart here: the one place where Belay changes what belongs to everybody.
+ * Canvases and hardened devices. A canvas takes only a native device, and gives out textures that
+ * it shows without waiting, so its context is told apart here: the one place where Belay changes
+ * what belongs to everybody.
  */
 import type { Textures } from "../webgpu/resources.ts";
 

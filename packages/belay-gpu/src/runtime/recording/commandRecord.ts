@@ -45,7 +45,9 @@ export class Uses implements Access {
   }
 }
 
-/** What a command buffer does: what verification needs to know of it, and how to encode it again. */
+/**
+ * What a command buffer does: what verification needs to know of it, and how to encode it again.
+ */
 export class CommandRecord extends Uses {
   /** What it does to contents, in the order of its commands. */
   readonly effects: Effect[] = [];
@@ -62,12 +64,16 @@ export class CommandRecord extends Uses {
   /** The commands, to be encoded again in this order. */
   readonly steps: ((encoder: GPUCommandEncoder) => void)[] = [];
   /**
-   * While commands are recorded: the parts of buffers that have a shadow which equals them. An Inter-Group kernel keeps the two
-   * alike, as its replicas store the same into both; whatever else writes the buffer does not.
+   * While commands are recorded: the parts of buffers that have a shadow which equals them. An
+   * Inter-Group kernel keeps the two alike, as its replicas store the same into both; whatever else
+   * writes the buffer does not.
    */
   readonly shadowSync = new RangeSet();
   readonly memory = new MemoryState();
-  /** Whether a pass has begun and not ended: until then, whatever else the encoder is asked for makes its commands invalid. */
+  /**
+   * Whether a pass has begun and not ended: until then, whatever else the encoder is asked for
+   * makes its commands invalid.
+   */
   isInPass = false;
   /** Why the commands cannot be encoded again, if so. */
   obstacle?: string;
@@ -86,7 +92,9 @@ export class CommandRecord extends Uses {
     else this.stored.set(kernel, places && [...places]);
   }
 
-  /** Notes that data moves from `source` into `destination`, all of which is replaced if `replaces`. */
+  /**
+   * Notes that data moves from `source` into `destination`, all of which is replaced if `replaces`.
+   */
   transfer(source: Place | undefined, destination: Place, replaces: boolean): void {
     this.fill(source && resourceOf(source), destination, replaces);
     const written = [destination];

@@ -1,4 +1,7 @@
-/** Whatever a program submits, in whatever order: a hardened device gives the bytes of a plain one, with faults too. */
+/**
+ * Whatever a program submits, in whatever order: a hardened device gives the bytes of a plain one,
+ * with faults too.
+ */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
@@ -10,7 +13,10 @@ const WORDS = 96;
 const ENTRY_POINTS = ["add", "scatter", "count", "fill"] as const;
 type EntryPoint = (typeof ENTRY_POINTS)[number];
 
-/** Kernels that read and write, only write, write in part, and count. Of two buffers, the second may be the first. */
+/**
+ * Kernels that read and write, only write, write in part, and count. Of two buffers, the second may
+ * be the first.
+ */
 const CODE = `
 struct Factor { value: u32 }
 @group(0) @binding(0) var<storage, read_write> target_: array<u32>;
@@ -95,7 +101,9 @@ class Player {
     this.#layouts = [
       device.createBindGroupLayout({
         entries: (["storage", "read-only-storage", "storage"] as const).map((type, binding) => ({
-          ...{ binding, visibility, buffer: { type } },
+          binding,
+          visibility,
+          buffer: { type },
         })),
       }),
       device.createBindGroupLayout({
@@ -178,10 +186,8 @@ class Player {
   #encodePass(encoder: GPUCommandEncoder, dispatches: readonly Dispatch[]): GPUComputePassEncoder {
     const pass = encoder.beginComputePass();
     const factors = this.#device.createBindGroup({
-      ...{
-        layout: this.#layouts[1]!,
-        entries: [{ binding: 0, resource: { buffer: this.#factors, size: 4 } }],
-      },
+      layout: this.#layouts[1]!,
+      entries: [{ binding: 0, resource: { buffer: this.#factors, size: 4 } }],
     });
     for (const { entryPoint, to, from, half, factor, indirect } of dispatches) {
       if (to === from) continue;

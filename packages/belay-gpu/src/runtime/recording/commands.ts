@@ -8,7 +8,9 @@ import { ComputePasses } from "./computePasses.ts";
 import { RenderPasses } from "./renderPasses.ts";
 import { transferMethods } from "./transfers.ts";
 
-/** Follows command encoders: records what each command buffer does, and lets passes bind reports. */
+/**
+ * Follows command encoders: records what each command buffer does, and lets passes bind reports.
+ */
 export class Commands {
   readonly #records = new WeakMap<GPUCommandBuffer, CommandRecord>();
   readonly #computePasses: ComputePasses;

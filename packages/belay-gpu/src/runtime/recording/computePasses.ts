@@ -159,8 +159,8 @@ class ComputePass {
   }
 
   /**
-   * What to run, if the program has set a pipeline: without checks of its own where a buffer has no check words for it, and
-   * where it is of no use to add up what it does on a grid.
+   * What to run, if the program has set a pipeline: without checks of its own where a buffer has no
+   * check words for it, and where it is of no use to add up what it does on a grid.
    */
   #choose(grid?: readonly number[]): BoundPipeline | undefined {
     const own = this.#pipeline;

@@ -7,7 +7,10 @@ const COUNT = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> report: array<u32>;
 @compute @workgroup_size(1) fn countDispatch() { report[${reportWords.dispatch}]++; }`;
 
-/** Tells a kernel, right before each of its dispatches, which one it is, so that a fault can strike in one of them. */
+/**
+ * Tells a kernel, right before each of its dispatches, which one it is, so that a fault can strike
+ * in one of them.
+ */
 export class DispatchCounter {
   readonly #count: OwnKernel;
 

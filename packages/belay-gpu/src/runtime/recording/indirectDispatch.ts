@@ -9,8 +9,9 @@ export const BYTES_OF_ARGUMENTS = 12;
 const ALIGNMENT = 256;
 
 /**
- * `groups.x` is one more than the word that the program's arguments begin at: the host passes it without a buffer. A
- * dispatch beyond the limit runs nothing (WebGPU specification, "dispatchWorkgroupsIndirect").
+ * `groups.x` is one more than the word that the program's arguments begin at: the host passes it
+ * without a buffer. A dispatch beyond the limit runs nothing (WebGPU specification,
+ * "dispatchWorkgroupsIndirect").
  */
 const DOUBLE = /* wgsl */ `
 override limit: u32;
@@ -38,7 +39,9 @@ fn doubleGrid(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups:
   report[${reportWords.grid}] = doubling;
 }`;
 
-/** Doubles the grids of indirect dispatches, which only the GPU knows, right before each of them. */
+/**
+ * Doubles the grids of indirect dispatches, which only the GPU knows, right before each of them.
+ */
 export class IndirectDispatch {
   readonly #device: GPUDevice;
   readonly #double: OwnKernel;
@@ -54,15 +57,18 @@ export class IndirectDispatch {
     });
   }
 
-  /** Whether the device would take these arguments; if not, it has to see them as they are, to refuse them. */
+  /**
+   * Whether the device would take these arguments; if not, it has to see them as they are, to
+   * refuse them.
+   */
   accepts(buffer: GPUBuffer, offset: number): boolean {
     const isIndirect = (buffer.usage & flags.bufferIndirect) !== 0;
     return isIndirect && offset >= 0 && offset % 4 === 0 && offset + BYTES_OF_ARGUMENTS <= buffer.size;
   }
 
   /**
-   * Returns where the doubled arguments are going to stand; the report says which dimension it is. Dispatches run one
-   * after another, so all use the same words.
+   * Returns where the doubled arguments are going to stand; the report says which dimension it is.
+   * Dispatches run one after another, so all use the same words.
    */
   double(commands: PassCommands, buffer: GPUBuffer, offset: number, slot: ReportSlot): GPUBuffer {
     this.#doubled ??= makeSilently(this.#device, () =>

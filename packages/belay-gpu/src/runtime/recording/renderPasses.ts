@@ -37,7 +37,10 @@ const settings = [
   "popDebugGroup",
 ] as const;
 
-/** How a command reads a buffer: the usage that it needs, where its arguments are, and the bytes that it reads, if no argument. */
+/**
+ * How a command reads a buffer: the usage that it needs, where its arguments are, and the bytes
+ * that it reads, if no argument.
+ */
 interface Reading {
   readonly usage: number;
   readonly bufferAt: number;
@@ -54,7 +57,10 @@ const readings = {
 type Reader = keyof typeof readings;
 const readers = Object.keys(readings) as Reader[];
 
-/** Follows render passes and bundles, which run as they are: what they read and draw to, and how to run them again. */
+/**
+ * Follows render passes and bundles, which run as they are: what they read and draw to, and how to
+ * run them again.
+ */
 export class RenderPasses {
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
@@ -163,7 +169,10 @@ export class RenderPasses {
     if (depth) attach(depth.view, (format) => depthStencilTreatments(format, depth));
   }
 
-  /** The descriptor to hand to the device, which is to find textures with the usage that the program declared. */
+  /**
+   * The descriptor to hand to the device, which is to find textures with the usage that the program
+   * declared.
+   */
   asDeclared(descriptor: GPURenderPassDescriptor): GPURenderPassDescriptor {
     return mapViews(descriptor, (view) =>
       this.#usages.usedView(view, this.#textures, flags.renderAttachment),
@@ -234,7 +243,10 @@ function followed<T extends object, K extends keyof T & string>(
   return Object.fromEntries(methods);
 }
 
-/** Returns the arguments to hand to the device, which may know a larger buffer than the program, of more usages. */
+/**
+ * Returns the arguments to hand to the device, which may know a larger buffer than the program, of
+ * more usages.
+ */
 function argumentsFor(
   { usage, bufferAt, offsetAt, bytes }: Reading,
   args: readonly unknown[],

@@ -12,7 +12,10 @@ fn sayReplica(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups:
   if (id.x == 0) { report[${reportWords.grid}] = groups.x; }
 }`;
 
-/** Runs a grid twice by one pipeline, second replicas first, where its kernel reads in its report which replica runs. */
+/**
+ * Runs a grid twice by one pipeline, second replicas first, where its kernel reads in its report
+ * which replica runs.
+ */
 export class SequentialReplicas {
   readonly #say: OwnKernel;
 

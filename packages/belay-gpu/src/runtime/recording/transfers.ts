@@ -122,7 +122,10 @@ function rangeIn(buffer: GPUBuffer, offset: unknown = 0, size?: unknown): Buffer
   return { buffer, offset: start, size: size === undefined ? buffer.size - start : Number(size) };
 }
 
-/** A size to pass on, as the device may know a larger buffer than the program; one that is wrong stays as it is. */
+/**
+ * A size to pass on, as the device may know a larger buffer than the program; one that is wrong
+ * stays as it is.
+ */
 function explicit({ size }: BufferRange, asked: unknown): number | undefined {
   return size >= 0 ? size : (asked as number | undefined);
 }

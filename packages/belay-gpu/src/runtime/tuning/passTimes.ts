@@ -5,9 +5,9 @@ import { median } from "./median.ts";
 const mostPasses = 2048;
 
 /**
- * Times the compute passes of a device on the GPU's own clock, by the kernels that they dispatch. It puts itself in front
- * of the methods of this one device, which needs the feature `timestamp-query`; passes that have timestamps of their own
- * stay untimed.
+ * Times the compute passes of a device on the GPU's own clock, by the kernels that they dispatch.
+ * It puts itself in front of the methods of this one device, which needs the feature
+ * `timestamp-query`; passes that have timestamps of their own stay untimed.
  */
 export class PassTimes {
   readonly #device: GPUDevice;
@@ -19,7 +19,9 @@ export class PassTimes {
   readonly #kernels = new Map<string, string>();
   /** The kernels of each pass of this run. */
   #passes: Set<string>[] = [];
-  /** By the names of a pass's kernels: its milliseconds in each run, summed over the passes alike. */
+  /**
+   * By the names of a pass's kernels: its milliseconds in each run, summed over the passes alike.
+   */
   readonly #runs = new Map<string, number[]>();
 
   constructor(device: GPUDevice) {
@@ -59,7 +61,10 @@ export class PassTimes {
     this.#runs.clear();
   }
 
-  /** Median milliseconds of a run's passes that dispatch `kernel`, by its pipeline's label or else its entry point. */
+  /**
+   * Median milliseconds of a run's passes that dispatch `kernel`, by its pipeline's label or else
+   * its entry point.
+   */
   medianOf(kernel: string): number | undefined {
     const found = [...this.#runs].filter(([key]) => key.split("\n").includes(kernel));
     return found.length === 0 ? undefined : found.reduce((sum, [, times]) => sum + median(times), 0);

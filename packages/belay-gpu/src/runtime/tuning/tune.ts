@@ -7,9 +7,15 @@ import type { Workload } from "./workload.ts";
 
 /** What to measure, and on which devices. */
 export interface TuneOptions {
-  /** A new device of the adapter that the workload is going to run on, with the feature `timestamp-query`. */
+  /**
+   * A new device of the adapter that the workload is going to run on, with the feature
+   * `timestamp-query`.
+   */
   readonly newDevice: () => Promise<GPUDevice>;
-  /** The structures in which faults must be detected. Default vector arithmetic, vector registers and workgroup memory. */
+  /**
+   * The structures in which faults must be detected. Default vector arithmetic, vector registers
+   * and workgroup memory.
+   */
   readonly cover?: readonly Structure[];
   /** Runs of each configuration. Default 5. */
   readonly runs?: number;
@@ -20,7 +26,10 @@ export interface TuneOptions {
 export interface TunedKernel {
   readonly kernel: string;
   readonly configuration: Configuration;
-  /** Median milliseconds of the passes that dispatch the kernel, in one run of the workload, and in the unprotected runs between. */
+  /**
+   * Median milliseconds of the passes that dispatch the kernel, in one run of the workload, and in
+   * the unprotected runs between.
+   */
   readonly protected: number;
   readonly unprotected: number;
   /** Configurations that protect the kernel, the one that costs least first. */
@@ -38,12 +47,14 @@ export interface Tuning {
 }
 
 /**
- * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by measurement. Runs the
- * workload, for each place where replicas can stand and that covers what is asked for, in the configurations that promise most of its
- * kernels and never wait for other workgroups, each in alternation with the unprotected workload, as a GPU's clocks change meanwhile;
- * GPU time of compute passes counts. Kernels that share a pass are judged together.
+ * Measures which configuration costs least for each kernel of a workload: `redundancy: "auto"`, by
+ * measurement. Runs the workload, for each place where replicas can stand and that covers what is
+ * asked for, in the configurations that promise most of its kernels and never wait for other
+ * workgroups, each in alternation with the unprotected workload, as a GPU's clocks change
+ * meanwhile; GPU time of compute passes counts. Kernels that share a pass are judged together.
  *
- * Rejects with a `TypeError` when the devices can't write timestamps, and with whatever the workload rejects with.
+ * Rejects with a `TypeError` when the devices can't write timestamps, and with whatever the
+ * workload rejects with.
  */
 export async function tune(workload: Workload, options: TuneOptions): Promise<Tuning> {
   const { newDevice, cover = ["ALU", "VRF", "LDS"], runs = 5, progress } = options;
@@ -84,8 +95,8 @@ export async function tune(workload: Workload, options: TuneOptions): Promise<Tu
 }
 
 /**
- * For each place where replicas can stand, and each check, the channel that the text of each kernel promises most of: of
- * channels the text tells enough.
+ * For each place where replicas can stand, and each check, the channel that the text of each kernel
+ * promises most of: of channels the text tells enough.
  */
 function worthTrying(sources: Iterable<string>, options: ChoiceOptions): Configuration[] {
   const promising = new Map<string, Configuration>();

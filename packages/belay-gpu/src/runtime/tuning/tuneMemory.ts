@@ -9,7 +9,10 @@ import type { Workload } from "./workload.ts";
 export interface TuneMemoryOptions {
   /** A new device of the adapter that the workload is going to run on. */
   readonly newDevice: () => Promise<GPUDevice>;
-  /** Default: of the codes that correct, those of which the text of the kernels does not tell which costs least. */
+  /**
+   * Default: of the codes that correct, those of which the text of the kernels does not tell which
+   * costs least.
+   */
   readonly candidates?: readonly MemoryCode[];
   /** What protects the compute path meanwhile. Default `"none"`. */
   readonly redundancy?: Redundancy;
@@ -39,10 +42,11 @@ export interface TriedMemory {
 }
 
 /**
- * Measures which code for memory costs a workload least: `memory: "auto"`, from the text of its kernels first, and where that leaves a
- * question, by a short measurement. What a text does not tell counts there: how large buffers are, how often kernels run, what indices
- * they hold, and what transfers cost. The workload runs under each code in alternation with itself unprotected, as a GPU's clocks
- * change meanwhile.
+ * Measures which code for memory costs a workload least: `memory: "auto"`, from the text of its
+ * kernels first, and where that leaves a question, by a short measurement. What a text does not
+ * tell counts there: how large buffers are, how often kernels run, what indices they hold, and what
+ * transfers cost. The workload runs under each code in alternation with itself unprotected, as a
+ * GPU's clocks change meanwhile.
  *
  * Rejects with a `TypeError` for no candidates, and with whatever the workload rejects with.
  */

@@ -70,7 +70,10 @@ export interface Blame {
   readonly kernels: ReadonlyMap<Kernel, Refusal>;
   /** Damaged granules, or buffers where no granule is known. */
   readonly damage: readonly { readonly place: BufferRange; readonly refusal: Refusal }[];
-  /** Set where more is damaged, in places that are not known: they are not recorded, or their buffers are gone. */
+  /**
+   * Set where more is damaged, in places that are not known: they are not recorded, or their
+   * buffers are gone.
+   */
   readonly elsewhere: Refusal | undefined;
 }
 

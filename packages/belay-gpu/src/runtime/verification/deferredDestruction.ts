@@ -1,13 +1,19 @@
 import { Layer, rank } from "../webgpu/layer.ts";
 import type { Resource } from "../webgpu/resources.ts";
 
-/** Resources that the program destroys while unverified work may have to run on them again: they are destroyed later. */
+/**
+ * Resources that the program destroys while unverified work may have to run on them again: they are
+ * destroyed later.
+ */
 export class DeferredDestruction {
   readonly #doomed = new Set<Resource>();
   readonly #isNeeded: (resource: Resource) => boolean;
   readonly #layer: Layer<Resource>;
 
-  /** `isNeeded`: whether unverified work touches a resource. `onDeferred` is told that something waits. */
+  /**
+   * `isNeeded`: whether unverified work touches a resource. `onDeferred` is told that something
+   * waits.
+   */
   constructor(isNeeded: (resource: Resource) => boolean, onDeferred: () => void) {
     this.#isNeeded = isNeeded;
     const doomed = this.#doomed;

@@ -1,4 +1,7 @@
-/** Corrections that are made while a kernel leaves doubt about granules: as damage, they have the work run again. */
+/**
+ * Corrections that are made while a kernel leaves doubt about granules: as damage, they have the
+ * work run again.
+ */
 import { expect, it, vi } from "vitest";
 import { reportWords } from "../../compiler/contract.ts";
 import { Events } from "../context/events.ts";

@@ -33,7 +33,10 @@ export class EpochReports {
     return this.#checks;
   }
 
-  /** Puts a snapshot of the reports of all kernels in the epochs behind what is in the queue; undefined when there are none. */
+  /**
+   * Puts a snapshot of the reports of all kernels in the epochs behind what is in the queue;
+   * undefined when there are none.
+   */
   takeSnapshot(
     epochs: readonly Epoch[],
     substitutes: Substitution["kernels"] = new Map(),
@@ -100,11 +103,13 @@ export class EpochReports {
   }
 
   /**
-   * Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what comes of it.
+   * Has buffers scrubbed in which kernels found errors, as these leave them as they are; adds what
+   * comes of it.
    *
-   * A lane that stores alone to a granule of which others store parts may misjudge what was there before (`Lines`). An error that it
-   * overlooks leaves right data with a wrong check word, which a look takes for wrong data. So all corrections up to the scrub count
-   * as damage, also those of epochs that were submitted before it, and that work runs again.
+   * A lane that stores alone to a granule of which others store parts may misjudge what was there
+   * before (`Lines`). An error that it overlooks leaves right data with a wrong check word, which a
+   * look takes for wrong data. So all corrections up to the scrub count as damage, also those of
+   * epochs that were submitted before it, and that work runs again.
    */
   async scrubbed(found: CheckResult): Promise<CheckResult> {
     if (found.suspects.size === 0) return this.#believed(found);

@@ -3,7 +3,9 @@ import { type Damage, distinct } from "../memory/memoryLog.ts";
 import type { Kernel } from "../pipelines/kernels.ts";
 import { type CheckResult, faultsIn, isHashed } from "./checkResult.ts";
 
-/** The faults and the damage seen while work is run again: each once, however often it comes back. */
+/**
+ * The faults and the damage seen while work is run again: each once, however often it comes back.
+ */
 export class FaultLog {
   #faults: readonly Detection[];
   #damage: readonly Damage[];
@@ -29,8 +31,8 @@ export class FaultLog {
   }
 
   /**
-   * Records the result of a check of work that has run again, less the faults that came back. Of a fault
-   * that was known by its hashes, and now by a store, the store is kept.
+   * Records the result of a check of work that has run again, less the faults that came back. Of a
+   * fault that was known by its hashes, and now by a store, the store is kept.
    */
   recordReturned(result: CheckResult): void {
     const faults = [...this.#faults];

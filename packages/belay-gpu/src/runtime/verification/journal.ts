@@ -20,10 +20,12 @@ import { type SnapshotReport, Snapshots } from "./snapshots.ts";
 import { Taints } from "./taints.ts";
 
 /**
- * Everything on the queue that is not verified yet, and the means to run it again: what was submitted, what the host
- * wrote, and what buffers and textures held before. Keeps nothing of the past when `recoverable` is false.
+ * Everything on the queue that is not verified yet, and the means to run it again: what was
+ * submitted, what the host wrote, and what buffers and textures held before. Keeps nothing of the
+ * past when `recoverable` is false.
  *
- * Whatever a kernel can write is saved, even where it only writes: a fault before it can have sent its stores anywhere.
+ * Whatever a kernel can write is saved, even where it only writes: a fault before it can have sent
+ * its stores anywhere.
  */
 export class Journal {
   /** The contents that a fault may have reached. */
@@ -89,7 +91,10 @@ export class Journal {
     return undefined;
   }
 
-  /** Makes a buffer that can be saved and restored. What unverified work may need survives the program's `destroy`. */
+  /**
+   * Makes a buffer that can be saved and restored. What unverified work may need survives the
+   * program's `destroy`.
+   */
   createBuffer(descriptor: GPUBufferDescriptor): GPUBuffer {
     const buffer = this.#usages.createBuffer(descriptor, this.#memory.allocationOf(descriptor));
     this.#memory.protect(buffer, descriptor, this.#usages.isVerified(buffer));
@@ -109,7 +114,9 @@ export class Journal {
     return texture;
   }
 
-  /** Call before the program uses a resource: when it has destroyed it, the error has to come out. */
+  /**
+   * Call before the program uses a resource: when it has destroyed it, the error has to come out.
+   */
   using(resource: Resource): void {
     if (!this.#destruction.finish(resource)) return;
     for (const epoch of this.#epochs) {
@@ -117,7 +124,10 @@ export class Journal {
     }
   }
 
-  /** Submits commands by a call, once it has saved what they overwrite. Undefined stands for unknown commands. */
+  /**
+   * Submits commands by a call, once it has saved what they overwrite. Undefined stands for unknown
+   * commands.
+   */
   submit(records: readonly (CommandRecord | undefined)[], call: () => void): void {
     const events: QueueEvent[] = [];
     const replaced: Resource[] = [];
@@ -136,8 +146,8 @@ export class Journal {
   }
 
   /**
-   * Has the host write to a texture by a call. `again` makes what writes the same later, when the program may have changed
-   * its data.
+   * Has the host write to a texture by a call. `again` makes what writes the same later, when the
+   * program may have changed its data.
    */
   writeTexture(target: GPUTexture, whole: boolean, call: () => void, again?: () => () => void): void {
     const { event, replaced } = this.#recordWrite(target, whole ? target : undefined, again);
@@ -145,7 +155,10 @@ export class Journal {
     else call();
   }
 
-  /** Call before the host writes to a part of a buffer what the device is known to accept; `again` as for textures. */
+  /**
+   * Call before the host writes to a part of a buffer what the device is known to accept; `again`
+   * as for textures.
+   */
   writingBuffer(range: BufferRange, again: () => () => void): void {
     this.#recordWrite(range.buffer, range, again);
   }
@@ -169,7 +182,10 @@ export class Journal {
     return { event, replaced };
   }
 
-  /** Makes the call that events are about, of which `replaced` was not saved, and learns whether the device accepts it. */
+  /**
+   * Makes the call that events are about, of which `replaced` was not saved, and learns whether the
+   * device accepts it.
+   */
   #watch(call: () => void, events: readonly QueueEvent[], replaced: readonly Resource[]): void {
     const epoch = this.#open;
     const refuse = () => {
@@ -266,8 +282,8 @@ export class Journal {
   }
 
   /**
-   * Saves what is about to be written as it is now, unless the open epoch has done so or nothing can need it. Returns what
-   * was not saved as it is about to be replaced.
+   * Saves what is about to be written as it is now, unless the open epoch has done so or nothing
+   * can need it. Returns what was not saved as it is about to be replaced.
    */
   #save(written: Iterable<Resource>, replaced: ReadonlySet<Resource>): readonly Resource[] {
     const epoch = this.#open;

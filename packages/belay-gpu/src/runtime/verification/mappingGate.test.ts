@@ -5,7 +5,9 @@ import { hardenWith } from "../hardenedDevice.ts";
 
 const { newDevice } = testDevices();
 
-/** A hardened device, and a buffer for reading back that a protected kernel's result was copied to. */
+/**
+ * A hardened device, and a buffer for reading back that a protected kernel's result was copied to.
+ */
 async function submitted() {
   const device = hardenWith(standInProtect, await newDevice());
   const code = `

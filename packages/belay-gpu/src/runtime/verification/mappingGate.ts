@@ -20,12 +20,16 @@ interface GatedMapping extends PendingMapping {
 }
 
 /**
- * Gates `mapAsync` until all work that may use the buffer is verified. Until then the mapping looks pending. It
- * rejects, and the buffer is unmapped again, when a fault may have reached the contents.
+ * Gates `mapAsync` until all work that may use the buffer is verified. Until then the mapping looks
+ * pending. It rejects, and the buffer is unmapped again, when a fault may have reached the
+ * contents.
  */
 export class MappingGate {
   readonly #verifier: Verifier;
-  /** Whether tainted contents are refused; otherwise they are released, as the fault has been reported. */
+  /**
+   * Whether tainted contents are refused; otherwise they are released, as the fault has been
+   * reported.
+   */
   readonly #refuses: boolean;
   readonly #memory: MemoryProtection;
   readonly #gated = new WeakMap<GPUBuffer, GatedMapping>();
@@ -41,7 +45,8 @@ export class MappingGate {
     this.#layer = new Layer((native) => {
       const stateOf = (buffer: GPUBuffer): GPUBufferMapState => Reflect.get(native, "mapState", buffer);
       return {
-        // The native mapping is begun at once, so that its own errors come as they would without Belay.
+        // The native mapping is begun at once, so that its own errors come as they would without
+        // Belay.
         mapAsync(mode, offset, size) {
           journal.using(this);
           const mapping = native.mapAsync.call(this, mode, offset, size);

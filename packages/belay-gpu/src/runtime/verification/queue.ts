@@ -11,7 +11,10 @@ import type { Verifier } from "./verifier.ts";
 
 /** Events after which an epoch is checked even if the program waits for nothing. */
 const MAX_OPEN_EVENTS = 256;
-/** Checks of that kind under way: a program that is faster than its checks gets longer epochs, not more snapshots. */
+/**
+ * Checks of that kind under way: a program that is faster than its checks gets longer epochs, not
+ * more snapshots.
+ */
 const MAX_CHECKS_UNDER_WAY = 2;
 
 /** The queue of a hardened device: keeps the journal of what is submitted and written. */
@@ -94,10 +97,15 @@ export function hardenedQueue(
   return { queue, framesShown: () => framesShown };
 }
 
-/** Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing is to happen again. */
+/**
+ * Whether the device refuses what uses a buffer, as it is mapped: nothing happens then, and nothing
+ * is to happen again.
+ */
 const isMapped = (resource: Resource): boolean => !isTexture(resource) && resource.mapState !== "unmapped";
 
-/** Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`. */
+/**
+ * Whether the host can write a range of a buffer that is not mapped, by the rules of `writeBuffer`.
+ */
 function isWritable({ buffer, offset, size }: BufferRange): boolean {
   const isAligned = offset % 4 === 0 && size % 4 === 0;
   return (
@@ -110,8 +118,8 @@ function isShared({ buffer }: Uint8Array): boolean {
 }
 
 /**
- * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array, else bytes.
- * Undefined when WebGPU is going to throw for it.
+ * The part of `data` that `writeBuffer` writes; start and size count elements of a typed array,
+ * else bytes. Undefined when WebGPU is going to throw for it.
  */
 function bytesOf(data: GPUAllowSharedBufferSource, start = 0, size?: number): Uint8Array | undefined {
   const unit = ArrayBuffer.isView(data) && "BYTES_PER_ELEMENT" in data ? Number(data.BYTES_PER_ELEMENT) : 1;

@@ -12,8 +12,8 @@ export interface Findings {
   /** Records, and workgroups whose cells are not zero: more than zero unless all is well. */
   readonly count: number;
   /**
-   * Invocations or workgroups whose replicas disagreed. Two records that the report had no room for count as one, where any other
-   * record tells of a disagreement.
+   * Invocations or workgroups whose replicas disagreed. Two records that the report had no room for
+   * count as one, where any other record tells of a disagreement.
    */
   readonly detections: number;
   /** Findings that are no fault. */
@@ -60,8 +60,8 @@ export function readReport(kernel: Kernel, words: Uint32Array): Findings {
 }
 
 /**
- * Keeps one fault of each invocation: what goes wrong once is found again at each later comparison. A store tells more than a
- * signature, and both sides tell more than one.
+ * Keeps one fault of each invocation: what goes wrong once is found again at each later comparison.
+ * A store tells more than a signature, and both sides tell more than one.
  */
 function oncePerInvocation(faults: readonly Detection[]): Detection[] {
   const kept = new Map<string, Detection>();

@@ -18,7 +18,10 @@ const CODE = `
 @compute @workgroup_size(4) fn increment(@builtin(global_invocation_id) id: vec3u) { data[id.x] = data[id.x] + 1; }
 `;
 
-/** A long-running program: buffers that kernels change in place, step by step. Running a step twice shows. */
+/**
+ * A long-running program: buffers that kernels change in place, step by step. Running a step twice
+ * shows.
+ */
 class Program {
   readonly #device: GPUDevice;
   readonly #pipelines: Record<string, GPUComputePipeline>;
@@ -71,14 +74,12 @@ class Program {
 }
 
 const faultIn = (kernel: "triple" | "increment"): ArmedFault => ({
-  ...{
-    kernel,
-    site: kernel === "triple" ? 1 : 2,
-    replica: 0,
-    effect: { xor: 1 },
-    workgroup: [0, 0, 0],
-    localIndex: 5,
-  },
+  kernel,
+  site: kernel === "triple" ? 1 : 2,
+  replica: 0,
+  effect: { xor: 1 },
+  workgroup: [0, 0, 0],
+  localIndex: 5,
 });
 const filled = (value: number) => new Array(WORDS).fill(value);
 

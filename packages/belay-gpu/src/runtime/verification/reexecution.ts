@@ -8,7 +8,10 @@ import type { Journal } from "./journal.ts";
 import { compareStored, placesOf, readStored } from "./storedDifference.ts";
 import type { StoreSearch, Substitution } from "./storeSearch.ts";
 
-/** A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs again. */
+/**
+ * A pending mapping of a buffer, which must get out of the way while work that uses the buffer runs
+ * again.
+ */
 export interface PendingMapping {
   suspend(): void;
   resume(): void;
@@ -53,7 +56,10 @@ export class Reexecution {
     return this.#replays;
   }
 
-  /** Runs everything unverified again until a check is clean. `found` by the check of the `epoch`; the `log` records what else is found. */
+  /**
+   * Runs everything unverified again until a check is clean. `found` by the check of the `epoch`;
+   * the `log` records what else is found.
+   */
   async untilClean(epoch: Epoch, found: CheckResult, log: FaultLog): Promise<Reexecuted> {
     const { device, reports, journal, memory, retries, search, onReplay } = this.#parts;
     let epochs: readonly Epoch[] = [epoch];
@@ -67,7 +73,8 @@ export class Reexecution {
       if (journal.obstacle !== undefined) break;
       attempts++;
       const { refusals } = journal;
-      // From here to the snapshot nothing is awaited: what the program submits next finds everything run again.
+      // From here to the snapshot nothing is awaited: what the program submits next finds
+      // everything run again.
       epochs = journal.closeAll();
       this.#replays++;
       for (const mapping of this.mappings) mapping.suspend();
@@ -116,7 +123,10 @@ export class Reexecution {
     return { epochs, last, attempts };
   }
 
-  /** The kernels of whose faults only hashes are known, and what they store to, where that can be compared. */
+  /**
+   * The kernels of whose faults only hashes are known, and what they store to, where that can be
+   * compared.
+   */
   #search(epochs: readonly Epoch[], { kernels }: CheckResult) {
     return [...kernels].flatMap(([kernel, { faults }]) => {
       const places = faults.some(isHashed) ? placesOf(epochs, kernel) : undefined;

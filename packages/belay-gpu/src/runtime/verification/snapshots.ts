@@ -3,8 +3,8 @@ import { flags, makeSilently } from "../webgpu/nativeObjects.ts";
 import { isTexture, type Resource, textureLike } from "../webgpu/resources.ts";
 
 /**
- * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does at first; or something
- * that no longer matters, because the epoch begins by replacing all of it.
+ * What a resource held before an epoch wrote it: a copy; nothing but zeros, as every resource does
+ * at first; or something that no longer matters, because the epoch begins by replacing all of it.
  */
 export type Contents = Resource | "zeros" | "replaced";
 
@@ -187,7 +187,9 @@ function wholeWords(buffer: GPUBuffer): number {
   return buffer.size - (buffer.size % 4);
 }
 
-/** Bytes of a resource. Texels are counted as four bytes each: WebGPU does not tell what they take. */
+/**
+ * Bytes of a resource. Texels are counted as four bytes each: WebGPU does not tell what they take.
+ */
 function sizeOf(resource: Resource): number {
   if (!isTexture(resource)) return wholeWords(resource);
   const { width, height, depthOrArrayLayers, sampleCount } = resource;

@@ -1,6 +1,6 @@
 /**
- * Tells what a fault has stored, where replicas are compared as hashes: by what memory holds after the faulty run, and after
- * the run that was clean.
+ * Tells what a fault has stored, where replicas are compared as hashes: by what memory holds after
+ * the faulty run, and after the run that was clean.
  */
 
 import type { BindingPoint } from "../../compiler/contract.ts";
@@ -43,7 +43,10 @@ export function placesOf(epochs: readonly Epoch[], kernel: Kernel): readonly Sto
   return isComparable ? places : undefined;
 }
 
-/** Copies what is stored in places, behind all work submitted so far. Undefined where the device has refused that. */
+/**
+ * Copies what is stored in places, behind all work submitted so far. Undefined where the device has
+ * refused that.
+ */
 export async function readStored(
   device: GPUDevice,
   places: readonly StoredPlace[],
@@ -97,7 +100,10 @@ function textureBytes(texture: GPUTexture): number {
   return rowBytes(texture) * texture.height * texture.depthOrArrayLayers;
 }
 
-/** Returns the first difference between what a faulty and a clean run of a kernel have left, or `"nothing"`. */
+/**
+ * Returns the first difference between what a faulty and a clean run of a kernel have left, or
+ * `"nothing"`.
+ */
 export function compareStored(
   kernel: Kernel,
   places: readonly StoredPlace[],

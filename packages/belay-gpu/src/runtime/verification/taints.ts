@@ -11,7 +11,10 @@ interface Taint {
   readonly refusal: Refusal;
 }
 
-/** The contents that a fault may have reached, and the faults. What is replaced, even by parts, is relied on again. */
+/**
+ * The contents that a fault may have reached, and the faults. What is replaced, even by parts, is
+ * relied on again.
+ */
 export class Taints {
   /** Parts that do not overlap. */
   readonly #tainted = new WeakMap<Resource, readonly Taint[]>();
@@ -53,8 +56,9 @@ export class Taints {
   }
 
   /**
-   * Taints what an epoch computes or copies from faulty kernels or tainted contents, and clears what it replaces. What the
-   * device has refused does neither, unless a protected kernel may be to blame.
+   * Taints what an epoch computes or copies from faulty kernels or tainted contents, and clears
+   * what it replaces. What the device has refused does neither, unless a protected kernel may be to
+   * blame.
    */
   follow({ events, refused }: Epoch, blame: Blame): void {
     if (!this.#isUsed && blame.kernels.size === 0 && blame.damage.length === 0) return;
@@ -64,7 +68,10 @@ export class Taints {
     }
   }
 
-  /** Taints what a valid program would have written if the device had not refused a protected kernel or what it needs. */
+  /**
+   * Taints what a valid program would have written if the device had not refused a protected kernel
+   * or what it needs.
+   */
   #followLost({ kernels, written }: CommandRecord, blame: Blame): void {
     const lost = firstOf(kernels, (kernel) => kernel.refused !== undefined && blame.kernels.get(kernel));
     if (lost) for (const resource of written) this.add(resource, lost);

@@ -1,4 +1,6 @@
-/** What is told of a fault: once, and with the place, the invocation and the values that are known. */
+/**
+ * What is told of a fault: once, and with the place, the invocation and the values that are known.
+ */
 
 import { bindBuffers, readBuffers, resultBuffer } from "belay-research/internal/workloads/buffers";
 import { describe, expect, it } from "vitest";
@@ -12,7 +14,10 @@ const { newDevice } = testDevices({ full: true });
 
 const BYTES = 256;
 
-/** Hardens a device, makes a kernel of 8 invocations with one buffer for each binding, and strikes it. */
+/**
+ * Hardens a device, makes a kernel of 8 invocations with one buffer for each binding, and strikes
+ * it.
+ */
 async function prepare(code: string, policy: Policy, bindings = 1, plain?: GPUDevice) {
   const device = await harden(plain ?? (await newDevice()), { injectFaults: true, ...policy });
   const told: DetectedFault[] = [];
@@ -229,7 +234,9 @@ fn main(@builtin(local_invocation_index) i: u32) {
     const { STORAGE, COPY_SRC } = GPUBufferUsage;
     const buffer = device.createBuffer({ size: 512, usage: STORAGE | COPY_SRC });
     const texture = device.createTexture({
-      ...{ size: [8], format: "r32uint", usage: GPUTextureUsage.STORAGE_BINDING },
+      size: [8],
+      format: "r32uint",
+      usage: GPUTextureUsage.STORAGE_BINDING,
     });
     const group = device.createBindGroup({
       layout,

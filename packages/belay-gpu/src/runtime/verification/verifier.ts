@@ -37,15 +37,17 @@ export interface VerifierReport {
 }
 
 /**
- * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything unverified is put
- * back and run again. Where that is not wanted or does not help, it marks the resources that the fault may have reached:
- * what the faulty kernel writes, and from there whatever is computed or copied from it, until commands or the host replace
- * the contents.
+ * Checks submitted work, one epoch at a time and in order. When a check detects a fault, everything
+ * unverified is put back and run again. Where that is not wanted or does not help, it marks the
+ * resources that the fault may have reached: what the faulty kernel writes, and from there whatever
+ * is computed or copied from it, until commands or the host replace the contents.
  */
 export class Verifier {
   readonly #reports: EpochReports;
   readonly #journal: Journal;
-  /** Emitted before work runs again: a fault that was armed to happen once must not happen again. */
+  /**
+   * Emitted before work runs again: a fault that was armed to happen once must not happen again.
+   */
   readonly replaying = new Signal();
   readonly #onFault: OnFault;
   readonly #events: Events;
@@ -94,7 +96,10 @@ export class Verifier {
     return this.#reexecution.mappings;
   }
 
-  /** Resolves when everything submitted so far has been checked, and run again if need be. Never rejects. */
+  /**
+   * Resolves when everything submitted so far has been checked, and run again if need be. Never
+   * rejects.
+   */
   verify(): Promise<Outcome> {
     return this.#journal.openEvents > 0 ? this.verifyAnyway() : this.#checked;
   }
@@ -115,7 +120,8 @@ export class Verifier {
 
   async #check(epoch: Epoch, previous: Promise<Outcome>): Promise<Outcome> {
     try {
-      // Begun before anything is awaited, so that the snapshot stands in the queue right behind the epoch.
+      // Begun before anything is awaited, so that the snapshot stands in the queue right behind the
+      // epoch.
       const taking = this.#reports.takeSnapshot([epoch]);
       const proving = [...kernelsOf([epoch])].map((kernel) => kernel.proving);
       const [{ lost }, snapshot] = await Promise.all([previous, taking, ...proving, ...epoch.answers]);
@@ -125,7 +131,8 @@ export class Verifier {
       const found = await this.#reports.scrubbed(this.#reports.read([epoch], snapshot));
       const settled = this.#settled.get(epoch);
       if (!settled) return await this.#judge(epoch, found);
-      // An earlier epoch's recovery ran this one again; what it had detected before shares that outcome.
+      // An earlier epoch's recovery ran this one again; what it had detected before shares that
+      // outcome.
       this.#announce(new FaultLog(found), settled.outcome);
       return settled.result;
     } catch (error) {

@@ -6,11 +6,16 @@ interface Node {
 
 const newNode = (): Node => ({ made: new Map(), next: new WeakMap() });
 
-/** Keeps bind groups to be used again, each as long as all the objects live that it was made for. */
+/**
+ * Keeps bind groups to be used again, each as long as all the objects live that it was made for.
+ */
 export class BindGroupCache {
   readonly #root = newNode();
 
-  /** The bind group for these objects, in this order, and these numbers; made when there is none yet. */
+  /**
+   * The bind group for these objects, in this order, and these numbers; made when there is none
+   * yet.
+   */
   get(objects: readonly object[], numbers: readonly number[], make: () => GPUBindGroup): GPUBindGroup {
     let node = this.#root;
     for (const object of objects) {

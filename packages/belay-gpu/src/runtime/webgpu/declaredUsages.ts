@@ -13,9 +13,10 @@ export interface HiddenUses {
 }
 
 /**
- * Makes the program's resources with the usages and the bytes that Belay needs besides, and remembers the ones the program
- * declared. Where the program uses a resource as it must not, a twin of just the declared usage and size goes to the device
- * instead, whose validation then finds the mistake.
+ * Makes the program's resources with the usages and the bytes that Belay needs besides, and
+ * remembers the ones the program declared. Where the program uses a resource as it must not, a twin
+ * of just the declared usage and size goes to the device instead, whose validation then finds the
+ * mistake.
  */
 export class DeclaredUsages {
   readonly #device: GPUDevice;
@@ -27,16 +28,24 @@ export class DeclaredUsages {
       return usageOf(this as never);
     },
   }));
-  /** Have the device refuse what the program asks of resources themselves, where it did not declare the usage. */
+  /**
+   * Have the device refuse what the program asks of resources themselves, where it did not declare
+   * the usage.
+   */
   readonly #mappings: Layer<GPUBuffer>;
   readonly #views: Layer<GPUTexture>;
-  /** Tells the program the size that it declared of a buffer that was allocated larger, to be verified. */
+  /**
+   * Tells the program the size that it declared of a buffer that was allocated larger, to be
+   * verified.
+   */
   readonly #sizes = new Layer<GPUBuffer, number>((_, sizeOf) => ({
     get size() {
       return sizeOf(this as never);
     },
   }));
-  /** Resources of the declared usage only, made when the program needs to be told of its mistake. */
+  /**
+   * Resources of the declared usage only, made when the program needs to be told of its mistake.
+   */
   readonly #twins = new WeakMap<Resource, Resource>();
 
   constructor(device: GPUDevice, scopes: ErrorScopes, uses: HiddenUses) {
@@ -59,7 +68,10 @@ export class DeclaredUsages {
     }));
   }
 
-  /** `allocated`: the bytes that a buffer takes which is to be verified; undefined for one that is not. */
+  /**
+   * `allocated`: the bytes that a buffer takes which is to be verified; undefined for one that is
+   * not.
+   */
   createBuffer(descriptor: GPUBufferDescriptor, allocated: number | undefined): GPUBuffer {
     const { usage, size } = descriptor;
     // A descriptor that the device refuses has to reach it as it is.
@@ -111,13 +123,19 @@ export class DeclaredUsages {
     return this.#checked(resource, isTexture(resource) ? flags.textureCopyDst : flags.bufferCopyDst, end);
   }
 
-  /** What to bind, up to byte `end`, to a shader as a buffer of this type; of a default layout, the type is not known. */
+  /**
+   * What to bind, up to byte `end`, to a shader as a buffer of this type; of a default layout, the
+   * type is not known.
+   */
   bound(buffer: GPUBuffer, type: GPUBufferBindingType | undefined, end: number): GPUBuffer {
     const isUniform = type ? type === "uniform" : (buffer.usage & flags.bufferUniform) !== 0;
     return this.#checked(buffer, isUniform ? flags.bufferUniform : flags.bufferStorage, end);
   }
 
-  /** Returns what to hand to a native method that uses `resource` in one of these ways, up to byte `end` of a buffer. */
+  /**
+   * Returns what to hand to a native method that uses `resource` in one of these ways, up to byte
+   * `end` of a buffer.
+   */
   used<T extends Resource>(resource: T, usages: number, end = 0): T {
     return this.#checked(resource, usages, end);
   }
@@ -127,7 +145,9 @@ export class DeclaredUsages {
     return end > (this.#sizes.stateOf(buffer) ?? end);
   }
 
-  /** Returns a buffer of just the declared usage and size, if the device has been given another one. */
+  /**
+   * Returns a buffer of just the declared usage and size, if the device has been given another one.
+   */
   asDeclared(buffer: GPUBuffer): GPUBuffer {
     const declared = this.#usages.stateOf(buffer);
     return declared === undefined ? buffer : this.#twinOf(buffer, declared);

@@ -1,4 +1,6 @@
-/** A program hears of its errors as on a plain device: in the same scopes, in the same order, once. */
+/**
+ * A program hears of its errors as on a plain device: in the same scopes, in the same order, once.
+ */
 import { expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { harden } from "../harden.ts";
@@ -8,7 +10,9 @@ const { newDevice } = testDevices();
 /** A device with two buffers, and calls that it refuses, each with a message of its own. */
 function refusing(device: GPUDevice) {
   const texture = device.createTexture({
-    ...{ size: [4], format: "rgba8unorm", usage: GPUTextureUsage.COPY_DST },
+    size: [4],
+    format: "rgba8unorm",
+    usage: GPUTextureUsage.COPY_DST,
   });
   return {
     /** Not a call that Belay watches. */

@@ -1,13 +1,17 @@
 /**
- * How an object of a hardened device answers, while it stays the native object that its class made: the methods on the class's
- * prototype ask here, for each object, who is to answer. Objects of plain devices have no face, and get the native method.
+ * How an object of a hardened device answers, while it stays the native object that its class made:
+ * the methods on the class's prototype ask here, for each object, who is to answer. Objects of
+ * plain devices have no face, and get the native method.
  */
 
 /** The members by which an object answers; `this` is the object. */
 type Members = object;
 
 const faces = new WeakMap<object, Members>();
-/** By a class's prototype: its native members that were replaced there. The others are inherited from it. */
+/**
+ * By a class's prototype: its native members that were replaced there. The others are inherited
+ * from it.
+ */
 const natives = new WeakMap<object, Members>();
 const prototypes = new WeakMap<Members, object>();
 
@@ -21,7 +25,10 @@ export function setFace(object: object, members: Members): void {
   faces.set(object, members);
 }
 
-/** Has the class of a face ask for it where these members of its objects are used. Members that the class lacks stay absent. */
+/**
+ * Has the class of a face ask for it where these members of its objects are used. Members that the
+ * class lacks stay absent.
+ */
 export function askForFace(face: object, names: Iterable<PropertyKey>): void {
   let native = face;
   while (!prototypes.has(native)) native = Object.getPrototypeOf(native);
@@ -87,7 +94,10 @@ export function likeNative<F extends (...args: never[]) => unknown>(made: F, nat
   return made;
 }
 
-/** Has a class ask for the face of an object at every member, where the object is a stand-in for one of its class. */
+/**
+ * Has a class ask for the face of an object at every member, where the object is a stand-in for one
+ * of its class.
+ */
 export function standIn(object: object, prototype: object, members: Members): void {
   const names = Reflect.ownKeys(prototype).filter(
     (name) => typeof name === "string" && name !== "constructor",

@@ -3,7 +3,10 @@ import { askForFace, faceOf, setFace } from "./faces.ts";
 /** Methods that stand before a class's own; each is called with the native object as `this`. */
 type Methods<T> = { readonly [K in keyof T]?: T[K] } & ThisType<T>;
 
-/** Where a layer stands among those of an object: a higher rank answers first, and of one rank the latest. */
+/**
+ * Where a layer stands among those of an object: a higher rank answers first, and of one rank the
+ * latest.
+ */
 export const rank = { inner: 0, destruction: 1, mapping: 2 } as const;
 type Rank = (typeof rank)[keyof typeof rank];
 
@@ -16,10 +19,11 @@ interface AnyLayer {
 const tops = new WeakMap<object, { readonly layer: AnyLayer; readonly below: object }>();
 
 /**
- * Puts methods between native objects and their class. Nothing is made per object but its state, and it stays the native
- * object, with the prototype of its class.
+ * Puts methods between native objects and their class. Nothing is made per object but its state,
+ * and it stays the native object, with the prototype of its class.
  *
- * `methods` is called once for a class, with the members below, from which the originals are to be called.
+ * `methods` is called once for a class, with the members below, from which the originals are to be
+ * called.
  */
 export class Layer<T extends object, State = undefined> implements AnyLayer {
   readonly rank: Rank;

@@ -1,9 +1,10 @@
 import { likeNative, standIn } from "./faces.ts";
 
 /**
- * How Belay stands between a program and WebGPU. The device and its queue are shown through a proxy, so that the
- * program's own device stays plain. Everything made through them is the native object itself, which answers by a face:
- * the program can pass it to anything that takes native objects, and nothing has to be unwrapped.
+ * How Belay stands between a program and WebGPU. The device and its queue are shown through a
+ * proxy, so that the program's own device stays plain. Everything made through them is the native
+ * object itself, which answers by a face: the program can pass it to anything that takes native
+ * objects, and nothing has to be unwrapped.
  */
 
 /** Flag values, fixed by the specification; hosts without WebGPU globals lack the names. */
@@ -84,8 +85,8 @@ export function proxyOf<T extends object, M extends object>(native: T, members: 
 }
 
 /**
- * A descriptor's members, the inherited ones too: WebGPU reads them by name, so that a buffer or an instance of a class
- * is a descriptor as well.
+ * A descriptor's members, the inherited ones too: WebGPU reads them by name, so that a buffer or an
+ * instance of a class is a descriptor as well.
  */
 export function membersOf<T extends object>(descriptor: T): T {
   const members: Partial<T> = {};
@@ -107,8 +108,8 @@ function isAccessor(object: object | null, name: PropertyKey): boolean {
 }
 
 /**
- * Makes what the program did not ask for: an error in doing so is not shown to the program, but returned.
- * A lost device has no errors.
+ * Makes what the program did not ask for: an error in doing so is not shown to the program, but
+ * returned. A lost device has no errors.
  */
 export function makeSilently<T>(
   device: GPUDevice,

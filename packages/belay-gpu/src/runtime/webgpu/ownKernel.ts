@@ -13,7 +13,10 @@ export interface OwnKernelDescriptor {
   readonly constants?: Readonly<Record<string, number>>;
 }
 
-/** A small kernel of Belay's own, which runs in the program's passes, right before the dispatch it prepares. */
+/**
+ * A small kernel of Belay's own, which runs in the program's passes, right before the dispatch it
+ * prepares.
+ */
 export class OwnKernel {
   readonly #device: GPUDevice;
   readonly #descriptor: OwnKernelDescriptor;

@@ -12,7 +12,10 @@ export type SetGroups = ReadonlyMap<number, SetGroup>;
 
 const unset: SetGroup = { group: null, offsets: noOffsets };
 
-/** Encodes into a compute pass, knows what is set there, and remembers each command to be encoded again. */
+/**
+ * Encodes into a compute pass, knows what is set there, and remembers each command to be encoded
+ * again.
+ */
 export class PassCommands {
   readonly steps: Step<GPUComputePassEncoder>[] = [];
   readonly #pass: GPUComputePassEncoder;
@@ -38,7 +41,10 @@ export class PassCommands {
     this.#groups.set(index, set);
   }
 
-  /** Sets what is not set already: the bind groups `own`, except where `added` are to be in their place. */
+  /**
+   * Sets what is not set already: the bind groups `own`, except where `added` are to be in their
+   * place.
+   */
   use(pipeline: GPUComputePipeline, own: SetGroups, added: SetGroups | undefined): void {
     if (this.#pipeline !== pipeline) this.setPipeline(pipeline);
     for (const [index, { group }] of this.#groups) {

@@ -129,7 +129,10 @@ export class Textures {
     return this.sameView(view, this.#standIn(texture));
   }
 
-  /** A view of another texture that is like a view of its own; a texture stands for its default view. */
+  /**
+   * A view of another texture that is like a view of its own; a texture stands for its default
+   * view.
+   */
   sameView(view: GPUTextureView | GPUTexture, other: GPUTexture): GPUTextureView {
     return other.createView(this.#views.get(view as GPUTextureView)?.descriptor);
   }

@@ -16,8 +16,8 @@ export function copyOffsets(offsets: readonly unknown[]): readonly unknown[] {
 }
 
 /**
- * A descriptor as it is now: plain objects and lists are copied, all else is shared. Members behind accessors of a
- * prototype are read, as WebGPU does.
+ * A descriptor as it is now: plain objects and lists are copied, all else is shared. Members behind
+ * accessors of a prototype are read, as WebGPU does.
  */
 export function copyDescriptor<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;

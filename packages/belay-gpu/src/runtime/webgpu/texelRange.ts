@@ -4,7 +4,10 @@ import type { BufferRange } from "./resources.ts";
 export interface TexelRange {
   /** Whole words. */
   readonly range: BufferRange;
-  /** Whether the copy uses all bytes of it: not where rows or images are further apart than they are long. */
+  /**
+   * Whether the copy uses all bytes of it: not where rows or images are further apart than they are
+   * long.
+   */
   readonly isFilled: boolean;
 }
 

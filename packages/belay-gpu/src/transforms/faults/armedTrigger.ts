@@ -27,12 +27,16 @@ export interface ArmedTriggerOptions {
   readonly subgroups: boolean;
 }
 
-/** The subgroup that is assumed where the device does not tell: so many lanes with neighbouring indices. */
+/**
+ * The subgroup that is assumed where the device does not tell: so many lanes with neighbouring
+ * indices.
+ */
 const assumedSubgroup = 32;
 
 /**
- * Strikes where the report says. Drivers inline what is called at every site, and compile branches and accesses to memory
- * slowly: sites have neither. An invocation reads first what it has to do with the fault, and writes last what became of it.
+ * Strikes where the report says. Drivers inline what is called at every site, and compile branches
+ * and accesses to memory slowly: sites have neither. An invocation reads first what it has to do
+ * with the fault, and writes last what became of it.
  */
 export function armedTrigger(names: Names, options: ArmedTriggerOptions): Trigger {
   const n = (thing: string) => names.the(thing);
@@ -105,7 +109,10 @@ export const struckVariables = (names: Names): string =>
     .map((variable) => `var<private> ${names.the(variable)}: u32;`)
     .join("\n");
 
-/** In two passes the same lane runs two invocations, and what is broken for a whole launch strikes both. */
+/**
+ * In two passes the same lane runs two invocations, and what is broken for a whole launch strikes
+ * both.
+ */
 function isStruckInvocation(names: Names, { redundancy, pairing }: ArmedTriggerOptions): string {
   const [local, replica, report] = ["local", "replica", "report"].map((thing) => names.the(thing));
   const self = `own & (${local} == ${report}.armed_local_index)`;

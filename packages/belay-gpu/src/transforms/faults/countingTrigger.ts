@@ -5,7 +5,9 @@ import { struckVariables, type Trigger } from "./armedTrigger.ts";
 /** How many executions of each site a report has room for. */
 export const sampleCapacity = 192;
 
-/** The counts in the report, in words. A block for each site follows the words that all sites share. */
+/**
+ * The counts in the report, in words. A block for each site follows the words that all sites share.
+ */
 export const countWords = {
   /** The most iterations of loops that an invocation has run. */
   iterations: 0,
@@ -33,12 +35,14 @@ export const countedWords = (sites: number): number => countWords.sites + sites 
 /**
  * Strikes nothing, and counts what the first replica of each invocation executes.
  *
- * When an invocation ends, it draws one of each `stride` executions of a site. Which one follows from the seed and from what
- * names the execution (dispatch, invocation, site, occurrence), so that the same seed draws the same executions in whatever
- * order invocations run. Each execution is as likely (stratified sampling; Cochran 1977, chapter 5).
+ * When an invocation ends, it draws one of each `stride` executions of a site. Which one follows
+ * from the seed and from what names the execution (dispatch, invocation, site, occurrence), so that
+ * the same seed draws the same executions in whatever order invocations run. Each execution is as
+ * likely (stratified sampling; Cochran 1977, chapter 5).
  *
- * The line of a load is known only when it happens. Each invocation therefore keeps one of its executions of each load, drawn
- * at random (Vitter 1985, algorithm R, for a reservoir of one). That execution stands for any of them that is drawn.
+ * The line of a load is known only when it happens. Each invocation therefore keeps one of its
+ * executions of each load, drawn at random (Vitter 1985, algorithm R, for a reservoir of one). That
+ * execution stands for any of them that is drawn.
  */
 export function countingTrigger(names: Names): Trigger {
   const n = (thing: string) => names.the(thing);

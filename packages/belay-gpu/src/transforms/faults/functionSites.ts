@@ -39,7 +39,10 @@ export class FunctionSites {
     return this.facts.loads.struck(expression, this.#functionName);
   }
 
-  /** `value`, of a type, struck at a site of its own; it stands for `original`, an expression of the program. */
+  /**
+   * `value`, of a type, struck at a site of its own; it stands for `original`, an expression of the
+   * program.
+   */
   value(kind: FaultSite["kind"], value: Expression, type: Type, original: Expression): Expression {
     if (!isStrikeable(type)) return value;
     const { isDivergent, strikes } = this.facts;
@@ -48,7 +51,10 @@ export class FunctionSites {
     return strikes.value(site, type, value);
   }
 
-  /** Whether an expression is computed when the kernel runs, and may differ between invocations, as it does once it is struck. */
+  /**
+   * Whether an expression is computed when the kernel runs, and may differ between invocations, as
+   * it does once it is struck.
+   */
   mayDiffer(expression: Expression): boolean {
     const { program, uniform } = this.facts;
     return !uniform.expressions.has(expression) && program.stageOf(expression) === "runtime";

@@ -1,4 +1,7 @@
-/** Whatever a barrier depends on stays uniform: Dawn accepts each instrumented kernel whose source it accepts. */
+/**
+ * Whatever a barrier depends on stays uniform: Dawn accepts each instrumented kernel whose source
+ * it accepts.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { barrierKernel } from "../../../../../test/support/barrierKernels.ts";
 import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";

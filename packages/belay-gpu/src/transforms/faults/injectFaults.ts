@@ -128,8 +128,9 @@ class Injection {
   }
 
   /**
-   * What ends a loop that goes on too long, where it may end at different times in different invocations. What can only be left
-   * by a return stays so: a function that returns a value may have nothing behind it.
+   * What ends a loop that goes on too long, where it may end at different times in different
+   * invocations. What can only be left by a return stays so: a function that returns a value may
+   * have nothing behind it.
    */
   #limit(loop: Statement): Statement[] {
     const { uniform, strikes } = this.#sites.facts;

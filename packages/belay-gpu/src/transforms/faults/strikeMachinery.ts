@@ -47,7 +47,10 @@ export interface StrikeMachineryOptions {
   readonly entryPoints: ReadonlySet<string>;
   /** The nodes of the program before anything was added but sites. */
   readonly source: ReadonlySet<AnyNode>;
-  /** True for the names of variables of which each replica has a copy: what is stored there stays inside. */
+  /**
+   * True for the names of variables of which each replica has a copy: what is stored there stays
+   * inside.
+   */
   readonly isReplicated: (variable: string) => boolean;
 }
 

@@ -23,7 +23,10 @@ import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 export interface StrikeWorkgroupMemoryOptions {
   readonly sites: FaultSites;
   readonly strikes: Strikes;
-  /** The functions of the program that run protected, and the names of those among them that are entry points. */
+  /**
+   * The functions of the program that run protected, and the names of those among them that are
+   * entry points.
+   */
   readonly functions: ReadonlySet<FunctionDeclaration>;
   readonly entryPoints: ReadonlySet<string>;
   /** True for the names of variables of which both replicas use one copy. */
@@ -42,7 +45,11 @@ export function strikeWorkgroupMemory(
   const statement = (s: Statement, functionName: string): Statement | Statement[] => {
     const site = (components: number, shared: boolean) =>
       sites.add({
-        ...{ kind: "local", uniform: false, span: s.span, functionName, components },
+        kind: "local",
+        uniform: false,
+        span: s.span,
+        functionName,
+        components,
         ...(shared && { isShared: true }),
       });
     if (s.kind === "assign") {

@@ -1,4 +1,7 @@
-/** Sites in statements without others inside: the value that is assigned, what it loads, and where it is stored. */
+/**
+ * Sites in statements without others inside: the value that is assigned, what it loads, and where
+ * it is stored.
+ */
 import { isMemoryOperation, isTextureStore } from "../../analysis/effects.ts";
 import { isShared, spaceOf } from "../../analysis/places.ts";
 import type { Assignment, BinaryOperator, Expression, Increment, Statement } from "../../wgsl/ast.ts";
@@ -8,7 +11,10 @@ import type { FunctionSites } from "./functionSites.ts";
 
 type Statements = readonly [Statement, ...Statement[]];
 
-/** What takes the place of a statement: what must run first, and the statement with all in it struck. */
+/**
+ * What takes the place of a statement: what must run first, and the statement with all in it
+ * struck.
+ */
 export function struckStatement(sites: FunctionSites, s: Statement): Statements {
   const { uniform } = sites.facts;
   switch (s.kind) {
@@ -79,7 +85,10 @@ function struckIncrement(sites: FunctionSites, s: Increment): Statement {
   return { kind: "assign", span, operator: "=", target, value };
 }
 
-/** A value, struck itself and in its loads; not one that is saved already, and was struck where it was computed. */
+/**
+ * A value, struck itself and in its loads; not one that is saved already, and was struck where it
+ * was computed.
+ */
 function struckValue(sites: FunctionSites, value: Expression): Expression {
   const { program, names } = sites.facts;
   const isSaved = value.kind === "identifier" && names.isGenerated(value.name);
@@ -87,7 +96,10 @@ function struckValue(sites: FunctionSites, value: Expression): Expression {
   return sites.value("value", sites.loads(value), program.valueTypeOf(value), value);
 }
 
-/** An atomic operation whose address is struck, or one on a texture; undefined for other expressions. Its operands load nothing. */
+/**
+ * An atomic operation whose address is struck, or one on a texture; undefined for other
+ * expressions. Its operands load nothing.
+ */
 function struckOperation(
   sites: FunctionSites,
   value: Expression,

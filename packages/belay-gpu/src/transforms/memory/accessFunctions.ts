@@ -10,7 +10,10 @@ import type { AccessFunction, CheckedKernel, OpenPlace, OpenPlaces } from "./ope
 import { ValueWriter } from "./valueWriter.ts";
 import { type GranuleCode, typeText, ValueReader } from "./wordValues.ts";
 
-/** The granules of uniform buffers that a kernel loads once, and whether it also uses them as they are. */
+/**
+ * The granules of uniform buffers that a kernel loads once, and whether it also uses them as they
+ * are.
+ */
 export type UniformGranules = Map<string, { readonly load: string; isUsedAsIs: boolean }>;
 
 export interface AccessFunctionsOptions {
@@ -20,7 +23,10 @@ export interface AccessFunctionsOptions {
   readonly places: OpenPlaces;
 }
 
-/** Granules of a uniform buffer that are loaded once; those behind them are loaded where they are used. */
+/**
+ * Granules of a uniform buffer that are loaded once; those behind them are loaded where they are
+ * used.
+ */
 const mostKeptGranules = 16;
 
 export class AccessFunctions {

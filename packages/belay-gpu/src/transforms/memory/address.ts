@@ -1,6 +1,9 @@
 /** Where a part of a buffer is, as the functions that access it compute it. */
 
-/** A multiple of `stride` bytes: `index` is WGSL of type u32, in bounds, that may be evaluated again. */
+/**
+ * A multiple of `stride` bytes: `index` is WGSL of type u32, in bounds, that may be evaluated
+ * again.
+ */
 interface Term {
   readonly index: string;
   readonly stride: number;
@@ -19,12 +22,17 @@ export const indexed = (address: Address, index: string, stride: number): Addres
   terms: [...address.terms, { index, stride }],
 });
 
-/** The largest power of two, of at most `most`, that the unknown part is known to be a multiple of. */
+/**
+ * The largest power of two, of at most `most`, that the unknown part is known to be a multiple of.
+ */
 export function alignmentOf({ terms }: Address, most: number): number {
   return terms.reduce((least, { stride }) => Math.min(least, stride & -stride), most);
 }
 
-/** The address in units of `unit` bytes, rounded down, as WGSL; the unknown part must be a multiple of them. */
+/**
+ * The address in units of `unit` bytes, rounded down, as WGSL; the unknown part must be a multiple
+ * of them.
+ */
 export function inUnits({ terms, at }: Address, unit: number): string {
   const known = Math.floor(at / unit);
   const parts = terms.map(({ index, stride }) => (stride === unit ? index : `${index} * ${stride / unit}u`));

@@ -4,7 +4,10 @@ import type { Names } from "../shared/names.ts";
 import type { CheckedVariable } from "./checkedVariable.ts";
 import type { Library } from "./library.ts";
 
-/** How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic operations. */
+/**
+ * How a kernel accesses the arena: it loads check words, stores them too, or changes them by atomic
+ * operations.
+ */
 export type ArenaAccess = "read" | "read_write" | "atomic";
 
 export interface CheckWordsOptions {
@@ -64,7 +67,8 @@ export class CheckWords {
     const { group, binding } = this.#options.arena;
     const arena = this.#names.the(`check_words_${access}`);
     this.#library.make(arena, () => {
-      // Without an access mode storage is only read, and an entry point may have the name of that mode.
+      // Without an access mode storage is only read, and an entry point may have the name of that
+      // mode.
       const space = access === "read" ? "storage" : "storage, read_write";
       const element = access === "atomic" ? "atomic<u32>" : "u32";
       return quote().declarations`

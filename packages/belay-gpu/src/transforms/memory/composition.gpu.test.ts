@@ -11,7 +11,10 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** A binding of every kind, two entry points, a size that an override decides, and functions with pointers. */
+/**
+ * A binding of every kind, two entry points, a size that an override decides, and functions with
+ * pointers.
+ */
 const code = `
   override width: u32 = 8;
   struct Shape { columns: u32, turns: u32 }

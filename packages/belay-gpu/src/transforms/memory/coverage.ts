@@ -34,7 +34,10 @@ function partType(type: Type, step: Step): Type {
   throw new Error(`a ${type.kind} has no parts`);
 }
 
-/** Where an access is, as far as is known: what is added when the kernel runs is a multiple of `multiple` bytes. */
+/**
+ * Where an access is, as far as is known: what is added when the kernel runs is a multiple of
+ * `multiple` bytes.
+ */
 function knownPart(program: Program, place: Place): { at: number; multiple: number } {
   let [at, multiple] = [0, 2 ** 30];
   for (const { step, known } of typedSteps(program, place)) {
@@ -46,8 +49,8 @@ function knownPart(program: Program, place: Place): { at: number; multiple: numb
 }
 
 /**
- * Whether a store fills all words with data of the granules that it touches, so that no other invocation of a race-free
- * kernel accesses them before it is done.
+ * Whether a store fills all words with data of the granules that it touches, so that no other
+ * invocation of a race-free kernel accesses them before it is done.
  */
 export function fillsGranules(program: Program, place: Place, granuleBytes: number): boolean {
   const { at, multiple } = knownPart(program, place);

@@ -5,9 +5,10 @@ import type { Names } from "../shared/names.ts";
 import type { Library } from "./library.ts";
 
 /**
- * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its syndrome added to `bad` for
- * whoever looks there later; `"repaired"` then, for whoever tells of all that was together; or `"uniform"`, where WGSL
- * demands such a value: as it is, so that an error counts as one that can't be corrected.
+ * How a granule is loaded: `"corrected"` and, if that was needed, told of; `"peeked"` at, its
+ * syndrome added to `bad` for whoever looks there later; `"repaired"` then, for whoever tells of
+ * all that was together; or `"uniform"`, where WGSL demands such a value: as it is, so that an
+ * error counts as one that can't be corrected.
  */
 export type LoadKind = "corrected" | "peeked" | "repaired" | "uniform";
 
@@ -33,7 +34,10 @@ export class Findings {
     );
   }
 
-  /** The function that notes a finding, unless the status is 0; of several, the last one stands for all in the records. */
+  /**
+   * The function that notes a finding, unless the status is 0; of several, the last one stands for
+   * all in the records.
+   */
   note(): string {
     const { corrected, uncorrectable } = memoryStatus;
     return this.#library.make(
@@ -70,7 +74,10 @@ export class Findings {
     );
   }
 
-  /** The function that tells the host of a granule that does not fit its check word before a part of it is stored. */
+  /**
+   * The function that tells the host of a granule that does not fit its check word before a part of
+   * it is stored.
+   */
   suspect(): string {
     const report = this.#names.the("report");
     const list = memoryStatus.suspect - 1;
@@ -86,7 +93,10 @@ export class Findings {
     );
   }
 
-  /** What a load of `data` does about its syndrome, and returns; `found` is what is noted, behind the status. */
+  /**
+   * What a load of `data` does about its syndrome, and returns; `found` is what is noted, behind
+   * the status.
+   */
   reaction(kind: LoadKind, found: string, repaired: () => string): string {
     switch (kind) {
       case "peeked":

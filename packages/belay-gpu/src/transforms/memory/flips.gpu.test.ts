@@ -87,7 +87,10 @@ describe("a check that is broken", () => {
 
 const bit = (n: number) => 2 ** (n % 31);
 
-/** The words of the elements of binding 0 that hold data, which all kernels load, and the granules that they are in. */
+/**
+ * The words of the elements of binding 0 that hold data, which all kernels load, and the granules
+ * that they are in.
+ */
 function loadedWords(type: Type, stride: number, granuleWords: number) {
   return Array.from({ length: elements }, (_, i) => [...dataWords(type)].map((word) => i * stride + word))
     .flat()

@@ -42,7 +42,10 @@ export class Granules {
     return this.#library.make(this.#names.the(name), make);
   }
 
-  /** The variable of granules, or of pieces, that stands for a variable of `bytes`, if that is known. */
+  /**
+   * The variable of granules, or of pieces, that stands for a variable of `bytes`, if that is
+   * known.
+   */
   words(variable: GlobalVariable, checked: CheckedVariable, bytes: number): string {
     const name = this.#names.the(`granules_${variable.name}`);
     return this.#library.make(name, () => {

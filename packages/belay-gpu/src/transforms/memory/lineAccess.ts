@@ -21,7 +21,9 @@ export interface LineAccessOptions {
 export interface LineAccess {
   /** How many a line has. */
   readonly pieces: number;
-  /** Accesses of the same order are whole lines apart in each lane: if one is in order, so are all. */
+  /**
+   * Accesses of the same order are whole lines apart in each lane: if one is in order, so are all.
+   */
   readonly order: string;
 }
 
@@ -61,7 +63,10 @@ export class LineAccessFunctions {
     };
   }
 
-  /** Gives the value, the number of its piece, and what that contributes to its check word. An index out of bounds is bad. */
+  /**
+   * Gives the value, the number of its piece, and what that contributes to its check word. An index
+   * out of bounds is bad.
+   */
   note(expression: Expression): AccessFunction {
     const { places } = this.#options;
     const place = places.open(expression);
@@ -101,7 +106,10 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** Gives what a piece contributes to its check word before a store, and where that is; undefined where all of it is replaced. */
+  /**
+   * Gives what a piece contributes to its check word before a store, and where that is; undefined
+   * where all of it is replaced.
+   */
   kept(target: Expression): AccessFunction | undefined {
     const { places } = this.#options;
     const place = places.open(target, "dropped");
@@ -120,7 +128,10 @@ export class LineAccessFunctions {
     return { name, indices: place.indices };
   }
 
-  /** Stores a value, the last argument, and gives what its piece contributes to its check word, and where that is. */
+  /**
+   * Stores a value, the last argument, and gives what its piece contributes to its check word, and
+   * where that is.
+   */
   put(target: Expression): AccessFunction {
     const { places } = this.#options;
     const place = places.open(target, "dropped");

@@ -106,8 +106,8 @@ export class LineRuns {
   }
 
   /**
-   * Calls of one function, one after the other. As these are for when something is wrong, they are to take few instructions and
-   * registers, which all the rest of a kernel would have fewer of.
+   * Calls of one function, one after the other. As these are for when something is wrong, they are
+   * to take few instructions and registers, which all the rest of a kernel would have fewer of.
    */
   #inLoop(calls: readonly CallExpression[]): Statement[] {
     const [first] = calls;
@@ -126,8 +126,9 @@ export class LineRuns {
   }
 
   /**
-   * The statements of a block, where stores that follow one another make check words together. Between them may be `pure`
-   * declarations, which come first: a kernel never loads the lines that it stores.
+   * The statements of a block, where stores that follow one another make check words together.
+   * Between them may be `pure` declarations, which come first: a kernel never loads the lines that
+   * it stores.
    */
   stored(statements: readonly Statement[], pure: ReadonlySet<Statement>): Statement[] {
     const result: Statement[] = [];
@@ -179,7 +180,10 @@ export class LineRuns {
     ];
   }
 
-  /** Sends lanes to store alone, that leave some of a line, where the line does not fit its check word. */
+  /**
+   * Sends lanes to store alone, that leave some of a line, where the line does not fit its check
+   * word.
+   */
   #verified(stores: readonly LineStore[], together: string): Statement[] | undefined {
     const { sums, arena } = this.#options;
     const keeping = stores.flatMap(({ kept, pieces }) => (kept ? [{ kept, pieces }] : []));

@@ -1,8 +1,9 @@
 /**
  * Sums over the lanes that have the pieces of lines between them.
  *
- * Lanes that have a piece of each of several lines add up as many sums at once: each gives away half of what it has and adds what it
- * gets for the other half, until it has one sum left. Eight lines in eight lanes take seven exchanges, not 24.
+ * Lanes that have a piece of each of several lines add up as many sums at once: each gives away
+ * half of what it has and adds what it gets for the other half, until it has one sum left. Eight
+ * lines in eight lanes take seven exchanges, not 24.
  */
 import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "../shared/names.ts";
@@ -29,7 +30,10 @@ export class LineSums {
     );
   }
 
-  /** `fn(piece: u32) -> bool`: whether all lanes are there that share a line, of so many pieces, and have them in their order. */
+  /**
+   * `fn(piece: u32) -> bool`: whether all lanes are there that share a line, of so many pieces, and
+   * have them in their order.
+   */
   inOrder(pieces: number): string {
     const lane = this.lane();
     const all = pieces === 32 ? "0xffffffffu" : `${2 ** pieces - 1}u`;
@@ -49,8 +53,9 @@ export class LineSums {
   }
 
   /**
-   * `fn(parts: array<u32, N>, numbers: array<u32, N>) -> bool`: whether any line of the subgroup is wrong, of which the lane has
-   * these parts. One lane learns it of a line, and the others may have the wrong piece.
+   * `fn(parts: array<u32, N>, numbers: array<u32, N>) -> bool`: whether any line of the subgroup is
+   * wrong, of which the lane has these parts. One lane learns it of a line, and the others may have
+   * the wrong piece.
    */
   isWrong(pieces: number, count: number, arena: ArenaAccess): string {
     const check = this.#checkWords.load(arena, `${this.#own(count)}(numbers)`);
@@ -62,7 +67,10 @@ export class LineSums {
     );
   }
 
-  /** `fn(parts: array<u32, N>, numbers: array<u32, N>)`: stores the check words of lines of which the lane has these parts. */
+  /**
+   * `fn(parts: array<u32, N>, numbers: array<u32, N>)`: stores the check words of lines of which
+   * the lane has these parts.
+   */
   keep(pieces: number, count: number, arena: ArenaAccess): string {
     return this.#library.make(
       this.#names.the(`keep_${count}_of_${pieces}`),
@@ -74,7 +82,10 @@ export class LineSums {
     );
   }
 
-  /** `fn(parts: array<u32, N>) -> u32`: the sum over all lanes of the part that the lane itself is to have. */
+  /**
+   * `fn(parts: array<u32, N>) -> u32`: the sum over all lanes of the part that the lane itself is
+   * to have.
+   */
   #sum(pieces: number, count: number): string {
     const statements: string[] = [];
     let parts = Array.from({ length: count }, (_, i) => `parts[${i}]`);

@@ -20,7 +20,10 @@ const guarded = (code: string, memory: SchemeName, features = ["subgroups"]) =>
   protect(code, { redundancy: "none", memory, features });
 const words = (length: number, seed: number) =>
   Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 0x9e3779b9));
-/** Where lines have more pieces than a subgroup of the software adapter has lanes, the last two tell all. */
+/**
+ * Where lines have more pieces than a subgroup of the software adapter has lanes, the last two tell
+ * all.
+ */
 const bodies = [
   ["in order", "b[i] = a[i];"],
   ["by some of the lanes", "if (i % 3u != 1u) { b[i] = a[i]; }"],

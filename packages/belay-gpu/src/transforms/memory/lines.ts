@@ -1,6 +1,7 @@
 /**
- * Lines: granules that neighbouring lanes of a subgroup access together, each a piece. Every code is linear, so the check word of a
- * line is the sum of what its pieces contribute (`LineSums`). A lane that has no neighbours at its side does all alone.
+ * Lines: granules that neighbouring lanes of a subgroup access together, each a piece. Every code
+ * is linear, so the check word of a line is the sum of what its pieces contribute (`LineSums`). A
+ * lane that has no neighbours at its side does all alone.
  */
 import type { MemoryScheme } from "../../codes/scheme.ts";
 import { quote } from "../../wgsl/quote.ts";
@@ -86,7 +87,10 @@ export class Lines {
     );
   }
 
-  /** `fn(piece: u32, syndrome: u32) -> W`: the bits of a piece that are wrong, as far as the syndrome of its line tells. */
+  /**
+   * `fn(piece: u32, syndrome: u32) -> W`: the bits of a piece that are wrong, as far as the
+   * syndrome of its line tells.
+   */
   #wrong(variable: CheckedVariable): string {
     const { pieces, bytes, code } = this.#lineOf(variable);
     this.#library.make(
@@ -104,7 +108,9 @@ export class Lines {
     );
   }
 
-  /** `fn(own: u32, data: W) -> u32`: the syndrome of a line, of which the lane has loaded a piece. */
+  /**
+   * `fn(own: u32, data: W) -> u32`: the syndrome of a line, of which the lane has loaded a piece.
+   */
   #syndrome(variable: CheckedVariable, words: GranuleWords, arena: ArenaAccess): string {
     const { pieces, bytes } = this.#lineOf(variable);
     const { checkWords } = this.#options;
@@ -122,15 +128,18 @@ export class Lines {
   }
 
   /**
-   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it changes.
+   * `fn(piece: u32, data: W)`, for a lane that is alone: it changes the check word by what it
+   * changes.
    *
-   * The syndrome of a line, once all stores to it are done, is what it was before, and that of each error that a store has
-   * replaced: data is right then, and its check word is wrong. So a lane takes the errors of its own piece out of the change.
-   * It leaves those of other pieces: each piece is stored at most once, so no error is taken out twice, and none is forgotten.
+   * The syndrome of a line, once all stores to it are done, is what it was before, and that of each
+   * error that a store has replaced: data is right then, and its check word is wrong. So a lane
+   * takes the errors of its own piece out of the change. It leaves those of other pieces: each
+   * piece is stored at most once, so no error is taken out twice, and none is forgotten.
    *
-   * A lane may find others half way, with their data stored and the check word still to be changed. The syndrome that it sees then
-   * may be of no single error, or by accident of one in its own piece. It tells the host in both cases: a correction that is
-   * made before the epoch has been scrubbed is not to be believed (`EpochReports`).
+   * A lane may find others half way, with their data stored and the check word still to be changed.
+   * The syndrome that it sees then may be of no single error, or by accident of one in its own
+   * piece. It tells the host in both cases: a correction that is made before the epoch has been
+   * scrubbed is not to be believed (`EpochReports`).
    */
   store(variable: CheckedVariable, words: GranuleWords): string {
     const { pieces, bytes, code } = this.#lineOf(variable);

@@ -29,13 +29,19 @@ export interface LoadRunOptions {
   readonly isLoad: (expression: Expression) => boolean;
 }
 
-/** What is computed from loads before a store is in a kernel twice where the store does not wait: not more than so many nodes. */
+/**
+ * What is computed from loads before a store is in a kernel twice where the store does not wait:
+ * not more than so many nodes.
+ */
 const mostNodes = 200;
 
 /** Statements that are considered together, as each is with all before it. */
 const mostSteps = 64;
 
-/** Calls run ahead as long as what they return is not more than so many words: registers that kernels otherwise have for more invocations. */
+/**
+ * Calls run ahead as long as what they return is not more than so many words: registers that
+ * kernels otherwise have for more invocations.
+ */
 const mostWords = 32;
 
 /** A load that runs ahead. */

@@ -15,7 +15,9 @@ beforeAll(async () => {
 describe.each(["secded32", "secded128"] as const)("%s", (memory) => {
   it.each(featureKernels)("$name: same bits, check words fit, nothing found", async (kernel) => {
     const result = protect(kernel.code, {
-      ...{ redundancy: "none", memory, features: ["subgroups"] },
+      redundancy: "none",
+      memory,
+      features: ["subgroups"],
       constants: kernel.constants ?? {},
     });
     const plain = await runKernel(device, kernel.code, kernel);

@@ -33,7 +33,10 @@ import { patternsIn } from "./sideBySide.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
 export interface ProtectMemoryOptions extends CheckWordsOptions {
-  /** What the functions of each kernel check; no two kernels share one that accesses a checked variable. */
+  /**
+   * What the functions of each kernel check; no two kernels share one that accesses a checked
+   * variable.
+   */
   readonly kernels: readonly (CheckedKernel & {
     readonly entryPoint: string;
     readonly functions: ReadonlySet<FunctionDeclaration>;

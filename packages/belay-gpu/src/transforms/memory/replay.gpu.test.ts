@@ -11,7 +11,10 @@ beforeAll(async () => {
 });
 
 const size = 8;
-/** Loads in branches, some of which are taken because of what was loaded, and in loops, one of them as long as memory says. */
+/**
+ * Loads in branches, some of which are taken because of what was loaded, and in loops, one of them
+ * as long as memory says.
+ */
 const code = /* wgsl */ `
 @group(0) @binding(0) var<storage, read> numbers: array<f32>;
 @group(0) @binding(1) var<storage, read> starts: array<u32>;

@@ -1,6 +1,6 @@
 /**
- * Which statements may run with what was loaded before anybody has looked whether it is right: those that can run again, and then
- * set right all that they computed.
+ * Which statements may run with what was loaded before anybody has looked whether it is right:
+ * those that can run again, and then set right all that they computed.
  */
 
 import { reachableFrom, variablesOf } from "../../analysis/callGraph.ts";
@@ -32,7 +32,10 @@ export interface ReplaysOptions {
   readonly isFixed: (expression: Expression) => boolean;
   /** Locals that WGSL demands to be uniform. */
   readonly uniform: ReadonlySet<Target>;
-  /** Statements that declare variables which may keep their values from one iteration to the next, as copies of them do not. */
+  /**
+   * Statements that declare variables which may keep their values from one iteration to the next,
+   * as copies of them do not.
+   */
   readonly lasting: ReadonlySet<AnyNode>;
 }
 
@@ -52,7 +55,10 @@ export class Replays {
     return isBranching(statement) && blocks.some((block) => this.#loads(block));
   }
 
-  /** Whether all that a function does is to return what it computes from loads, which who calls it can look at. */
+  /**
+   * Whether all that a function does is to return what it computes from loads, which who calls it
+   * can look at.
+   */
   isTransparent(fn: FunctionDeclaration): boolean {
     const known = this.#transparent.get(fn);
     if (known !== undefined) return known;
@@ -105,8 +111,9 @@ export class Replays {
   }
 
   /**
-   * Whether what statements store can be stored again: always to the same places, and to buffers that they do not load from. Nobody
-   * else loads it in between, as whoever does without a barrier or an atomic operation races with the first store already.
+   * Whether what statements store can be stored again: always to the same places, and to buffers
+   * that they do not load from. Nobody else loads it in between, as whoever does without a barrier
+   * or an atomic operation races with the first store already.
    */
   #canStoreAgain(statements: readonly Statement[], taint: Taint): boolean {
     const stored = new Set<Target>();
@@ -170,7 +177,10 @@ export class Replays {
     return isFixed;
   }
 
-  /** Whether a call needs other lanes, or has loops, of which nobody knows how long what was loaded makes them. */
+  /**
+   * Whether a call needs other lanes, or has loops, of which nobody knows how long what was loaded
+   * makes them.
+   */
   #leaves(call: CallExpression): boolean {
     const name = builtinFunction(this.#program, call);
     if (name !== undefined) return /^(subgroup|quad)/.test(name);

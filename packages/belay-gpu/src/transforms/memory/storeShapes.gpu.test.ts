@@ -1,4 +1,7 @@
-/** One bit flips in what a kernel is about to store to: what a scrub makes of it afterwards must be right, or known to be lost. */
+/**
+ * One bit flips in what a kernel is about to store to: what a scrub makes of it afterwards must be
+ * right, or known to be lost.
+ */
 
 import {
   numbersFrom,

@@ -14,12 +14,17 @@ const report: Step = (program, names) =>
   declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
 const ids: Step = (program, names) =>
   replicateInvocations(program, names, {
-    ...{ replicas: 1, pairing: "adjacent", entryPoints: new Set(["main"]), subgroups: false },
+    replicas: 1,
+    pairing: "adjacent",
+    entryPoints: new Set(["main"]),
+    subgroups: false,
   });
 /** Sums `input` and `output` of `main`. */
 const sum = (program: Program, names: Names, isCounted = true) =>
   sumAccesses(program, names, {
-    ...{ slots: { group: 1, binding: 1 }, table: { group: 1, binding: 2 }, rows: 2 },
+    slots: { group: 1, binding: 1 },
+    table: { group: 1, binding: 2 },
+    rows: 2,
     kernels: [
       {
         entryPoint: "main",
@@ -59,7 +64,10 @@ it("gives invocations that access the same other weights", () =>
     let value = input[i] + input[local.y];
     if (local.y == 0) { output[i] = value; }
   }`,
-    ...[normalizeAccesses, report, ids, sum],
+    normalizeAccesses,
+    report,
+    ids,
+    sum,
   ));
 
 it("adds up parts of structures, also before an early return", () =>
@@ -73,5 +81,8 @@ it("adds up parts of structures, also before an early return", () =>
     if (id.x >= arrayLength(&input)) { return; }
     for (var k = 0u; k < 3; k++) { output[id.x][k] = f32(input[id.x].pair.y) + f32(input[id.x].number); }
   }`,
-    ...[normalizeAccesses, report, ids, sum],
+    normalizeAccesses,
+    report,
+    ids,
+    sum,
   ));

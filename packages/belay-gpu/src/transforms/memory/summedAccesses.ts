@@ -9,8 +9,9 @@ import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
 
 /**
- * Accesses that ids decide alike. Invocations that differ in the other ids only access the same, which is then added as often:
- * by the first of them with one weight, by the others with twice that, so that the sum of the weights is odd.
+ * Accesses that ids decide alike. Invocations that differ in the other ids only access the same,
+ * which is then added as often: by the first of them with one weight, by the others with twice
+ * that, so that the sum of the weights is odd.
  */
 export interface SumClass {
   /** Invocations of a workgroup that differ in such ids only. */
@@ -36,8 +37,8 @@ const mostClasses = 4;
 const mostSites = 8;
 
 /**
- * `dependsOn`: what decides which place an access is to, and whether it happens. `site`: the number of the only access to be
- * summed, for loads of more than one.
+ * `dependsOn`: what decides which place an access is to, and whether it happens. `site`: the number
+ * of the only access to be summed, for loads of more than one.
  */
 export function summedAccesses(
   program: Program,

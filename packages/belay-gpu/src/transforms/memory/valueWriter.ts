@@ -9,8 +9,8 @@ type StoredWord = string | { readonly low?: string; readonly high?: string };
 const letters = "xyzw";
 
 /**
- * Stores values to granules of which they fill all words that hold data; what is left is padding, and keeps what it has.
- * Collects the statements.
+ * Stores values to granules of which they fill all words that hold data; what is left is padding,
+ * and keeps what it has. Collects the statements.
  */
 export class ValueWriter {
   readonly statements: string[] = [];
@@ -25,7 +25,9 @@ export class ValueWriter {
     this.#terms = terms;
   }
 
-  /** Stores `value`, an expression that may be evaluated again, at a known offset behind the terms. */
+  /**
+   * Stores `value`, an expression that may be evaluated again, at a known offset behind the terms.
+   */
   put(type: Type, at: number, value: string): void {
     if (type.kind === "array" && isLong(type)) {
       this.#putLongArray(type, at, value);
@@ -78,7 +80,10 @@ export class ValueWriter {
       this.#words.set(Math.floor(at / 4), `bitcast<u32>(vec2<f16>(${both.low}, ${both.high}))`);
   }
 
-  /** In a loop over as many elements as fill whole granules; what is before and after them is stored one by one. */
+  /**
+   * In a loop over as many elements as fill whole granules; what is before and after them is stored
+   * one by one.
+   */
   #putLongArray(type: ArrayType, at: number, value: string): void {
     const stride = strideOf(type);
     const count = Number(type.count);
@@ -105,7 +110,10 @@ export class ValueWriter {
   }
 }
 
-/** The first element of an array at `at` that starts a granule, and how many fill whole ones; undefined when none does. */
+/**
+ * The first element of an array at `at` that starts a granule, and how many fill whole ones;
+ * undefined when none does.
+ */
 export function chunksOf(
   type: ArrayType,
   at: number,

@@ -35,7 +35,9 @@ export interface WordBuffersOptions {
   readonly uniform: Uniformity;
   /** Whether a call may store to memory, or wait for others. */
   readonly hasEffects: (call: CallExpression) => boolean;
-  /** Statements that declare variables which may keep their values from one iteration to the next. */
+  /**
+   * Statements that declare variables which may keep their values from one iteration to the next.
+   */
   readonly lasting: ReadonlySet<AnyNode>;
 }
 
@@ -88,7 +90,9 @@ export class WordBuffers {
     const { access, lines, findings } = this.#options;
     const newRun = () =>
       new LoadRun(this.#program, this.#names, {
-        ...{ lines, findings, replays: this.#replays },
+        lines,
+        findings,
+        replays: this.#replays,
         isLoad: (expression) =>
           access.checked(expression) !== undefined || this.#expressions.isLoad(expression),
       });
@@ -132,8 +136,8 @@ export class WordBuffers {
   }
 
   /**
-   * The local, or the variable of workgroup memory, that a statement declares or assigns, and nothing else; undefined for statements
-   * that do more.
+   * The local, or the variable of workgroup memory, that a statement declares or assigns, and
+   * nothing else; undefined for statements that do more.
    */
   #changedBy(statement: Statement): Target | undefined {
     if (this.#hasEffects(statement)) return undefined;

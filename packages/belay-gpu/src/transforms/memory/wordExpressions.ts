@@ -1,4 +1,6 @@
-/** Rewrites expressions that load from coded buffers, each load as a call of a function on granules. */
+/**
+ * Rewrites expressions that load from coded buffers, each load as a call of a function on granules.
+ */
 
 import { builtinFunction } from "../../analysis/effects.ts";
 import { wordsOf } from "../../analysis/subgroup/wordTypes.ts";
@@ -43,7 +45,10 @@ export class WordExpressions {
     this.#options = options;
   }
 
-  /** Whether an expression is a load, or calls a function that loads, of which syndromes can be looked at later. */
+  /**
+   * Whether an expression is a load, or calls a function that loads, of which syndromes can be
+   * looked at later.
+   */
   isLoad(expression: Expression): boolean {
     if (expression.kind === "call") return this.#loadingFunction(expression) !== undefined;
     return this.#isPlace(expression) && !this.#options.access.isKept(expression);

@@ -1,4 +1,6 @@
-/** Values of host-shareable types made of the words of granules, and taken apart into them, as WGSL. */
+/**
+ * Values of host-shareable types made of the words of granules, and taken apart into them, as WGSL.
+ */
 import { memberOffsets, sizeOf, strideOf } from "../../wgsl/layout.ts";
 import { printType } from "../../wgsl/printer.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";

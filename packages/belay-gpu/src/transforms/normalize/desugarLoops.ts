@@ -29,7 +29,10 @@ export function desugarLoops(program: Program): Module {
   );
 }
 
-/** True when `part` of a header needs statements of its own: it operates on shared memory, or points to memory. */
+/**
+ * True when `part` of a header needs statements of its own: it operates on shared memory, or points
+ * to memory.
+ */
 function needsRoom(program: Program, part: Expression | Statement): boolean {
   if (part.kind === "let" && program.declaredTypeOf(part).kind === "pointer") return true;
   if (part.kind === "callStatement" && isTextureStore(program, part.call)) return true;

@@ -38,7 +38,10 @@ export function normalizeAccesses(program: Program, names: Names): Module {
   return mapBodies(program.module, (body) => normalizer.block(body));
 }
 
-/** In each method, `before` collects the statements that must run before the one that uses the result. */
+/**
+ * In each method, `before` collects the statements that must run before the one that uses the
+ * result.
+ */
 class Normalizer {
   readonly #program: Program;
   readonly #hoist: Hoister;
@@ -137,7 +140,10 @@ class Normalizer {
     return { kind: "assign", span: statement.span, operator: "=", target: place, value };
   }
 
-  /** The value that an assignment stores; a compound assignment loads its place first, then its operand. */
+  /**
+   * The value that an assignment stores; a compound assignment loads its place first, then its
+   * operand.
+   */
   #assigned(
     statement: Assignment | Increment,
     target: Expression,

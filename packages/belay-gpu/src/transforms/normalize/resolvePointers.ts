@@ -39,7 +39,10 @@ import type { Names } from "../shared/names.ts";
 /** What a pointer `let` or parameter points to, with indices that may be repeated. */
 type Pointees = ReadonlyMap<LetStatement | Parameter, Expression>;
 
-/** Functions that specialization may make of a module; calls that pass parts of parts on can ask for exponentially many. */
+/**
+ * Functions that specialization may make of a module; calls that pass parts of parts on can ask for
+ * exponentially many.
+ */
 const mostSpecializations = 1000;
 
 /** Specialization was stopped: the module's pointers have too many shapes. */
@@ -120,7 +123,10 @@ class PointerResolver {
     });
   }
 
-  /** One step of a bottom-up rewrite: pointer names become addresses, and addresses that are used become places. */
+  /**
+   * One step of a bottom-up rewrite: pointer names become addresses, and addresses that are used
+   * become places.
+   */
   #expression(node: Expression, pointees: Pointees): Expression {
     switch (node.kind) {
       case "identifier": {
@@ -168,7 +174,8 @@ class PointerResolver {
     const key = [fn.name, ...shape].join("|");
     const known = this.#specialized.get(key);
     if (known) return known;
-    // A function is entered before its body is, so that a deep chain of calls is counted on its way down.
+    // A function is entered before its body is, so that a deep chain of calls is counted on its way
+    // down.
     if (++this.#entered > mostSpecializations) throw new SpecializationLimit(fn.nameSpan);
     const pointees = new Map<LetStatement | Parameter, Expression>();
     const parameters = fn.parameters.flatMap((parameter, i) => {
@@ -195,7 +202,10 @@ class PointerResolver {
   }
 }
 
-/** `statement` with its own expressions rewritten; statements nested in its blocks are left to the caller. */
+/**
+ * `statement` with its own expressions rewritten; statements nested in its blocks are left to the
+ * caller.
+ */
 function mapOwnExpressions(statement: Statement, rewrite: (expression: Expression) => Expression): Statement {
   return mapChildren(statement, (child) => {
     if (isExpression(child)) return mapExpression(child, rewrite);

@@ -17,11 +17,16 @@ import type { Names } from "../shared/names.ts";
 /** A module whose names mean one thing each. */
 export interface UniqueNames {
   readonly module: Module;
-  /** The new names of entry points and overrides that the host knows by name, by the program's names. */
+  /**
+   * The new names of entry points and overrides that the host knows by name, by the program's
+   * names.
+   */
   readonly knownToHost: ReadonlyMap<string, string>;
 }
 
-/** `hasCodes`: whether transforms add codes for memory, which call more functions of the language. */
+/**
+ * `hasCodes`: whether transforms add codes for memory, which call more functions of the language.
+ */
 export function uniqueNames(program: Program, names: Names, { hasCodes = false } = {}): UniqueNames {
   const renamed = new Map<Target, string>();
   const knownToHost = new Map<string, string>();
@@ -45,11 +50,28 @@ export function uniqueNames(program: Program, names: Names, { hasCodes = false }
 
 /** The built-in functions that transforms call. */
 const generatedCalls: ReadonlySet<string> = new Set([
-  ...["all", "any", "bitcast", "min", "select"],
-  ...["atomicAdd", "atomicAnd", "atomicExchange", "atomicLoad", "atomicMax", "atomicStore", "atomicXor"],
-  ...["subgroupAll", "subgroupAny", "subgroupBallot", "subgroupBroadcastFirst", "subgroupElect"],
-  ...["subgroupOr", "subgroupShuffleXor"],
-  ...["storageBarrier", "workgroupBarrier", "workgroupUniformLoad"],
+  "all",
+  "any",
+  "bitcast",
+  "min",
+  "select",
+  "atomicAdd",
+  "atomicAnd",
+  "atomicExchange",
+  "atomicLoad",
+  "atomicMax",
+  "atomicStore",
+  "atomicXor",
+  "subgroupAll",
+  "subgroupAny",
+  "subgroupBallot",
+  "subgroupBroadcastFirst",
+  "subgroupElect",
+  "subgroupOr",
+  "subgroupShuffleXor",
+  "storageBarrier",
+  "workgroupBarrier",
+  "workgroupUniformLoad",
 ]);
 
 /** Those that codes for memory call besides. */
@@ -57,10 +79,17 @@ const codeCalls: ReadonlySet<string> = new Set(["countOneBits", "insertBits", "m
 
 /** The address spaces and access modes that transforms write. */
 const generatedEnumerants: ReadonlySet<string> = new Set([
-  ...["private", "workgroup", "storage", "uniform", "read_write"],
+  "private",
+  "workgroup",
+  "storage",
+  "uniform",
+  "read_write",
 ]);
 
-/** Types that transforms never write: those of handles, which nothing holds, and short names such as `vec3f`. */
+/**
+ * Types that transforms never write: those of handles, which nothing holds, and short names such as
+ * `vec3f`.
+ */
 const unwrittenTypes = /^(texture_|sampler)|^(vec\d|mat\dx\d)[fhiu]$/;
 
 function isGenerated({ category, name }: Builtin, hasCodes: boolean): boolean {

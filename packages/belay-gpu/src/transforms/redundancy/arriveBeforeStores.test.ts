@@ -12,8 +12,12 @@ import { reportWords } from "./reportBuffer.ts";
 const golden = goldens("arriveBeforeStores");
 const report: Step = (program, names) =>
   declareReport(program, names, {
-    ...{ group: 1, binding: 0, bytes: 4 * (reportWords.total + arrivalWords), cells: 0 },
-    ...{ arrivals: arrivalWords, pairs: true },
+    group: 1,
+    binding: 0,
+    bytes: 4 * (reportWords.total + arrivalWords),
+    cells: 0,
+    arrivals: arrivalWords,
+    pairs: true,
   });
 const arrive =
   ({ subgroups = false, isCompared = true } = {}): Step =>
@@ -25,7 +29,8 @@ const arrive =
     return arriveBeforeStores(program, names, {
       kernels: [{ functions, inPlace, arrival, words: wordsOfWorkgroup(arrival, 64) }],
       comparison: new Comparison(names, { channel: "mailbox", lanes: "64u" }),
-      ...{ isCompared, subgroups },
+      isCompared,
+      subgroups,
     });
   };
 

@@ -57,10 +57,16 @@ export interface ArriveBeforeStoresOptions {
   readonly subgroups: boolean;
 }
 
-/** Arrivals that a report has room for, in 32-bit words: for 32 pairs of invocations each, or a pair of workgroups. */
+/**
+ * Arrivals that a report has room for, in 32-bit words: for 32 pairs of invocations each, or a pair
+ * of workgroups.
+ */
 export const arrivalWords = 2 ** 20;
 
-/** Workgroups of so many words that there is room for; without words, which is where nobody arrives, none. */
+/**
+ * Workgroups of so many words that there is room for; without words, which is where nobody arrives,
+ * none.
+ */
 export const mostArriving = (words: number | undefined): number =>
   words ? Math.floor(arrivalWords / words) : 0;
 
@@ -71,7 +77,10 @@ export const arrivalWorkgroupBytes = 4;
 export const wordsOfWorkgroup = ({ together }: Arrival, invocations: number): number =>
   together ? 1 : Math.ceil(invocations / 32);
 
-/** The private variable that says whether the host dispatches one replica after the other, so that nobody arrives. */
+/**
+ * The private variable that says whether the host dispatches one replica after the other, so that
+ * nobody arrives.
+ */
 export const inTurnOf = (names: Names): string => names.the("in_turn");
 
 export function arriveBeforeStores(

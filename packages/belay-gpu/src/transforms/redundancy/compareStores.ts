@@ -47,9 +47,15 @@ export interface CompareStoresOptions {
   readonly entryPoints: ReadonlySet<string>;
   /** True for workgroup variables that get a copy per replica: stores to them stay inside. */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
-  /** True for buffers of which the second replica gets a copy that is compared all the same. Default: for none. */
+  /**
+   * True for buffers of which the second replica gets a copy that is compared all the same.
+   * Default: for none.
+   */
   readonly isShadowed?: (variable: GlobalVariable) => boolean;
-  /** Whether replicas may wait for each other, as they must where one changes in place what both load. Default true. */
+  /**
+   * Whether replicas may wait for each other, as they must where one changes in place what both
+   * load. Default true.
+   */
   readonly mayWait?: boolean;
 }
 
@@ -66,7 +72,10 @@ interface Output {
   readonly kind: "store" | "textureStore";
   /** The variable or parameter that is written. */
   readonly name: string;
-  /** One replica stores it, or both must, and where they have one copy, neither before the other is ready. */
+  /**
+   * One replica stores it, or both must, and where they have one copy, neither before the other is
+   * ready.
+   */
   readonly stored: "once" | "twice" | "twice, together";
   readonly address: Address | null;
   readonly words: Words | null;
@@ -79,7 +88,10 @@ class StoreComparison {
   readonly #hazards: ReadonlySet<GlobalVariable>;
   /** True when textures that can be stored are loaded. */
   readonly #loadsInPlace: boolean;
-  /** Names of the functions seen so far that present something whatever way they take, but for early returns. */
+  /**
+   * Names of the functions seen so far that present something whatever way they take, but for early
+   * returns.
+   */
   readonly #presenting = new Set<string>();
 
   constructor(program: Program, names: Names, options: CompareStoresOptions) {
@@ -118,7 +130,8 @@ class StoreComparison {
   #last(fn: FunctionDeclaration): Statement[] {
     const { check, comparison, sites } = this.#options;
     if (check === "store" && !this.#isTallied()) return [];
-    // Without a comparison the report is bound all the same: whoever dispatches the kernel relies on it.
+    // Without a comparison the report is bound all the same: whoever dispatches the kernel relies
+    // on it.
     if (check === "none") return useComputed(comparison, this.#names);
     const site = sites.add({
       kind: "signature",

@@ -41,7 +41,10 @@ export interface ExecuteAtomicsOnceOptions {
   readonly sites: CheckSites;
   /** The functions that run replicated. */
   readonly functions: ReadonlySet<FunctionDeclaration>;
-  /** True for variables whose atomic operations both replicas execute, each on a copy or on what stays the same. */
+  /**
+   * True for variables whose atomic operations both replicas execute, each on a copy or on what
+   * stays the same.
+   */
   readonly isReplicated: (variable: GlobalVariable) => boolean;
   /** Whether replicas may wait for each other. Default true. */
   readonly mayWait?: boolean;
@@ -74,7 +77,10 @@ class AtomicExecution {
     this.#results = new SharedResults(program, names, options.comparison);
   }
 
-  /** True when there are stores that both replicas do (compareStores), and that an operation may hand on to others. */
+  /**
+   * True when there are stores that both replicas do (compareStores), and that an operation may
+   * hand on to others.
+   */
   get #mustMeet(): boolean {
     const { functions, isReplicated, mayWait = true } = this.#options;
     const isShared = (v: GlobalVariable) => !this.#names.isGenerated(v.name) && !isReplicated(v);
@@ -93,12 +99,14 @@ class AtomicExecution {
       if (!compared) return statement;
       const { check, comparison } = this.#options;
       const { statements } = quote(statement.span);
-      // The operation may hand on to others what was stored before it, so the stores of both replicas come first.
+      // The operation may hand on to others what was stored before it, so the stores of both
+      // replicas come first.
       const meeting =
         check === "signature" && this.#mustMeet
           ? statements`_ = ${comparison.signaturesAgree(compared.site)};`
           : [];
-      // Nobody waits for a result, so the second replica need not step in for a first that is not there.
+      // Nobody waits for a result, so the second replica need not step in for a first that is not
+      // there.
       return [...compared.statements, ...meeting, ...comparison.inFirst([statement])];
     }
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return statement;
@@ -110,7 +118,9 @@ class AtomicExecution {
     return [...statements, ...this.#synchronized(site), ...before, { ...statement, initializer }];
   }
 
-  /** The statements that compare the operands of an atomic operation; undefined for any other call. */
+  /**
+   * The statements that compare the operands of an atomic operation; undefined for any other call.
+   */
   #compared(
     call: CallExpression,
     functionName: string,
@@ -155,7 +165,10 @@ class AtomicExecution {
       : { expression: first, count: 1, scalar };
   }
 
-  /** With a signature nothing has brought the replicas together yet, which some channels need before sharing. */
+  /**
+   * With a signature nothing has brought the replicas together yet, which some channels need before
+   * sharing.
+   */
   #synchronized(site: number): Statement[] {
     const { check, comparison } = this.#options;
     if (check === "store" || !comparison.shareNeedsAgreement) return [];

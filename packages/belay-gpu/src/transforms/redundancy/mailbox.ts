@@ -18,14 +18,19 @@
 import type { Names } from "../shared/names.ts";
 import { recordCause } from "./reportBuffer.ts";
 
-/** Words of mail for each invocation of a pair: for each of two turns, two words of each replica. */
+/**
+ * Words of mail for each invocation of a pair: for each of two turns, two words of each replica.
+ */
 const wordsPerInvocation = 2 * 2 * 2;
 /** More than pairs of small workgroups run at once. */
 const mostPlaces = 2304;
 /** More than pairs of invocations run at once on the largest GPUs. */
 const mostInvocations = 2 ** 18;
 
-/** How often a twin looks for the other before it gives up, unless the host knows better: about a second on a GPU. */
+/**
+ * How often a twin looks for the other before it gives up, unless the host knows better: about a
+ * second on a GPU.
+ */
 const patience = 2 ** 20;
 
 /** The override that says how often. */
@@ -46,7 +51,10 @@ export function mailWords(workgroups: readonly (number | undefined)[]): number {
 /** Bytes of the report that belong to `words` words of mail. */
 export const mailboxBytes = (words: number): number => (words === 0 ? 0 : 4 * (3 + mostPlaces + words));
 
-/** Bytes of workgroup memory of a workgroup that has mail: for its ticket, and whether it has given up. */
+/**
+ * Bytes of workgroup memory of a workgroup that has mail: for its ticket, and whether it has given
+ * up.
+ */
 export const mailboxWorkgroupBytes = 32;
 
 /** The members of the report, as WGSL. */
@@ -58,9 +66,9 @@ export const mailboxMembers = (words: number): string => `
   mail: array<atomic<u32>, ${words}>,`;
 
 /**
- * What a workgroup knows of its place, and the functions that draw a ticket, enter the place and leave it, as WGSL.
- * `draw_ticket(last)` returns a ticket, counted from zero to `last` in each dispatch, and the epoch.
- * `wait_ran_out(site)` records that, and stops the workgroup from waiting.
+ * What a workgroup knows of its place, and the functions that draw a ticket, enter the place and
+ * leave it, as WGSL. `draw_ticket(last)` returns a ticket, counted from zero to `last` in each
+ * dispatch, and the epoch. `wait_ran_out(site)` records that, and stops the workgroup from waiting.
  */
 export function mailboxDeclarations(names: Names, words: number): string {
   const n = (thing: string) => names.the(thing);

@@ -2,20 +2,25 @@
 import type { Names } from "../shared/names.ts";
 
 /**
- * In a doubled workgroup: `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a subgroup apart, so that each
- * replica keeps runs of neighbours. `"subgroups"`: different subgroups, half a workgroup apart, so that each replica keeps
- * whole subgroups, and what a subgroup shares is replicated too.
+ * In a doubled workgroup: `"adjacent"`: neighbouring lanes. `"half-subgroup"`: lanes half a
+ * subgroup apart, so that each replica keeps runs of neighbours. `"subgroups"`: different
+ * subgroups, half a workgroup apart, so that each replica keeps whole subgroups, and what a
+ * subgroup shares is replicated too.
  */
 export type DoubledPairing = "adjacent" | "half-subgroup" | "subgroups";
 
 /**
- * A pairing of the doubled workgroup, or `"passes"`: one after the other, on lanes that swap. The workgroup keeps its size,
- * and its memory serves each pass in turn, so what shows there are transient faults. The second pass finds in the
- * caches what the first has loaded, so memory-bound kernels run about as fast as unprotected.
+ * A pairing of the doubled workgroup, or `"passes"`: one after the other, on lanes that swap. The
+ * workgroup keeps its size, and its memory serves each pass in turn, so what shows there are
+ * transient faults. The second pass finds in the caches what the first has loaded, so memory-bound
+ * kernels run about as fast as unprotected.
  */
 export type Pairing = DoubledPairing | "passes";
 
-/** How far apart the lanes of the two replicas are in their subgroup: their numbers differ by this one bit. */
+/**
+ * How far apart the lanes of the two replicas are in their subgroup: their numbers differ by this
+ * one bit.
+ */
 export function distanceOf(pairing: Pairing, names: Names): string {
   return pairing === "half-subgroup" ? names.the("distance") : "1u";
 }
@@ -37,7 +42,10 @@ export interface DoubledWorkgroup {
 /** The most invocations of a workgroup along z (WebGPU specification, "Limits"). */
 const maxDepth = 64;
 
-/** How a workgroup of `size` is doubled. Sizes are WGSL expressions of type u32: literals where they are constant. */
+/**
+ * How a workgroup of `size` is doubled. Sizes are WGSL expressions of type u32: literals where they
+ * are constant.
+ */
 export function doubledWorkgroup(
   pairing: DoubledPairing,
   names: Names,
@@ -57,7 +65,10 @@ export function doubledWorkgroup(
 /** What an invocation is whose lane runs its neighbour's second replica, as WGSL. */
 export type SwappedWorkgroup = Pick<DoubledWorkgroup, "local" | "derived">;
 
-/** How the lanes of a workgroup of `size` swap while `replica` is 1. The last of an odd number has nobody to swap with. */
+/**
+ * How the lanes of a workgroup of `size` swap while `replica` is 1. The last of an odd number has
+ * nobody to swap with.
+ */
 export function swappedWorkgroup(names: Names, size: readonly [string, string, string]): SwappedWorkgroup {
   const [replica, index] = [names.the("replica"), names.the("in_local_invocation_index")];
   const local = `${index} ^ ${replica}`;
@@ -99,7 +110,10 @@ function adjacent(names: Names, [x, y, z]: readonly [string, string, string]): D
   };
 }
 
-/** Flat, one replica in the lower half of each subgroup; a smaller power of two where such halves would not come out even. */
+/**
+ * Flat, one replica in the lower half of each subgroup; a smaller power of two where such halves
+ * would not come out even.
+ */
 function halfSubgroup(names: Names, size: readonly [string, string, string]): DoubledWorkgroup {
   const index = names.the("in_local_invocation_index");
   const distance = names.the("distance");

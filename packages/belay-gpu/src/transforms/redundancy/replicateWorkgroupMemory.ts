@@ -89,7 +89,10 @@ export function replicateWorkgroupMemory(
   );
   return withDeclarations(rewritten, options.comparison.takeDeclarations());
 
-  /** Loads both copies, which must stay in uniform control flow, and compares them; undefined for other statements. */
+  /**
+   * Loads both copies, which must stay in uniform control flow, and compares them; undefined for
+   * other statements.
+   */
   function uniformLoad(statement: Statement, functionName: string): Statement[] | undefined {
     if (statement.kind !== "let" || statement.initializer.kind !== "call") return undefined;
     const { initializer: call } = statement;

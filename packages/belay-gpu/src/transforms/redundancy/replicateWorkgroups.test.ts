@@ -10,7 +10,12 @@ const report =
   (mail = 0): Step =>
   (program, names) =>
     declareReport(program, names, {
-      ...{ group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 0, mail, pairs: true },
+      group: 0,
+      binding: 0,
+      bytes: 4 * reportWords.total,
+      cells: 0,
+      mail,
+      pairs: true,
     });
 interface Twins {
   readonly blocking?: readonly string[];

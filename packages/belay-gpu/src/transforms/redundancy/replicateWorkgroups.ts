@@ -31,11 +31,17 @@ import { inTurnOf } from "./arriveBeforeStores.ts";
 import { mailboxDeclarations, mailboxWorkgroupBytes } from "./mailbox.ts";
 
 export interface ReplicateWorkgroupsOptions {
-  /** Names of the entry points to wrap; of those among them whose twins wait for each other; and of those that may run in turn. */
+  /**
+   * Names of the entry points to wrap; of those among them whose twins wait for each other; and of
+   * those that may run in turn.
+   */
   readonly entryPoints: ReadonlySet<string>;
   readonly blocking?: ReadonlySet<string>;
   readonly inTurn?: ReadonlySet<string>;
-  /** Those among the latter that may run at once, too, as whoever comes last stores (arriveBeforeStores.ts). */
+  /**
+   * Those among the latter that may run at once, too, as whoever comes last stores
+   * (arriveBeforeStores.ts).
+   */
   readonly arriving?: ReadonlySet<string>;
   /** Words of mail (see mailbox.ts). */
   readonly mail?: number;

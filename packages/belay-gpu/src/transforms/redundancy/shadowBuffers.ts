@@ -39,7 +39,9 @@ export interface ShadowBuffersOptions {
   readonly comparison: Comparison;
   /** Where the copies are bound, by the name of the buffer's variable. */
   readonly shadows: ReadonlyMap<string, BindingPoint>;
-  /** What runs replicated: the functions of each kernel, and the variables that it changes in place. */
+  /**
+   * What runs replicated: the functions of each kernel, and the variables that it changes in place.
+   */
   readonly kernels: readonly {
     readonly functions: ReadonlySet<FunctionDeclaration>;
     readonly shadowed: ReadonlySet<string>;
@@ -50,7 +52,8 @@ export interface ShadowBuffersOptions {
 const shadowName = (names: Names, variable: string): string => names.the(`shadow_${variable}`);
 
 export function shadowBuffers(program: Program, names: Names, options: ShadowBuffersOptions): Module {
-  // What kernels call stays their own: codes for memory may treat the same buffer in different ways.
+  // What kernels call stays their own: codes for memory may treat the same buffer in different
+  // ways.
   const kernels = options.kernels.map(({ functions, shadowed }) => ({
     functions,
     shadowing: new Shadowing(program, names, options.comparison, shadowed),

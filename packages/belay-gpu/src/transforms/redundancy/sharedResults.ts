@@ -13,15 +13,18 @@ export function integerOf(program: Program, operand: Expression): "i32" | "u32" 
   return type.kind === "scalar" && type.name === "i32" ? "i32" : "u32";
 }
 
-/** An operation that runs once: what stands before the statement that has it, and what stands in its place there. */
+/**
+ * An operation that runs once: what stands before the statement that has it, and what stands in its
+ * place there.
+ */
 export interface SharedResult {
   readonly before: readonly Statement[];
   readonly initializer: Expression;
 }
 
 /**
- * `atomicCompareExchangeWeak` returns a struct that can't be named, so its fields travel and become a struct of the same
- * shape.
+ * `atomicCompareExchangeWeak` returns a struct that can't be named, so its fields travel and become
+ * a struct of the same shape.
  */
 export class SharedResults {
   /** Those that have the shape of what an exchange returns. */

@@ -10,7 +10,10 @@ import type { Pairing } from "./pairing.ts";
 
 export interface WorkgroupCopies {
   readonly declarations: readonly Declaration[];
-  /** How an access names the copy of `replica`; undefined for what is not the part of an access that is another one then. */
+  /**
+   * How an access names the copy of `replica`; undefined for what is not the part of an access that
+   * is another one then.
+   */
   copy(part: Expression, replica: string): Expression | undefined;
 }
 
@@ -18,15 +21,18 @@ export interface WorkgroupCopies {
 const halfBanks = 64;
 const allBanks = 128;
 
-/** Bytes that both copies of a variable of a type take, at most: those of an array element by element need no skew. */
+/**
+ * Bytes that both copies of a variable of a type take, at most: those of an array element by
+ * element need no skew.
+ */
 export function bytesOfCopies(type: Type, pairing: Pairing): number {
   const align = alignOf(type);
   return 2 * Math.ceil(copyStride(sizeOf(type), pairing) / align) * align;
 }
 
 /**
- * Bytes from one copy of a variable of `size` bytes to the next. Lanes of one subgroup must not meet in a bank, unless
- * they are of one replica; small variables need no skew.
+ * Bytes from one copy of a variable of `size` bytes to the next. Lanes of one subgroup must not
+ * meet in a bank, unless they are of one replica; small variables need no skew.
  */
 function copyStride(size: number, pairing: Pairing): number {
   return size < allBanks || pairing === "subgroups"
@@ -35,9 +41,10 @@ function copyStride(size: number, pairing: Pairing): number {
 }
 
 /**
- * Both copies of an element beside each other, in an array of which only elements are named. Lanes that name different banks then
- * still do, whatever the size; it takes less than a skew too, where a compiler does not load neighbours at once
- * (on an NVIDIA H200, noise 2.01 times in place of 2.85, the matrix product 2.54 in place of 1.83).
+ * Both copies of an element beside each other, in an array of which only elements are named. Lanes
+ * that name different banks then still do, whatever the size; it takes less than a skew too, where
+ * a compiler does not load neighbours at once (on an NVIDIA H200, noise 2.01 times in place of
+ * 2.85, the matrix product 2.54 in place of 1.83).
  */
 export function pairedCopies(variable: GlobalVariable, type: ArrayType): WorkgroupCopies {
   const paired = (part: Type): ArrayType =>

@@ -14,7 +14,10 @@ export interface Team {
   readonly count: string;
 }
 
-/** Statements, as WGSL, by which the invocations of a team together set a workgroup variable to zero. No barriers. */
+/**
+ * Statements, as WGSL, by which the invocations of a team together set a workgroup variable to
+ * zero. No barriers.
+ */
 export function zeroed(program: Program, names: Names, variable: GlobalVariable, team: Team): string {
   const extents: string[] = [];
   let type = program.declaredTypeOf(variable);

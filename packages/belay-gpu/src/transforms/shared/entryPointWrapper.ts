@@ -19,17 +19,21 @@ export interface EntryPointWrapper {
   readonly after?: readonly Statement[];
   /** What makes statements of those that run the body. Default: these alone. */
   readonly around?: (body: Statement[]) => Statement[];
-  /** Whether `around` runs the body several times, each of which must find its variables as they are at the start. */
+  /**
+   * Whether `around` runs the body several times, each of which must find its variables as they are
+   * at the start.
+   */
   readonly repeats?: boolean;
   readonly attributes: readonly Attribute[];
 }
 
 /**
- * The new entry point. A body that returns early becomes a function of its own, which comes first; any other stays a block, as
- * drivers may unroll and schedule a function that is called in another way (N-body took 1.16 times as long on an NVIDIA H200),
- * and has the entry point's own parameters where it gets their values as they are.
- * The call stands in a construct that a workgroup enters and leaves as a whole: behind that, as behind those of a block,
- * subgroups have come together again, as SPIR-V has it (section 2.2.5); behind a mere call they need not have.
+ * The new entry point. A body that returns early becomes a function of its own, which comes first;
+ * any other stays a block, as drivers may unroll and schedule a function that is called in another
+ * way (N-body took 1.16 times as long on an NVIDIA H200), and has the entry point's own parameters
+ * where it gets their values as they are. The call stands in a construct that a workgroup enters
+ * and leaves as a whole: behind that, as behind those of a block, subgroups have come together
+ * again, as SPIR-V has it (section 2.2.5); behind a mere call they need not have.
  */
 export function wrapEntryPoint(
   program: Program,
@@ -72,12 +76,14 @@ export function wrapEntryPoint(
   };
   const argumentOf = (parameter: Parameter) => argumentFor(program, parameter, argument);
   const { declarations, statements } = quote(fn.nameSpan);
-  // In a function of its own, what a loop declares without initializer is what it is in the program.
+  // In a function of its own, what a loop declares without initializer is what it is in the
+  // program.
   const isCalled = returnsEarly(fn) || (wrapper.repeats && uninitializedInLoops(fn.body).size > 0);
   const body = isCalled ? asFunction(names, fn) : undefined;
   const block = wrapper.repeats ? initialized(fn.body) : fn.body;
   const values = fn.parameters.map((parameter) => ({ parameter, value: argumentOf(parameter) }));
-  // A body that stays keeps the built-in values that it gets as they are: with copies of them N-body took 1.17 times as long.
+  // A body that stays keeps the built-in values that it gets as they are: with copies of them
+  // N-body took 1.17 times as long.
   const kept = new Map(
     values.flatMap(({ parameter, value }) => {
       const builtin = builtinOf(parameter.attributes);
@@ -123,7 +129,10 @@ function returnsEarly(fn: FunctionDeclaration): boolean {
   return returns;
 }
 
-/** Gives each variable without initializer an explicit zero, as a driver may set it to zero once for each call of its function. */
+/**
+ * Gives each variable without initializer an explicit zero, as a driver may set it to zero once for
+ * each call of its function.
+ */
 function initialized<T extends AnyNode>(node: T): T {
   const mapped = mapChildren(node, (child) => (isExpression(child) ? child : initialized(child)));
   if (!isUninitialized(mapped)) return mapped;
@@ -157,7 +166,10 @@ export function invocationsOf(program: Program, fn: FunctionDeclaration): string
   return product(workgroupSizeOf(program, fn));
 }
 
-/** The argument for a parameter of the entry point: a built-in value, or a struct of built-in values. */
+/**
+ * The argument for a parameter of the entry point: a built-in value, or a struct of built-in
+ * values.
+ */
 function argumentFor(
   program: Program,
   parameter: Parameter,

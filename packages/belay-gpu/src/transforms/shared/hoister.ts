@@ -5,8 +5,8 @@ import { quote } from "../../wgsl/quote.ts";
 import type { Names } from "./names.ts";
 
 /**
- * Takes memory operations out of expressions, in evaluation order. In each method, `before` collects the statements
- * that must run before the one that uses the result.
+ * Takes memory operations out of expressions, in evaluation order. In each method, `before`
+ * collects the statements that must run before the one that uses the result.
  */
 export class Hoister {
   readonly #program: Program;
@@ -19,7 +19,10 @@ export class Hoister {
     this.#names = names;
   }
 
-  /** A memory operation with stable operands, or any other expression without a memory operation inside. */
+  /**
+   * A memory operation with stable operands, or any other expression without a memory operation
+   * inside.
+   */
   operation(expression: Expression, before: Statement[]): Expression {
     if (
       expression.kind !== "call" ||
@@ -60,7 +63,10 @@ export class Hoister {
     }
   }
 
-  /** Operands in order: those before the last memory operation are saved, so that it can't overtake them. */
+  /**
+   * Operands in order: those before the last memory operation are saved, so that it can't overtake
+   * them.
+   */
   #operands(operands: readonly Expression[], before: Statement[]): Expression[] {
     const last = operands.findLastIndex((operand) => containsMemoryOperation(this.#program, operand));
     return operands.map((operand, i) => {

@@ -7,13 +7,22 @@ import { type AnyNode, isExpression, mapChildren } from "../../wgsl/traverse.ts"
 export interface Replacement {
   /** Whether accesses to the variable are replaced. */
   readonly selects: (variable: GlobalVariable) => boolean;
-  /** What stands for a load of `place`, in whose indices all is replaced; `original` is the typed one. */
+  /**
+   * What stands for a load of `place`, in whose indices all is replaced; `original` is the typed
+   * one.
+   */
   readonly load: (place: Expression, original: Expression) => Expression;
-  /** What stands for a store, in which all loads are replaced; `target` is the typed one. Default: the store. */
+  /**
+   * What stands for a store, in which all loads are replaced; `target` is the typed one. Default:
+   * the store.
+   */
   readonly store?: (stored: Assignment, target: Expression) => Statement[];
 }
 
-/** What an address is taken of is not loaded: atomic operations and lengths stay as they are. Requires access normal form. */
+/**
+ * What an address is taken of is not loaded: atomic operations and lengths stay as they are.
+ * Requires access normal form.
+ */
 export function mapAccesses<T extends AnyNode>(program: Program, node: T, replacement: Replacement): T {
   const isSelected = (place: Expression) => {
     const root = rootVariable(program, place);

@@ -2,8 +2,8 @@ import type { Program } from "../../wgsl/program.ts";
 import { walk } from "../../wgsl/traverse.ts";
 
 /**
- * The names that transforms generate. All share one prefix that no name of the user's module starts with, so that
- * generated code neither captures nor is captured.
+ * The names that transforms generate. All share one prefix that no name of the user's module starts
+ * with, so that generated code neither captures nor is captured.
  */
 export class Names {
   readonly prefix: string;
@@ -35,7 +35,10 @@ export class Names {
     return `${stem}_${use}`;
   }
 
-  /** Another name for a thing of the user's module, which stays the user's: the name is not a generated one. */
+  /**
+   * Another name for a thing of the user's module, which stays the user's: the name is not a
+   * generated one.
+   */
   another(base: string): string {
     let name = base;
     for (let n = 1; this.#taken.has(name); n++) name = `${base}_${n}`;
@@ -49,7 +52,9 @@ export class Names {
     return this.#own.get(name) ?? name;
   }
 
-  /** Returns a text, such as the message of a diagnostic, with the user's names in place of others. */
+  /**
+   * Returns a text, such as the message of a diagnostic, with the user's names in place of others.
+   */
   inOwnNames(text: string): string {
     return text.replace(/\p{ID_Continue}+/gu, (word) => this.own(word));
   }

@@ -8,7 +8,10 @@ import type { Value } from "../values.ts";
 import { roundToHalf } from "./float16.ts";
 import { foldBinary, foldUnary } from "./index.ts";
 
-/** Evaluates `left operator right` on literals, with the left operand's type or bool as the result's. */
+/**
+ * Evaluates `left operator right` on literals, with the left operand's type or bool as the
+ * result's.
+ */
 function binary(left: string, operator: string, right: string): unknown {
   const a = literal(left);
   const isComparison = /^(==|!=|<=?|>=?)$/.test(operator);

@@ -1,4 +1,7 @@
-/** The operators (specification sections "Logical", "Arithmetic", "Comparison" and "Bit Expressions"). */
+/**
+ * The operators (specification sections "Logical", "Arithmetic", "Comparison" and "Bit
+ * Expressions").
+ */
 import type { BinaryOperator, UnaryOperator } from "../ast.ts";
 import { matrixType } from "../conversion.ts";
 import type { MatrixType, ScalarType, Type } from "../types.ts";
@@ -13,8 +16,8 @@ export function foldUnary(operator: UnaryOperator, operand: Value, resultType: T
 }
 
 /**
- * Evaluates a binary operator. The operands have the parameter types of the chosen overload. `&&` and `||`
- * evaluate both operands here: their short circuit is the caller's.
+ * Evaluates a binary operator. The operands have the parameter types of the chosen overload. `&&`
+ * and `||` evaluate both operands here: their short circuit is the caller's.
  */
 export function foldBinary(operator: BinaryOperator, left: Value, right: Value, resultType: Type): Folded {
   return folded(() => binary(operator, left, right, resultType));
@@ -71,7 +74,8 @@ function binaryScalar(
   return integerArithmetic(operator, integerOf(left), integerOf(right), type);
 }
 
-// A double holds more than twice the bits of f32 and f16, so that rounding its result once more is correct rounding.
+// A double holds more than twice the bits of f32 and f16, so that rounding its result once more is
+// correct rounding.
 function floatArithmetic(operator: BinaryOperator, a: number, b: number, type: ScalarType): number {
   switch (operator) {
     case "+":
@@ -130,7 +134,9 @@ function quotient(type: ScalarType, a: bigint, b: bigint): ScalarValue {
   return b === 0n ? noValue("division by zero") : integer(type, a / b);
 }
 
-/** A shift must not lose significant bits; only an AbstractInt may be shifted by its width or more. */
+/**
+ * A shift must not lose significant bits; only an AbstractInt may be shifted by its width or more.
+ */
 function shift(type: ScalarType, value: bigint, amount: bigint, by: (amount: bigint) => bigint): ScalarValue {
   if (type.name !== "abstract-int" && amount >= 32n) noValue("shift amount is not less than 32");
   return value === 0n ? integer(type, 0n) : integer(type, by(amount < 64n ? amount : 64n));

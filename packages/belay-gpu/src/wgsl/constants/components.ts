@@ -43,7 +43,9 @@ export function scalars(value: Value): ScalarValue[] {
 /** An operation on scalars that makes a scalar of `type`. */
 export type ScalarOperation = (args: readonly ScalarValue[], type: ScalarType) => ScalarValue;
 
-/** Applies `operation` to each scalar of the result; a scalar argument stands for all components. */
+/**
+ * Applies `operation` to each scalar of the result; a scalar argument stands for all components.
+ */
 export function componentwise(type: Type, args: readonly Value[], operation: ScalarOperation): Value {
   if (type.kind === "scalar") return operation(args.map(scalar), type);
   if (!isComposite(type)) throw new TypeError(`no constant has a ${type.kind} type`);

@@ -5,12 +5,17 @@ import { cast, converted } from "./conversions.ts";
 import { type Folded, folded, noValue } from "./folded.ts";
 import { scalar } from "./scalars.ts";
 
-/** The zero value of a constructible type (specification section "Zero Value Built-in Functions"). */
+/**
+ * The zero value of a constructible type (specification section "Zero Value Built-in Functions").
+ */
 export function zeroValue(type: Type): Folded {
   return folded(() => zero(type));
 }
 
-/** Evaluates a value constructor (section "Value Constructor Built-in Functions"); no arguments give the zero value. */
+/**
+ * Evaluates a value constructor (section "Value Constructor Built-in Functions"); no arguments give
+ * the zero value.
+ */
 export function foldConstructor(resultType: Type, args: readonly Value[]): Folded {
   return folded(() => (args.length === 0 ? zero(resultType) : constructed(resultType, args)));
 }

@@ -6,8 +6,8 @@ import { type Folded, folded, noValue } from "./folded.ts";
 import { bool, floatInRange, integer, isFloat, wrappedInteger } from "./scalars.ts";
 
 /**
- * Converts a value as an expression's context does (specification section "Conversion Rank"): abstract
- * numbers to `to`, component by component.
+ * Converts a value as an expression's context does (specification section "Conversion Rank"):
+ * abstract numbers to `to`, component by component.
  */
 export function convert(value: Value, to: Type): Folded {
   return folded(() => converted(value, to));
@@ -30,7 +30,10 @@ function convertParts(value: Value, to: Type): Value {
   );
 }
 
-/** The scalar constructors `bool`, `i32`, `u32`, `f32` and `f16`; abstract types convert in the same way. */
+/**
+ * The scalar constructors `bool`, `i32`, `u32`, `f32` and `f16`; abstract types convert in the same
+ * way.
+ */
 export function cast(from: ScalarValue, to: ScalarType): ScalarValue {
   const { type, value } = from;
   if (type.name === to.name) return from;
@@ -40,7 +43,10 @@ export function cast(from: ScalarValue, to: ScalarType): ScalarValue {
   return type.name === "abstract-int" ? integer(to, BigInt(value)) : wrappedInteger(to, BigInt(value));
 }
 
-/** Section "Floating Point Conversion": the nearest integer toward zero that both types can represent. */
+/**
+ * Section "Floating Point Conversion": the nearest integer toward zero that both types can
+ * represent.
+ */
 function truncateInto(to: ScalarType, x: number, from: ScalarType): bigint {
   const [low, end] = to.name === "u32" ? [0, 2 ** 32] : [-(2 ** 31), 2 ** 31];
   const lastPlace = from.name === "f32" ? end * 2 ** -24 : 1;

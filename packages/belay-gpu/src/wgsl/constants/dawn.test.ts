@@ -1,4 +1,7 @@
-/** Every operator, const-function, constructor and conversion against Dawn: the same values and the same errors. */
+/**
+ * Every operator, const-function, constructor and conversion against Dawn: the same values and the
+ * same errors.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { constructorText, expressionText } from "../../../../../test/support/constantValues.ts";
 import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";
@@ -62,7 +65,10 @@ function picker(): (type: Type) => Value {
   return pick;
 }
 
-/** Statements that hold when `call` has `value`; a float may be off by `tolerance`, relative and absolute. */
+/**
+ * Statements that hold when `call` has `value`; a float may be off by `tolerance`, relative and
+ * absolute.
+ */
 function assertions(call: string, value: Value, tolerance: number): string {
   const { type } = value;
   if ("elements" in value && type.kind !== "vector") {
@@ -104,7 +110,10 @@ async function differences(
   });
 }
 
-/** The argument types on which an operator or a function has a const overload that converts none of them. */
+/**
+ * The argument types on which an operator or a function has a const overload that converts none of
+ * them.
+ */
 function argumentTypes(name: string): Type[][] {
   const pairs = types.flatMap((first) => types.map((second) => [first, second] as const));
   const candidates = [
@@ -145,7 +154,10 @@ const operators = [
 /** Functions of which WGSL only bounds the error. */
 const approximate =
   /^(a?(sin|cos|tan)h?|atan2|cross|degrees|determinant|distance|dot|exp2?|fma|fract|inverseSqrt|length|log2?|mix|normalize|pow|radians|reflect|refract|smoothstep|sqrt)$/;
-/** Functions for which Dawn differs within what the specification allows, on results that the tolerance does not cover. */
+/**
+ * Functions for which Dawn differs within what the specification allows, on results that the
+ * tolerance does not cover.
+ */
 const unlike = new Set(["ldexp", "pack2x16float", "pow", "quantizeToF16", "refract"]);
 
 describe("Dawn agrees", () => {

@@ -69,7 +69,8 @@ describe("the exponent of a double", () => {
   it("scales into the subnormal range with one rounding", () => {
     expect(scale(1.5, -1075)).toBe(2 ** -1074);
     expect(scale(1, -1075)).toBe(0);
-    // Rounding twice would first take the last place up to a tie, and the tie up to the even neighbour.
+    // Rounding twice would first take the last place up to a tie, and the tie up to the even
+    // neighbour.
     expect(scale(1.25 - 2 ** -52, -1073)).toBe(2 ** -1073);
     expect(scale(1.25, -1073)).toBe(2 ** -1073);
     expect(scale(1.25 + 2 ** -52, -1073)).toBe(3 * 2 ** -1074);

@@ -1,6 +1,8 @@
 import type { Value } from "../values.ts";
 
-/** The outcome of a constant evaluation. A reason is a lower-case phrase such as `division by zero`. */
+/**
+ * The outcome of a constant evaluation. A reason is a lower-case phrase such as `division by zero`.
+ */
 export type Folded =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly reason: string };

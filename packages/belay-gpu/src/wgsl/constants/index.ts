@@ -1,4 +1,7 @@
-/** Constant evaluation (specification section "`const` Expressions"): pure functions from values to values. */
+/**
+ * Constant evaluation (specification section "`const` Expressions"): pure functions from values to
+ * values.
+ */
 export { foldIndex, foldMember } from "./access.ts";
 export { foldBinary, foldUnary } from "./arithmetic.ts";
 export { foldBuiltin } from "./builtins/index.ts";

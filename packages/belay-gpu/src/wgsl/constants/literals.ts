@@ -33,7 +33,8 @@ export function parseLiteral(text: string): Folded {
 
 function integerLiteral(digits: string, suffix: string): ScalarValue {
   const type = suffix === "i" ? i32Type : suffix === "u" ? u32Type : abstractIntType;
-  // No type holds more than 20 significant digits, and conversion of a long decimal text takes quadratic time.
+  // No type holds more than 20 significant digits, and conversion of a long decimal text takes
+  // quadratic time.
   if (digits.replace(/^0[xX]0*/, "").length > 20) noValue(`value overflows ${type.name}`);
   return integer(type, BigInt(digits));
 }

@@ -39,7 +39,10 @@ function roundTo(type: ScalarType, x: number): number {
   return type.name === "f16" ? roundToHalf(x) : x;
 }
 
-/** `x` rounded to a float type; an error when that is not finite (section "Differences from IEEE-754"). */
+/**
+ * `x` rounded to a float type; an error when that is not finite (section "Differences from
+ * IEEE-754").
+ */
 export function finite(type: ScalarType, x: number): number {
   const rounded = roundTo(type, x);
   return Number.isFinite(rounded) ? rounded : noValue("result is not finite");
@@ -52,7 +55,9 @@ export function float(type: ScalarType, x: number): ScalarValue {
 
 const maxFloat32 = (2 - 2 ** -23) * 2 ** 127;
 
-/** The conversion of a number to a float type: an error outside its finite range, however little. */
+/**
+ * The conversion of a number to a float type: an error outside its finite range, however little.
+ */
 export function floatInRange(type: ScalarType, x: number): ScalarValue {
   const limit = type.name === "f32" ? maxFloat32 : type.name === "f16" ? maxHalf : Number.MAX_VALUE;
   if (!(Math.abs(x) <= limit)) noValue(`value overflows ${type.name}`);

@@ -1,4 +1,7 @@
-/** Indexing, members and swizzles (specification section "Composite Value Decomposition Expressions"). */
+/**
+ * Indexing, members and swizzles (specification section "Composite Value Decomposition
+ * Expressions").
+ */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression, IndexExpression, MemberExpression } from "../ast.ts";
@@ -18,7 +21,10 @@ import {
 import { checkExpression, evaluated, runtime } from "./expressions.ts";
 import { similarName } from "./suggest.ts";
 
-/** The memory that an expression of reference or pointer type stands for; undefined for a plain value. */
+/**
+ * The memory that an expression of reference or pointer type stands for; undefined for a plain
+ * value.
+ */
 function viewed(type: Type): ReferenceType | undefined {
   if (type.kind === "reference") return type;
   return type.kind === "pointer" ? { ...type, kind: "reference" } : undefined;
@@ -108,7 +114,9 @@ function memberType(composite: Type, member: string): Type | undefined {
   return member.length === 1 ? composite.element : vectorType(member.length, composite.element);
 }
 
-/** Whether a member name selects components of a vector: one to four letters of `xyzw` or of `rgba`. */
+/**
+ * Whether a member name selects components of a vector: one to four letters of `xyzw` or of `rgba`.
+ */
 function isSwizzle(member: string, size: number): boolean {
   if (member.length < 1 || member.length > 4) return false;
   return ["xyzw", "rgba"].some((letters) =>

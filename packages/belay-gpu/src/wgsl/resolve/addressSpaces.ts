@@ -1,4 +1,7 @@
-/** What a module-scope variable may be in each address space (specification section "Address Spaces"). */
+/**
+ * What a module-scope variable may be in each address space (specification section "Address
+ * Spaces").
+ */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Attribute, GlobalVariable } from "../ast.ts";

@@ -1,4 +1,7 @@
-/** Checks what writes to memory: assignments, increments and decrements (specification sections of these names). */
+/**
+ * Checks what writes to memory: assignments, increments and decrements (specification sections of
+ * these names).
+ */
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Assignment, BinaryOperator, Expression, Increment } from "../ast.ts";
 import { foldBinary } from "../constants/index.ts";
@@ -73,8 +76,9 @@ function checkTarget(cx: Context, target: Expression): ReferenceType | undefined
 }
 
 /**
- * The memory of the vector that a target such as `v.xz` or `v.xyz[i]` writes components of; undefined for other targets.
- * Such a target has no reference type (extension `swizzle_assignment`).
+ * The memory of the vector that a target such as `v.xz` or `v.xyz[i]` writes components of;
+ * undefined for other targets. Such a target has no reference type (extension
+ * `swizzle_assignment`).
  */
 function swizzledVector(cx: Context, target: Expression): ReferenceType | undefined {
   if (target.kind !== "memberAccess" && target.kind !== "index") return undefined;

@@ -16,7 +16,10 @@ export function neverEnds(statement: Statement): boolean {
   return (statement.kind === "loop" || statement.kind === "for") && of(statement) === 0;
 }
 
-/** Whether what comes behind some statements may be reached: where a function returns a value, nothing may. */
+/**
+ * Whether what comes behind some statements may be reached: where a function returns a value,
+ * nothing may.
+ */
 export function mayReachEnd(statements: readonly Statement[]): boolean {
   return (behaviorOf(statements) & next) !== 0;
 }

@@ -1,4 +1,7 @@
-/** Binds every identifier to its declaration and finds which module-scope declarations use which others. */
+/**
+ * Binds every identifier to its declaration and finds which module-scope declarations use which
+ * others.
+ */
 
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { resolutionError } from "../../diagnostics/resolution.ts";
@@ -19,8 +22,8 @@ export interface Bindings {
 const wordAttributes = new Set(["builtin", "interpolate", "diagnostic"]);
 
 /**
- * Applies the scope rules of the specification's section "Declaration and Scope" to some `declarations` of a module, and
- * enters what their identifiers mean into `targets`.
+ * Applies the scope rules of the specification's section "Declaration and Scope" to some
+ * `declarations` of a module, and enters what their identifiers mean into `targets`.
  */
 export function bind(
   module: Module,
@@ -116,7 +119,10 @@ class Binder {
     });
   }
 
-  /** What the body declares is in scope in the continuing block, and what that declares in its `break if`. */
+  /**
+   * What the body declares is in scope in the continuing block, and what that declares in its
+   * `break if`.
+   */
   #loop({ attributes, body, continuing, breakIf }: LoopStatement): void {
     for (const attribute of attributes) this.#visit(attribute);
     this.#inScope(() => {
@@ -131,7 +137,8 @@ class Binder {
   #identifier(identifier: Identifier): void {
     const target = this.#lookUp(identifier.name);
     if (target) {
-      // A transform may use a node twice only where it means the same: what is known of a node is kept by node.
+      // A transform may use a node twice only where it means the same: what is known of a node is
+      // kept by node.
       const known = this.#targets.get(identifier);
       if (known && known !== target && this.#declared.has(known))
         throw new Error(`one node stands for two things named ${identifier.name}`);

@@ -1,4 +1,7 @@
-/** Calls of user-defined and predeclared functions (specification sections "Function Calls", "Built-in Functions"). */
+/**
+ * Calls of user-defined and predeclared functions (specification sections "Function Calls",
+ * "Built-in Functions").
+ */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { CallExpression, FunctionDeclaration } from "../ast.ts";
@@ -98,7 +101,10 @@ function bitcast(cx: Context, call: CallExpression): ExpressionFacts {
   );
 }
 
-/** Abstract integers become u32 when that is what is asked for and they fit, so that all values of u32 can be written. */
+/**
+ * Abstract integers become u32 when that is what is asked for and they fit, so that all values of
+ * u32 can be written.
+ */
 function bitcastOperandType(from: Type, to: Type, value: Value | undefined): Type {
   const toUnsigned = elementScalar(to) === u32Type && elementScalar(from)?.name === "abstract-int";
   const unsigned = withElement(from, u32Type);

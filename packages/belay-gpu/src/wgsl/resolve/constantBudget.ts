@@ -1,13 +1,22 @@
 import type { Type } from "../types.ts";
 
-/** Constants of no more scalars than this are always evaluated: their number is bounded by the program's length. */
+/**
+ * Constants of no more scalars than this are always evaluated: their number is bounded by the
+ * program's length.
+ */
 const smallConstant = 16;
-/** The largest constant that is evaluated, in scalars; the specification lets no array value have more than 2047 elements. */
+/**
+ * The largest constant that is evaluated, in scalars; the specification lets no array value have
+ * more than 2047 elements.
+ */
 const maxConstantSize = 65_536;
 /** Scalars that the large constants of a module may have together; past it they stay unknown. */
 const maxConstantScalars = 1_000_000;
 
-/** Which constants of a module are evaluated: all but those that would take a program's compiler too long, or too much memory. */
+/**
+ * Which constants of a module are evaluated: all but those that would take a program's compiler too
+ * long, or too much memory.
+ */
 export class ConstantBudget {
   #left = maxConstantScalars;
 

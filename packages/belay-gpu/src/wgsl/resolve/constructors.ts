@@ -31,7 +31,10 @@ function constructed(cx: Context, call: CallExpression, type: Type): ExpressionF
   return evaluated(cx, call, type, stage, call.args, (values) => foldConstructor(type, values));
 }
 
-/** Converts the arguments to the parameters of one of the type's constructors; reports when none takes them. */
+/**
+ * Converts the arguments to the parameters of one of the type's constructors; reports when none
+ * takes them.
+ */
 function convertArguments(cx: Context, call: CallExpression, type: Type, types: readonly Type[]): boolean {
   const { args } = call;
   if (type.kind === "struct" || type.kind === "array") {
@@ -63,8 +66,8 @@ function arrayParameters(type: ArrayType, args: readonly Expression[]): readonly
 }
 
 /**
- * The types that a scalar's, vector's or matrix's constructor takes, for arguments of the given types. An argument of
- * the same shape is converted explicitly and keeps its type.
+ * The types that a scalar's, vector's or matrix's constructor takes, for arguments of the given
+ * types. An argument of the same shape is converted explicitly and keeps its type.
  */
 function numericParameters(type: Type, types: readonly Type[]): readonly Type[] | undefined {
   const only = types.length === 1 ? types[0]! : undefined;
@@ -105,7 +108,10 @@ function matrixParts(type: MatrixType, types: readonly Type[]): readonly Type[] 
   return undefined;
 }
 
-/** Checks a constructor whose element type follows from its arguments: `vec3(1, 2, x)`, `array(a, b)`. */
+/**
+ * Checks a constructor whose element type follows from its arguments: `vec3(1, 2, x)`, `array(a,
+ * b)`.
+ */
 export function checkInferredConstructor(cx: Context, call: CallExpression): ExpressionFacts {
   const types = call.args.map((arg) => cx.loadedType(arg));
   if (types.includes(errorType)) return errorFacts;

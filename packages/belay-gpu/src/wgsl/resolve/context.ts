@@ -99,7 +99,10 @@ export class Context {
     return loaded(this.facts.get(expression)?.type ?? errorType);
   }
 
-  /** Converts an expression's value, after the load rule, to `type`; reports when there is no automatic conversion. */
+  /**
+   * Converts an expression's value, after the load rule, to `type`; reports when there is no
+   * automatic conversion.
+   */
   convert(expression: Expression, type: Type): void {
     const from = this.loadedType(expression);
     if (from === type || from === errorType || type === errorType) return;

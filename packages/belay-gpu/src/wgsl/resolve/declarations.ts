@@ -114,7 +114,10 @@ function checkFunction(cx: Context, fn: FunctionDeclaration): void {
   }
 }
 
-/** Attributes with integer arguments, which are const-expressions save where an override may decide them. */
+/**
+ * Attributes with integer arguments, which are const-expressions save where an override may decide
+ * them.
+ */
 const numericAttributes = new Set(["align", "binding", "blend_src", "group", "id", "location", "size"]);
 const pipelineAttributes = new Set(["workgroup_size", "subgroup_size"]);
 
@@ -139,7 +142,10 @@ function checkAttributes(cx: Context, attributes: readonly Attribute[]): void {
   }
 }
 
-/** Sizes and alignments begin at one, numbers of things at zero (specification section "Attributes"). */
+/**
+ * Sizes and alignments begin at one, numbers of things at zero (specification section
+ * "Attributes").
+ */
 function checkAttributeValue(cx: Context, name: string, arg: Expression): void {
   const value = cx.valueOf(arg);
   const least = pipelineAttributes.has(name) || name === "align" || name === "size" ? 1 : 0;

@@ -1,4 +1,7 @@
-/** Words of the language that stand where an expression stands: address spaces, access modes, texel formats. */
+/**
+ * Words of the language that stand where an expression stands: address spaces, access modes, texel
+ * formats.
+ */
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { Expression } from "../ast.ts";
 import type { AccessMode, AddressSpace } from "../types.ts";
@@ -30,7 +33,10 @@ export function checkEnumerant(
   return undefined;
 }
 
-/** The access mode that a memory view has when none is written (specification section "Address Spaces"). */
+/**
+ * The access mode that a memory view has when none is written (specification section "Address
+ * Spaces").
+ */
 export function defaultAccess(space: AddressSpace): AccessMode {
   return space === "function" || space === "private" || space === "workgroup" ? "read_write" : "read";
 }

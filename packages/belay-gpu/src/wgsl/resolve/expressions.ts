@@ -1,4 +1,7 @@
-/** The type, evaluation stage and constant value of each value expression (specification section "Expressions"). */
+/**
+ * The type, evaluation stage and constant value of each value expression (specification section
+ * "Expressions").
+ */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type { BinaryExpression, Expression, Identifier, Literal, UnaryExpression } from "../ast.ts";
@@ -13,7 +16,10 @@ import { type Context, type ExpressionFacts, errorFacts, errorType, latestStage,
 import { selectOverload } from "./overloads.ts";
 import { signaturesOf } from "./signatures.ts";
 
-/** Evaluates an expression of a type from its operands' values; undefined when it is no const-expression after all. */
+/**
+ * Evaluates an expression of a type from its operands' values; undefined when it is no
+ * const-expression after all.
+ */
 type Fold = (values: readonly Value[], type: Type) => Folded | undefined;
 
 /** Checks an expression and everything in it, once. */
@@ -115,7 +121,10 @@ function binary(cx: Context, expression: BinaryExpression): ExpressionFacts {
   );
 }
 
-/** The right operand is evaluated only when the left one does not decide (specification section "Logical Expressions"). */
+/**
+ * The right operand is evaluated only when the left one does not decide (specification section
+ * "Logical Expressions").
+ */
 function shortCircuit(cx: Context, expression: BinaryExpression): ExpressionFacts {
   const { operator, left, right } = expression;
   const leftValue = cx.facts.get(left)?.value;
@@ -130,7 +139,10 @@ function shortCircuit(cx: Context, expression: BinaryExpression): ExpressionFact
   return decided && facts.stage === "const" ? { ...facts, value: leftValue } : facts;
 }
 
-/** Resolves the overload of an operator or predeclared function for checked arguments, and evaluates it when it can. */
+/**
+ * Resolves the overload of an operator or predeclared function for checked arguments, and evaluates
+ * it when it can.
+ */
 export function applyOverload(
   cx: Context,
   at: Expression,

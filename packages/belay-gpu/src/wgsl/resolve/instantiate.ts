@@ -1,4 +1,7 @@
-/** What a signature means for a call's arguments: patterns are matched with types, variables solved, types built. */
+/**
+ * What a signature means for a call's arguments: patterns are matched with types, variables solved,
+ * types built.
+ */
 import { isAbstract, matrixType, sameType, scalarRank, scalarTypes, vectorType } from "../conversion.ts";
 import { isConstructible } from "../typeFamilies.ts";
 import { f32Type, i32Type, type ScalarType, type Type, u32Type, voidType } from "../types.ts";
@@ -21,8 +24,9 @@ interface Bindings {
 }
 
 /**
- * The overload that a signature is for arguments of these types: its variables stand for the types of least conversion that the
- * constraints allow. Undefined where there are none; whether the arguments convert to its parameters is left to be asked.
+ * The overload that a signature is for arguments of these types: its variables stand for the types
+ * of least conversion that the constraints allow. Undefined where there are none; whether the
+ * arguments convert to its parameters is left to be asked.
  */
 export function instantiate(
   signature: Signature,
@@ -57,7 +61,10 @@ function matchSize(pattern: SizePattern, size: number, sizes: Map<string, number
   return bound === undefined || bound === size;
 }
 
-/** Matches an argument's type with a pattern up to the conversion of scalars, and collects what the variables meet. */
+/**
+ * Matches an argument's type with a pattern up to the conversion of scalars, and collects what the
+ * variables meet.
+ */
 function match(pattern: Pattern, type: Type, bindings: Bindings): boolean {
   switch (pattern.kind) {
     case "variable": {
@@ -111,12 +118,17 @@ function match(pattern: Pattern, type: Type, bindings: Bindings): boolean {
   }
 }
 
-/** The scalar that a texel format's channels have in a shader (specification section "Texel Formats"). */
+/**
+ * The scalar that a texel format's channels have in a shader (specification section "Texel
+ * Formats").
+ */
 function texelScalar(format: string): ScalarType {
   return format.endsWith("uint") ? u32Type : format.endsWith("sint") ? i32Type : f32Type;
 }
 
-/** The type of least conversion that all matched types convert to and that the constraint allows. */
+/**
+ * The type of least conversion that all matched types convert to and that the constraint allows.
+ */
 function solve(constraint: Constraint, types: readonly Type[], allConst: boolean): Type | undefined {
   const first = types[0]!;
   const { scalars } = constraint;
@@ -146,7 +158,9 @@ function solve(constraint: Constraint, types: readonly Type[], allConst: boolean
   return best && first.kind === "vector" ? vectorType(first.size, best) : best;
 }
 
-/** The type that a pattern denotes; undefined where the argument's own type is the parameter's type. */
+/**
+ * The type that a pattern denotes; undefined where the argument's own type is the parameter's type.
+ */
 function build(
   pattern: Pattern,
   sizes: ReadonlyMap<string, number>,

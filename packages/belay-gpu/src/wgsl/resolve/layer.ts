@@ -1,4 +1,7 @@
-/** A map over another one that stays as it is: what is set here is seen only here. Values are never undefined. */
+/**
+ * A map over another one that stays as it is: what is set here is seen only here. Values are never
+ * undefined.
+ */
 export class Layer<K, V> {
   readonly #base: Layer<K, V> | undefined;
   readonly #own = new Map<K, V>();

@@ -1,12 +1,15 @@
-/** Overload resolution for predeclared functions and operators (specification section "Overload Resolution"). */
+/**
+ * Overload resolution for predeclared functions and operators (specification section "Overload
+ * Resolution").
+ */
 import { conversionRank } from "../conversion.ts";
 import type { Type } from "../types.ts";
 import { instantiate, type Overload } from "./instantiate.ts";
 import { signaturesOf } from "./signatures.ts";
 
 /**
- * The preferred overload for arguments of the given types (references already loaded), or undefined.
- * Abstract parameter types are possible only when every argument is a const-expression.
+ * The preferred overload for arguments of the given types (references already loaded), or
+ * undefined. Abstract parameter types are possible only when every argument is a const-expression.
  */
 export function selectOverload(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
   let selected = (allConst ? selectedForConstants : selectedForOthers).after(name);

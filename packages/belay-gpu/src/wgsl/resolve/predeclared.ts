@@ -1,4 +1,7 @@
-/** The names that the language predeclares in every module (specification section "Declaration and Scope"). */
+/**
+ * The names that the language predeclares in every module (specification section "Declaration and
+ * Scope").
+ */
 
 import { matrixType, scalarTypes, vectorType } from "../conversion.ts";
 import type { Builtin } from "../program.ts";
@@ -17,8 +20,8 @@ export const texelFormats: ReadonlySet<string> = words(
     "r8unorm r8snorm r8uint r8sint r16unorm r16snorm r16uint r16sint r16float rgb10a2unorm rgb10a2uint rg11b10ufloat",
 );
 /**
- * What `@builtin` takes, with its type; none where several are allowed (section "Built-in Inputs and Outputs"). These names are no
- * identifiers in scope.
+ * What `@builtin` takes, with its type; none where several are allowed (section "Built-in Inputs
+ * and Outputs"). These names are no identifiers in scope.
  */
 export const builtinValues: ReadonlyMap<string, Type | undefined> = new Map([
   ...typed("position", vectorType(4, f32Type)),
@@ -93,7 +96,10 @@ export function predeclaredNames(): Iterable<string> {
 const buffers = "buffer_view";
 const bindingArrays = "sized_binding_array";
 const subgroupMatrices = "chromium_experimental_subgroup_matrix";
-/** Names that some implementations predeclare and that are refused here, with the extension each belongs to. */
+/**
+ * Names that some implementations predeclare and that are refused here, with the extension each
+ * belongs to.
+ */
 export const unsupportedNames: ReadonlyMap<string, string> = new Map([
   ["buffer", buffers],
   ["bufferView", buffers],

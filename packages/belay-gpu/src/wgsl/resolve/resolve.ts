@@ -11,19 +11,21 @@ import { predeclared } from "./predeclared.ts";
 const maxDiagnostics = 100;
 
 /**
- * Finds what every name in a module means, and the type, evaluation stage and constant value of every expression
- * (specification sections "Declaration and Scope", "Types", "Expressions").
+ * Finds what every name in a module means, and the type, evaluation stage and constant value of
+ * every expression (specification sections "Declaration and Scope", "Types", "Expressions").
  *
- * It refuses programs whose meaning it cannot tell; it is not a validator, and takes some programs that a device refuses.
+ * It refuses programs whose meaning it cannot tell; it is not a validator, and takes some programs
+ * that a device refuses.
  */
 export function resolve(module: Module): Program {
   return resolveVersion(new Context(), module);
 }
 
 /**
- * Resolves versions of a valid `program`'s module, one after another. Only declarations that a version does not share with the
- * one before, and those that use such, are looked at: a transform costs what it changes. A version is of no use once
- * the next one is resolved, and throws; `program` stays.
+ * Resolves versions of a valid `program`'s module, one after another. Only declarations that a
+ * version does not share with the one before, and those that use such, are looked at: a transform
+ * costs what it changes. A version is of no use once the next one is resolved, and throws;
+ * `program` stays.
  */
 export function versionsOf(program: Program): (module: Module) => Program {
   const cx = new Context(contexts.get(program));
@@ -47,7 +49,10 @@ function resolveVersion(cx: Context, module: Module): Program {
   return programOf(module, cx);
 }
 
-/** The declarations of a module that may mean something else than they did in the version that is known. */
+/**
+ * The declarations of a module that may mean something else than they did in the version that is
+ * known.
+ */
 function changedIn(module: Module, { declarations: before, users }: Context): ReadonlySet<Declaration> {
   const now = new Set(module.declarations);
   const added = module.declarations.filter((declaration) => !before.has(declaration));

@@ -1,4 +1,7 @@
-/** The structs that `frexp`, `modf` and `atomicCompareExchangeWeak` return; programs cannot name them. */
+/**
+ * The structs that `frexp`, `modf` and `atomicCompareExchangeWeak` return; programs cannot name
+ * them.
+ */
 import { withElement } from "../conversion.ts";
 import { elementScalar } from "../typeFamilies.ts";
 import {
@@ -33,7 +36,10 @@ const memberTypes: Readonly<Record<string, (operand: Type) => readonly StructMem
 
 const structs = new Map<string, StructType>();
 
-/** The struct that a family of results has for an operand type, `__frexp_result_vec2_f32` for instance. */
+/**
+ * The struct that a family of results has for an operand type, `__frexp_result_vec2_f32` for
+ * instance.
+ */
 export function resultStruct(family: string, operand: Type): StructType {
   const scalar = elementScalar(operand)!.name.replace("abstract-float", "abstract");
   const name = operand.kind === "vector" ? `${family}_vec${operand.size}_${scalar}` : `${family}_${scalar}`;

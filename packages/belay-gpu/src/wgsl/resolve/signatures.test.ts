@@ -1,4 +1,7 @@
-/** The signature table against Dawn: the calls that it allows, their results, and the calls that it refuses. */
+/**
+ * The signature table against Dawn: the calls that it allows, their results, and the calls that it
+ * refuses.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DawnValidator, startDawn } from "../../../../../test/support/dawnValidator.ts";
 import { withInferredTypes } from "../../../../../test/support/inferredTypes.ts";
@@ -17,14 +20,19 @@ beforeAll(async () => {
 });
 afterAll(() => dawn.close());
 
-/** Functions that const-expressions may call are compared with Dawn where constants are evaluated. */
+/**
+ * Functions that const-expressions may call are compared with Dawn where constants are evaluated.
+ */
 const signatures = signatureNames.flatMap((name) =>
   signaturesOf(name)
     .filter(({ isConst }) => !isConst)
     .map((signature) => ({ name, signature })),
 );
 
-/** Types for the variables of a signature: the nth allowed scalar, and a vector where one is allowed and n is odd. */
+/**
+ * Types for the variables of a signature: the nth allowed scalar, and a vector where one is allowed
+ * and n is odd.
+ */
 function solution({ constraints }: Signature, n: number): (variable: string) => string {
   return (variable) => {
     const constraint = constraints.get(variable);

@@ -1,4 +1,7 @@
-/** Reads the signature table (see builtins.ts): one function's lines are parsed when it is first used. */
+/**
+ * Reads the signature table (see builtins.ts): one function's lines are parsed when it is first
+ * used.
+ */
 import { scalarSets, signatureTable } from "../builtins.ts";
 import { scalarTypes } from "../conversion.ts";
 import type { AccessMode, AddressSpace, ScalarName, ScalarType } from "../types.ts";

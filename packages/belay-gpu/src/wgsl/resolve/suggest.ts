@@ -1,6 +1,9 @@
 /** Finds the name that was probably meant by a misspelt one. */
 
-/** The candidate within a third of the name's length in edits, the closest one; undefined when none is near. */
+/**
+ * The candidate within a third of the name's length in edits, the closest one; undefined when none
+ * is near.
+ */
 export function similarName(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;

@@ -29,7 +29,10 @@ export function checkType(cx: Context, expression: TypeExpression): Type {
   return type;
 }
 
-/** The types that a callee may construct without a template list, its element type taken from the arguments. */
+/**
+ * The types that a callee may construct without a template list, its element type taken from the
+ * arguments.
+ */
 export function isInferring(callee: Identifier): boolean {
   return callee.templateArgs === null && /^(array|vec[234]|mat[234]x[234])$/.test(callee.name);
 }
@@ -57,7 +60,9 @@ function refuseTemplate(cx: Context, expression: TypeExpression): Type | undefin
   return errorType;
 }
 
-/** An argument of a template list in error: its type or value is checked for what it says itself. */
+/**
+ * An argument of a template list in error: its type or value is checked for what it says itself.
+ */
 function checkTemplateArgument(cx: Context, arg: Expression): void {
   const target = arg.kind === "identifier" ? cx.targets.get(arg) : undefined;
   if (arg.kind !== "identifier") checkExpression(cx, arg);

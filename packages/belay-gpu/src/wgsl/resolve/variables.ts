@@ -1,4 +1,6 @@
-/** Declarations of values and variables (specification section "Variable and Value Declarations"). */
+/**
+ * Declarations of values and variables (specification section "Variable and Value Declarations").
+ */
 
 import { resolutionError } from "../../diagnostics/resolution.ts";
 import type {

@@ -1,4 +1,6 @@
-/** A call of a loop: what the plugin writes in its place, how it is executed, and what came of it. */
+/**
+ * A call of a loop: what the plugin writes in its place, how it is executed, and what came of it.
+ */
 
 import type { LoopData, SequentialLoop } from "../../loops/javascript/sequential.ts";
 import type { Loop } from "../../loops/tree/ir.ts";
@@ -38,13 +40,17 @@ export interface SpeculateOptions {
    */
   readonly engine?: "default" | "sequential" | Engine<SpeculateOptions>;
   /**
-   * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes on the CPU only what the GPU cannot.
-   * Default: `measured`. Where the CPU rounds in another way than a GPU may, with f32 arithmetic, no clock decides but the size of the loop and
-   * the number of iterations executed in vain, so that the same program on the same device has the same result each time; unless the
-   * device fails, or takes more than 0.2 s for a round, which has to become shorter.
+   * `measured` leaves a loop, or the rest of it, to the CPU where that is faster; `never` executes
+   * on the CPU only what the GPU cannot. Default: `measured`. Where the CPU rounds in another way
+   * than a GPU may, with f32 arithmetic, no clock decides but the size of the loop and the number
+   * of iterations executed in vain, so that the same program on the same device has the same result
+   * each time; unless the device fails, or takes more than 0.2 s for a round, which has to become
+   * shorter.
    */
   readonly fallback?: "measured" | "never";
-  /** Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time. */
+  /**
+   * Measures how long each phase takes on the GPU; needs the feature `timestamp-query`, and time.
+   */
   readonly timings?: boolean;
 }
 
@@ -80,7 +86,10 @@ export interface Statistics {
   readonly bytes: { readonly uploaded: number; readonly downloaded: number };
 }
 
-/** Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the sequential loop does. */
+/**
+ * Executes a loop: leaves the arrays in the buffers, and the variables in the execution, as the
+ * sequential loop does.
+ */
 export type Engine<Options> = (
   workspace: Workspace,
   execution: Execution,

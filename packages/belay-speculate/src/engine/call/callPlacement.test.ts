@@ -23,8 +23,9 @@ const count = 1000;
 const bytes = 4 * count;
 
 /**
- * A program whose loop takes so many milliseconds on either side, with an array that stays on the GPU or does not; one with a body
- * is executed after another loop, which has left the array on the GPU.
+ * A program whose loop takes so many milliseconds on either side, with an array that stays on the
+ * GPU or does not; one with a body is executed after another loop, which has left the array on the
+ * GPU.
  */
 function program(onCpu: number, onGpu: number, isKept: boolean, body: readonly object[] = []) {
   const loop = {

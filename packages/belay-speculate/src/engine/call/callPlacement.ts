@@ -32,7 +32,10 @@ interface Reached {
 /** Executes iterations on the CPU: those from `from` to `to - 1`. */
 type RunOnCpu = (from: number, to: number) => Reached;
 
-/** The placement of one call: carries out what the policy decides, and tells the loop's profile the times that it took. */
+/**
+ * The placement of one call: carries out what the policy decides, and tells the loop's profile the
+ * times that it took.
+ */
 export class CallPlacement {
   readonly #workspace: Workspace;
   readonly #profile: LoopProfile;
@@ -81,15 +84,18 @@ export class CallPlacement {
   }
 
   /**
-   * The milliseconds that decide how long calls like this one, which the CPU executed in so many, may take if they are executed at once;
-   * null where each is to be decided about.
+   * The milliseconds that decide how long calls like this one, which the CPU executed in so many,
+   * may take if they are executed at once; null where each is to be decided about.
    */
   repeatTime(milliseconds: number): number | null {
     if (this.#isSmall !== null) return Infinity;
     return isSure(this.#profile.timings, this.#bytesToDevice, this.#costs) ? milliseconds : null;
   }
 
-  /** Returns what tells, while the GPU executes the loop from now on, whether the CPU should go on with it. */
+  /**
+   * Returns what tells, while the GPU executes the loop from now on, whether the CPU should go on
+   * with it.
+   */
   handover(): Handover {
     if (!this.#costs) return new CountedHandover();
     const { timings } = this.#profile;
@@ -97,7 +103,10 @@ export class CallPlacement {
     return new TimedHandover(handoverTime(this.#arrays.writtenBytes, this.#costs), timings.cpuRate);
   }
 
-  /** Tells that the CPU took over for a while and executed so many iterations in so many milliseconds. */
+  /**
+   * Tells that the CPU took over for a while and executed so many iterations in so many
+   * milliseconds.
+   */
   observeCpu(iterations: number, time: number): void {
     this.#learnCpu(iterations > 0 ? time / iterations : null, time);
   }
@@ -107,7 +116,10 @@ export class CallPlacement {
     this.#head = next;
   }
 
-  /** Tells that the GPU got up to `next` in so many milliseconds, with all that had to be moved and what it left to the CPU. */
+  /**
+   * Tells that the GPU got up to `next` in so many milliseconds, with all that had to be moved and
+   * what it left to the CPU.
+   */
   observeGpu(next: number, milliseconds: number): void {
     if (!this.#costs) return;
     this.#profile.timings = afterGpu(this.#profile.timings, {

@@ -118,7 +118,10 @@ export class DeviceCall {
     return { ...outcome, executed: done + outcome.executed, onCpu: done + outcome.onCpu };
   }
 
-  /** Executes with the engine that the program asks for; the default one leaves the loop to the CPU when the handover is due. */
+  /**
+   * Executes with the engine that the program asks for; the default one leaves the loop to the CPU
+   * when the handover is due.
+   */
   #engine(execution: Execution): Promise<EngineOutcome> {
     const { engine, timings = false } = this.#options;
     if (typeof engine === "function") return engine(this.#workspace, execution, this.#options);

@@ -6,15 +6,20 @@ import { Resident } from "../transfer/resident.ts";
 import { onCpuAlone, type SpeculateCall, type Speculated, speculatedFrom } from "./call.ts";
 import { runInSlices } from "./slices.ts";
 
-/** Lets calls like this one be executed at once, after the CPU executed all of it in `time` milliseconds; infinite where no clock may decide. */
+/**
+ * Lets calls like this one be executed at once, after the CPU executed all of it in `time`
+ * milliseconds; infinite where no clock may decide.
+ */
 export function repeatFrom(workspace: Workspace, call: SpeculateCall, reason: string, time: number): void {
   workspace.profileOf(call.loop).repeated = repeatedCall(call.count, arraysOf(call), reason, time);
 }
 
 /**
- * Executes a call on the CPU at once, with as little as can be around it, where the last one like it was left to the CPU: one of as many
- * iterations on arrays of the same lengths, of which the host has everything. Returns null where it has to be decided about; otherwise the
- * result, which is only a beginning where it took longer than expected. Arrays that stay on the device are given as `Resident`s.
+ * Executes a call on the CPU at once, with as little as can be around it, where the last one like
+ * it was left to the CPU: one of as many iterations on arrays of the same lengths, of which the
+ * host has everything. Returns null where it has to be decided about; otherwise the result, which
+ * is only a beginning where it took longer than expected. Arrays that stay on the device are given
+ * as `Resident`s.
  */
 export function executeAsBefore(workspace: Workspace, call: SpeculateCall): Speculated | null {
   const { loop, sequential, first, step, count } = call;

@@ -10,8 +10,8 @@ export interface Slice {
 }
 
 /**
- * Executes iterations from `from` to `to - 1` on the CPU, in slices of which each is at most twice as long as the one before, for as
- * long as `goesOn` wants.
+ * Executes iterations from `from` to `to - 1` on the CPU, in slices of which each is at most twice
+ * as long as the one before, for as long as `goesOn` wants.
  */
 export function runInSlices(
   run: (from: number, to: number) => { readonly next: number; readonly ended: boolean },

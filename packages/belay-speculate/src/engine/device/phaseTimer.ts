@@ -1,6 +1,9 @@
 import type { Workspace } from "./workspace.ts";
 
-/** The phases of a round, by which times are told. The default engine has no recovery: iterations that do not commit run again. */
+/**
+ * The phases of a round, by which times are told. The default engine has no recovery: iterations
+ * that do not commit run again.
+ */
 export type PhaseName = "scheduling" | "computation" | "check" | "commit" | "recovery";
 
 /** Passes that are timed between two readings; later ones are not. */
@@ -9,7 +12,10 @@ const mostPasses = 2048;
 /** Milliseconds on the GPU's clock, by phase. */
 export type PhaseTimes = Record<PhaseName, number>;
 
-/** Adds up how long phases take, each being a compute pass of its own. The device must have the feature `timestamp-query`. */
+/**
+ * Adds up how long phases take, each being a compute pass of its own. The device must have the
+ * feature `timestamp-query`.
+ */
 export class PhaseTimer {
   readonly times: PhaseTimes = { scheduling: 0, computation: 0, check: 0, commit: 0, recovery: 0 };
   readonly #queries: GPUQuerySet;

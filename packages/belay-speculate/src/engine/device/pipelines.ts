@@ -21,7 +21,10 @@ export class LoopPipeline {
     this.#layout = layout;
   }
 
-  /** Returns a bind group of all buffers that the kernel uses, which are given by the names that it has for them. */
+  /**
+   * Returns a bind group of all buffers that the kernel uses, which are given by the names that it
+   * has for them.
+   */
   bind(named: Readonly<Record<string, GPUBuffer>>): GPUBindGroup {
     const buffers = this.kernel.bindings.map(({ name }) => {
       const buffer = named[name];
@@ -58,7 +61,10 @@ export class Pipelines {
     );
   }
 
-  /** Computes the workgroups of a loop's kernels that have at least so many invocations, in two dimensions where one is too short. */
+  /**
+   * Computes the workgroups of a loop's kernels that have at least so many invocations, in two
+   * dimensions where one is too short.
+   */
   gridFor(loop: Loop, invocations: number): [x: number, y: number] {
     const workgroups = Math.ceil(invocations / this.workgroupSizeFor(loop));
     const rows = Math.max(1, Math.ceil(workgroups / this.#device.limits.maxComputeWorkgroupsPerDimension));

@@ -20,9 +20,9 @@ interface Piece {
 }
 
 /**
- * Copies buffers to the host through staging buffers of so many bytes at most, in one submit together with what the encoder holds.
- * Resolves, when everything has come, to a function that shows each reading's bytes, once: in order and in pieces where they take
- * several staging buffers.
+ * Copies buffers to the host through staging buffers of so many bytes at most, in one submit
+ * together with what the encoder holds. Resolves, when everything has come, to a function that
+ * shows each reading's bytes, once: in order and in pieces where they take several staging buffers.
  */
 export async function readBuffers(
   workspace: Workspace,
@@ -49,7 +49,8 @@ export async function readBuffers(
   }
   workspace.device.queue.submit([encoder.finish()]);
   const mapped = stagings.map(({ buffer, size }) => buffer.mapAsync(GPUMapMode.READ, 0, size));
-  // Nothing is shown before everything is here: a device that fails meanwhile must leave the host as it was.
+  // Nothing is shown before everything is here: a device that fails meanwhile must leave the host
+  // as it was.
   await Promise.all(mapped).catch((error: unknown) => {
     throw new DeviceFailure("its memory cannot be read", { cause: error });
   });

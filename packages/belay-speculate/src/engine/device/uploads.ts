@@ -3,7 +3,10 @@ import { DeviceFailure } from "./deviceFailure.ts";
 
 const { chunk, uploadChunks, smallUpload } = moving;
 
-/** Moves data to a device through staging memory that stays mapped: getting fresh memory takes longer than filling it. */
+/**
+ * Moves data to a device through staging memory that stays mapped: getting fresh memory takes
+ * longer than filling it.
+ */
 export class Uploads {
   readonly #device: GPUDevice;
   /** Mapped, and ready to be filled. */
@@ -17,8 +20,9 @@ export class Uploads {
   }
 
   /**
-   * Writes bytes into a buffer from a multiple of four on; up to three bytes more are set to zero, to fill a word. Resolves when what is
-   * submitted from then on finds them there, or their memory has been given away; rejects with a `DeviceFailure`.
+   * Writes bytes into a buffer from a multiple of four on; up to three bytes more are set to zero,
+   * to fill a word. Resolves when what is submitted from then on finds them there, or their memory
+   * has been given away; rejects with a `DeviceFailure`.
    */
   async write(buffer: GPUBuffer, offset: number, bytes: Uint8Array): Promise<void> {
     for (let start = 0; start < bytes.length; start += chunk) {

@@ -9,8 +9,9 @@ import { Uploads } from "./uploads.ts";
 const workspaces = new WeakMap<GPUDevice, Workspace>();
 
 /**
- * Everything that speculation keeps of a device from one loop to the next: compiled kernels, what is known of each loop, and working
- * memory, which grows to what the largest loop needs and is used by one loop at a time.
+ * Everything that speculation keeps of a device from one loop to the next: compiled kernels, what
+ * is known of each loop, and working memory, which grows to what the largest loop needs and is used
+ * by one loop at a time.
  */
 export class Workspace {
   readonly device: GPUDevice;
@@ -60,7 +61,10 @@ export class Workspace {
     return this.#isLost;
   }
 
-  /** A number that tells one execution of a loop from the ones before it; not 0, which is what new memory holds. */
+  /**
+   * A number that tells one execution of a loop from the ones before it; not 0, which is what new
+   * memory holds.
+   */
   nextStamp(): number {
     this.#stamp = (this.#stamp % 0xffffffff) + 1;
     return this.#stamp;
@@ -79,7 +83,10 @@ export class Workspace {
     return this.#working === 0;
   }
 
-  /** The working buffer of a name, at least as large as asked. It is made anew, and zero, when it has to grow. */
+  /**
+   * The working buffer of a name, at least as large as asked. It is made anew, and zero, when it
+   * has to grow.
+   */
   buffer(name: string, bytes: number, usage: GPUBufferUsageFlags): GPUBuffer {
     const known = this.#buffers.get(name);
     if (known && known.size >= bytes) return known;
@@ -90,7 +97,10 @@ export class Workspace {
     return buffer;
   }
 
-  /** Writes words into a buffer that nothing else writes to, from the word `start` on; they may be there already. */
+  /**
+   * Writes words into a buffer that nothing else writes to, from the word `start` on; they may be
+   * there already.
+   */
   update(buffer: GPUBuffer, words: Uint32Array<ArrayBuffer>, start = 0): void {
     const known = this.#written.get(buffer);
     if (known && words.every((word, n) => known[start + n] === word)) return;
@@ -119,7 +129,10 @@ export class Workspace {
     return this.#allocate({ size: Math.max(16, bytes), usage });
   }
 
-  /** Throws a `DeviceFailure` when there was no memory for a buffer that was asked for, and frees what there is. */
+  /**
+   * Throws a `DeviceFailure` when there was no memory for a buffer that was asked for, and frees
+   * what there is.
+   */
   async allocated(): Promise<void> {
     const errors = await Promise.all(this.#allocations.splice(0));
     if (errors.every((error) => error === null)) return;

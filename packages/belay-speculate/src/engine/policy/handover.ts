@@ -2,11 +2,17 @@ import { handingOver } from "./tuning.ts";
 
 /** Decides, while a loop runs on the GPU, whether the CPU should go on with it. */
 export interface Handover {
-  /** Observes rounds on the GPU that looked at and executed so many iterations, in so many milliseconds. */
+  /**
+   * Observes rounds on the GPU that looked at and executed so many iterations, in so many
+   * milliseconds.
+   */
   observe(evaluated: number, executed: number, time: number): void;
   /** Observes iterations that the CPU executed in so many milliseconds. */
   observeCpu(executed: number, time: number): void;
-  /** Tells whether the CPU should take over, with so many iterations left, by what was observed since it was last asked. */
+  /**
+   * Tells whether the CPU should take over, with so many iterations left, by what was observed
+   * since it was last asked.
+   */
   isDue(left: number): boolean;
   /** Returns the milliseconds that the CPU should work for when it takes over. */
   nextTurn(): number;
@@ -50,7 +56,10 @@ export class TimedHandover implements Handover {
     return true;
   }
 
-  /** Grows with each turn, so that going back and forth stays cheap, and with the slowness of the GPU. */
+  /**
+   * Grows with each turn, so that going back and forth stays cheap, and with the slowness of the
+   * GPU.
+   */
   nextTurn(): number {
     this.#turns++;
     return handingOver.turn * this.#turns * this.#slowness * (this.#cost + handingOver.observed);
@@ -58,8 +67,8 @@ export class TimedHandover implements Handover {
 }
 
 /**
- * Hands all of the rest over when the GPU wastes most of its work: by counts and no clock, so that the same iterations are executed in
- * the same place each time.
+ * Hands all of the rest over when the GPU wastes most of its work: by counts and no clock, so that
+ * the same iterations are executed in the same place each time.
  */
 export class CountedHandover implements Handover {
   #recent = { executed: 0, evaluated: 0 };

@@ -3,7 +3,10 @@ import { type RepeatedCall, type Timings, unmeasured } from "./placement.ts";
 import type { PlanName } from "./planChoice.ts";
 import { remembering } from "./tuning.ts";
 
-/** The rounds that an execution of a loop ended with, and the next one begins with: most loops meet similar data again. */
+/**
+ * The rounds that an execution of a loop ended with, and the next one begins with: most loops meet
+ * similar data again.
+ */
 export interface LastRounds {
   readonly plan: PlanName;
   /** Iterations of a window that depends on how the iterations do. */
@@ -14,7 +17,9 @@ export interface LastRounds {
   readonly rounds: number;
 }
 
-/** Everything that executions of one loop on one device have shown, for the executions after them. */
+/**
+ * Everything that executions of one loop on one device have shown, for the executions after them.
+ */
 export class LoopProfile {
   timings: Timings;
   /** Calls that the CPU executes at once; null where the next one is decided about. */
@@ -27,10 +32,16 @@ export class LoopProfile {
    * partitioning and communication schedule reuse", 1993.
    */
   readonly windows = new Findings<readonly number[]>();
-  /** Names of the arrays that an execution with the same numbers overwrites completely and never loads from. */
+  /**
+   * Names of the arrays that an execution with the same numbers overwrites completely and never
+   * loads from.
+   */
   readonly overwritten = new Findings<readonly string[]>();
   #last: LastRounds | null = null;
-  /** Executions that still begin with the last one's rounds, and how many do before one begins as at first. */
+  /**
+   * Executions that still begin with the last one's rounds, and how many do before one begins as at
+   * first.
+   */
   #left = 0;
   #period: number = remembering.executions;
 
@@ -38,7 +49,10 @@ export class LoopProfile {
     this.timings = unmeasured(loop);
   }
 
-  /** The rounds to begin with; null when nothing is known, or it should be found out again, as the data may have become easier. */
+  /**
+   * The rounds to begin with; null when nothing is known, or it should be found out again, as the
+   * data may have become easier.
+   */
   get lastRounds(): LastRounds | null {
     return this.#left > 0 ? this.#last : null;
   }
@@ -54,11 +68,17 @@ export class LoopProfile {
   }
 }
 
-/** Findings of a few executions of a loop, by the numbers that all its addresses follow from; see `numbersOf`. */
+/**
+ * Findings of a few executions of a loop, by the numbers that all its addresses follow from; see
+ * `numbersOf`.
+ */
 class Findings<Finding> {
   readonly #byNumbers = new Map<string, Finding>();
 
-  /** Returns the finding for these numbers; null when there is none, or addresses follow from more than numbers. */
+  /**
+   * Returns the finding for these numbers; null when there is none, or addresses follow from more
+   * than numbers.
+   */
   get(numbers: string | null): Finding | null {
     return numbers === null ? null : (this.#byNumbers.get(numbers) ?? null);
   }

@@ -1,10 +1,12 @@
 /**
- * The placement policy: where a call of a loop is executed. Every function here is pure: the answer follows from the loop's timings,
- * the call, the time spent on it and the device's costs. Times are milliseconds.
+ * The placement policy: where a call of a loop is executed. Every function here is pure: the answer
+ * follows from the loop's timings, the call, the time spent on it and the device's costs. Times are
+ * milliseconds.
  *
- * A loop runs where it promises to be faster, moving included. While little is known of it, the CPU begins, for a quarter of the time at
- * most that the GPU is expected to take. Arrays that stay on the GPU move once the time lost by leaving them where they are adds up to
- * the cost of moving them, as in the ski rental problem: not more than twice the least is lost.
+ * A loop runs where it promises to be faster, moving included. While little is known of it, the CPU
+ * begins, for a quarter of the time at most that the GPU is expected to take. Arrays that stay on
+ * the GPU move once the time lost by leaving them where they are adds up to the cost of moving
+ * them, as in the ski rental problem: not more than twice the least is lost.
  */
 import type { Loop, Statement } from "../../loops/tree/ir.ts";
 import { oncePerLoop } from "../../loops/tree/oncePerLoop.ts";
@@ -42,22 +44,33 @@ type Side = "cpu" | "gpu";
 
 /** The times that executions of a loop took on either side; rates are for one iteration. */
 export interface Timings {
-  /** The rate that the CPU has by its operations, until it is measured; infinite for inner loops of unknown length. */
+  /**
+   * The rate that the CPU has by its operations, until it is measured; infinite for inner loops of
+   * unknown length.
+   */
   readonly assumedCpuRate: number;
   readonly cpuRate: number | null;
   /** The time that the CPU has worked on the loop, in all and since the GPU last executed it. */
   readonly cpuTime: number;
   readonly cpuTimeSince: number;
-  /** The lower one of the last two rates: the next data is likely to have as many conflicts, but something may have held one up. */
+  /**
+   * The lower one of the last two rates: the next data is likely to have as many conflicts, but
+   * something may have held one up.
+   */
   readonly gpuRate: number | null;
   readonly lastGpuRate: number;
   /** The time that the GPU's last execution took longer than the CPU would have. */
   readonly gpuLoss: number;
   /** Whether kernels are compiled, which takes most of the first execution. */
   readonly isCompiled: boolean;
-  /** The part of the iterations before which the GPU was too slow: loops often begin with conflicts. */
+  /**
+   * The part of the iterations before which the GPU was too slow: loops often begin with conflicts.
+   */
   readonly head: number;
-  /** The time that the last executions, all on one side, would have been shorter on the other, but for arrays to be moved. */
+  /**
+   * The time that the last executions, all on one side, would have been shorter on the other, but
+   * for arrays to be moved.
+   */
   readonly regret: { readonly of: Side; readonly time: number };
 }
 
@@ -71,7 +84,10 @@ export interface PlacedCall {
   readonly bytes: BytesToMove;
   /** The time of the slowest compilation on the device. */
   readonly slowestCompile: number;
-  /** Where the result depends on the side, sizes decide alone: whether they call the loop small. Null where a clock may decide. */
+  /**
+   * Where the result depends on the side, sizes decide alone: whether they call the loop small.
+   * Null where a clock may decide.
+   */
   readonly isSmall: boolean | null;
 }
 
@@ -80,7 +96,10 @@ export interface Clock {
   readonly spent: number;
 }
 
-/** The time that the GPU takes besides executing iterations: for arrays to be kept there (`sending`), and for the rest (`fixed`). */
+/**
+ * The time that the GPU takes besides executing iterations: for arrays to be kept there
+ * (`sending`), and for the rest (`fixed`).
+ */
 export interface Overhead {
   readonly fixed: number;
   readonly sending: number;
@@ -103,7 +122,10 @@ export type Placement = CpuPlacement | { readonly on: "gpu" | "unknown" };
 
 const noOverhead: Overhead = { fixed: Infinity, sending: 0 };
 
-/** Decides where the next iterations of a call are executed. Without costs, only calls are placed that cannot be worth asking for them. */
+/**
+ * Decides where the next iterations of a call are executed. Without costs, only calls are placed
+ * that cannot be worth asking for them.
+ */
 export function place(timings: Timings, call: PlacedCall, clock: Clock, costs: Costs | null): Placement {
   const { count, done, bytes, isSmall } = call;
   const onCpu = { on: "cpu", to: count, moving: 0, overhead: noOverhead } as const;
@@ -148,14 +170,18 @@ export function staysOnCpu(
   return spent + moving < placing.trial * onGpu || cpuTime(timings, count - done) < onGpu;
 }
 
-/** Computes the time that it takes to hand arrays over to the CPU, which changes so many bytes of them, and back. */
+/**
+ * Computes the time that it takes to hand arrays over to the CPU, which changes so many bytes of
+ * them, and back.
+ */
 export function handoverTime(writtenBytes: number, costs: Costs): number {
   return 2 * costs.launch + movingTime({ uploaded: writtenBytes, downloaded: writtenBytes }, costs);
 }
 
 /** Computes the overhead of the GPU for a call. */
 export function overheadOf(timings: Timings, { bytes, slowestCompile }: PlacedCall, costs: Costs): Overhead {
-  // What has to be compiled pays off over the executions to come; those before have shown how long the loop may need.
+  // What has to be compiled pays off over the executions to come; those before have shown how long
+  // the loop may need.
   const compilation = Math.max(placing.kernels * costs.compile, slowestCompile);
   const compiling = timings.isCompiled ? 0 : Math.max(0, compilation - timings.cpuTime);
   return {
@@ -165,7 +191,10 @@ export function overheadOf(timings: Timings, { bytes, slowestCompile }: PlacedCa
   };
 }
 
-/** Tells whether the CPU is known to be best for calls like one that it executed, and no array waits to move to the device. */
+/**
+ * Tells whether the CPU is known to be best for calls like one that it executed, and no array waits
+ * to move to the device.
+ */
 export function isSure(timings: Timings, bytesToDevice: number, costs: Costs | null): boolean {
   const isKnown = costs !== null && timings.cpuRate !== null && isWarm(timings);
   return isKnown && (bytesToDevice === 0 || regretOf(timings, "cpu") === 0);
@@ -212,7 +241,9 @@ export function unmeasured(loop: Loop): Timings {
   };
 }
 
-/** Adds iterations that the CPU executed in `time`, at a rate that is null where it cannot be told. */
+/**
+ * Adds iterations that the CPU executed in `time`, at a rate that is null where it cannot be told.
+ */
 export function afterCpu(timings: Timings, rate: number | null, time: number): Timings {
   return {
     ...timings,
@@ -228,7 +259,10 @@ export function afterCpuAlone(timings: Timings, count: number, spent: number, { 
   return withRegret(timings, "cpu", spent - onGpu);
 }
 
-/** A call that the GPU executed, with the iterations at its beginning (`head`) that it left to the CPU, if any. */
+/**
+ * A call that the GPU executed, with the iterations at its beginning (`head`) that it left to the
+ * CPU, if any.
+ */
 export interface GpuExecution {
   readonly iterations: number;
   readonly time: number;
@@ -255,8 +289,9 @@ export function afterGpu(timings: Timings, { iterations, time, overhead, head }:
 }
 
 /**
- * Tells whether a loop is too small for a GPU that keeps `keptBytes` of its arrays, by its text and the number of its iterations and
- * elements alone: neither a clock nor where the arrays are changes the answer.
+ * Tells whether a loop is too small for a GPU that keeps `keptBytes` of its arrays, by its text and
+ * the number of its iterations and elements alone: neither a clock nor where the arrays are changes
+ * the answer.
  */
 export function isSmall(
   loop: Loop,
@@ -294,13 +329,19 @@ export interface RepeatedCall {
   readonly count: number;
   readonly arrays: readonly GivenArray[];
   readonly reason: string;
-  /** The time after which it is decided again where the rest is executed; infinite where no clock may decide. */
+  /**
+   * The time after which it is decided again where the rest is executed; infinite where no clock
+   * may decide.
+   */
   readonly limit: number;
   /** Calls that are executed so before one is decided about. */
   readonly left: number;
 }
 
-/** Lets calls like one that the CPU executed in `time` be executed at once; an infinite time decides nothing. */
+/**
+ * Lets calls like one that the CPU executed in `time` be executed at once; an infinite time decides
+ * nothing.
+ */
 export function repeatedCall(
   count: number,
   arrays: readonly GivenArray[],
@@ -322,7 +363,10 @@ export function repeats(known: RepeatedCall, count: number, arrays: readonly Giv
   );
 }
 
-/** Counts a call that was executed at once, up to its end or not; null when the next one is decided about. */
+/**
+ * Counts a call that was executed at once, up to its end or not; null when the next one is decided
+ * about.
+ */
 export function afterRepeat(known: RepeatedCall, isDone: boolean): RepeatedCall | null {
   return isDone && known.left > 1 ? { ...known, left: known.left - 1 } : null;
 }

@@ -7,16 +7,23 @@ import { rounds } from "./tuning.ts";
 
 /**
  * - `claimed`: as `in place`, and finds out that nothing depends in less time, but nothing else.
- * - `in place`: executes windows up to the first iteration that depends on another one; where that makes too many of them, they conflict.
- * - `proven`: executes windows that `in place` has found in an earlier execution with the same addresses, and checks nothing.
- * - `by reservation`: executes iterations that are the first to touch what they touch, in place; the others wait.
- * - `logged`: executes iterations on what was there before the window, and commits those before the first that should have
- *   seen something else.
- * - `versioned`: executes iterations on what earlier ones of the window stored the last time, until they store nothing else.
+ * - `in place`: executes windows up to the first iteration that depends on another one; where that
+ *   makes too many of them, they conflict.
+ * - `proven`: executes windows that `in place` has found in an earlier execution with the same
+ *   addresses, and checks nothing.
+ * - `by reservation`: executes iterations that are the first to touch what they touch, in place;
+ *   the others wait.
+ * - `logged`: executes iterations on what was there before the window, and commits those before the
+ *   first that should have seen something else.
+ * - `versioned`: executes iterations on what earlier ones of the window stored the last time, until
+ *   they store nothing else.
  */
 export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged" | "versioned";
 
-/** The work of rounds: iterations that they looked at, some more than once, and iterations that they executed for good. */
+/**
+ * The work of rounds: iterations that they looked at, some more than once, and iterations that they
+ * executed for good.
+ */
 export interface Work {
   readonly evaluated: number;
   readonly executed: number;
@@ -38,7 +45,10 @@ export interface Possible {
   readonly version: boolean;
 }
 
-/** Chooses the plan to begin a loop with that may depend on so many elements, when nothing else is known of it. */
+/**
+ * Chooses the plan to begin a loop with that may depend on so many elements, when nothing else is
+ * known of it.
+ */
 export function firstPlan(loop: Loop, marked: number): PlanName {
   const addresses = addressLoop(loop);
   if (!addresses?.isExact) return "logged";
@@ -47,7 +57,10 @@ export function firstPlan(loop: Loop, marked: number): PlanName {
   return hasMarks(loop) && stores <= mostBitmapStores && marked >= rounds.fewestBits ? "claimed" : "in place";
 }
 
-/** Chooses the plan to go on with after rounds that found, or showed by what they wasted, that theirs is wrong; null when it is not. */
+/**
+ * Chooses the plan to go on with after rounds that found, or showed by what they wasted, that
+ * theirs is wrong; null when it is not.
+ */
 export function nextPlan(
   plan: PlanName,
   { state, conflicts }: Readonly<Record<ControlWord & ("state" | "conflicts"), number>>,
@@ -61,7 +74,8 @@ export function nextPlan(
   if (conflicting) return { name: can.reserve ? "by reservation" : "logged", window };
   const isWaste = plan === "logged" && evaluated > rounds.logWaste * executed;
   if (state !== states.running || !isWaste) return null;
-  // An iteration that reserves all that it may access waits for iterations that it does not depend on.
+  // An iteration that reserves all that it may access waits for iterations that it does not depend
+  // on.
   if (can.reserve && (can.isExact || !can.version)) return { name: "by reservation", window };
   return can.version ? { name: "versioned", window } : null;
 }

@@ -10,12 +10,18 @@ import type { Workspace } from "../device/workspace.ts";
 import type { Part } from "./execution.ts";
 import { bitsOf, numberOf, reduceValues } from "./scalarBits.ts";
 
-/** Bytes that the contributions of `count` iterations to a loop's reductions need, with room to combine them. */
+/**
+ * Bytes that the contributions of `count` iterations to a loop's reductions need, with room to
+ * combine them.
+ */
 export function contributionBytes({ reductions }: Loop, count: number): number {
   return 4 * reductions.length * (count + scratchWords(count));
 }
 
-/** Makes iterations contribute nothing: those that the CPU executes are in the execution's values already. */
+/**
+ * Makes iterations contribute nothing: those that the CPU executes are in the execution's values
+ * already.
+ */
 export function clearContributions(
   workspace: Workspace,
   { loop, count }: Part,

@@ -13,17 +13,25 @@ import { longestSegment, Segment } from "./segment.ts";
 export interface DefaultOptions {
   /** Measures how long each phase takes; needs the feature `timestamp-query`. */
   readonly timings?: boolean;
-  /** Decides when the CPU takes over; without it, only for iterations that the GPU cannot execute. */
+  /**
+   * Decides when the CPU takes over; without it, only for iterations that the GPU cannot execute.
+   */
   readonly handover?: Handover | null;
-  /** The plan to begin with, which must be one for the loop; otherwise the one that suits it best. */
+  /**
+   * The plan to begin with, which must be one for the loop; otherwise the one that suits it best.
+   */
   readonly plan?: PlanName;
-  /** Whether windows that an earlier execution has proven are executed without a check; they are, unless this says no. */
+  /**
+   * Whether windows that an earlier execution has proven are executed without a check; they are,
+   * unless this says no.
+   */
   readonly reuse?: boolean;
 }
 
 /**
- * The default engine: executes windows of iterations on the GPU, and commits what no earlier iteration could have changed, until none
- * is left. Leaves the arrays in the buffers, and the variables in the execution, as the sequential loop does.
+ * The default engine: executes windows of iterations on the GPU, and commits what no earlier
+ * iteration could have changed, until none is left. Leaves the arrays in the buffers, and the
+ * variables in the execution, as the sequential loop does.
  */
 export async function runDefault(
   workspace: Workspace,
@@ -53,7 +61,10 @@ class DefaultExecution {
   #done = 0;
   #ended = false;
   #onCpu = 0;
-  /** How many iterations the CPU takes when it has to take one: each time twice as many, so that moving data never costs more. */
+  /**
+   * How many iterations the CPU takes when it has to take one: each time twice as many, so that
+   * moving data never costs more.
+   */
   #chunk = 1;
 
   constructor(

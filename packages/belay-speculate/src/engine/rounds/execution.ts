@@ -15,12 +15,15 @@ export interface Execution {
   readonly step: number;
   /** How many iterations there are, unless the loop ends itself. */
   readonly count: number;
-  /** Values of the carried variables and the reductions: those before the loop, then those after it. */
+  /**
+   * Values of the carried variables and the reductions: those before the loop, then those after it.
+   */
   readonly carried: Record<string, number>;
   readonly reductions: Record<string, number>;
   /**
-   * Executes iterations on the CPU, on what is in the buffers now: those that wait, and then from `from` to `to - 1`, or as
-   * many as it can in so many milliseconds. Resolves to the first that was not executed, and whether the loop ended itself.
+   * Executes iterations on the CPU, on what is in the buffers now: those that wait, and then from
+   * `from` to `to - 1`, or as many as it can in so many milliseconds. Resolves to the first that
+   * was not executed, and whether the loop ended itself.
    */
   onCpu(
     from: number,
@@ -44,8 +47,9 @@ export function partOf(execution: Part, from: number, count: number): Part {
 }
 
 /**
- * Writes down the numbers that all addresses of the iterations follow from, before they are executed: executions with the same ones access
- * the same elements. Null where addresses follow from more than numbers.
+ * Writes down the numbers that all addresses of the iterations follow from, before they are
+ * executed: executions with the same ones access the same elements. Null where addresses follow
+ * from more than numbers.
  */
 export function numbersOf({
   loop,
@@ -58,7 +62,9 @@ export function numbersOf({
 }: Omit<Part, "buffers" | "reductions">): string | null {
   if (!addressLoop(loop)?.followsFromNumbers) return null;
   const values = [
-    ...[first, step, count],
+    first,
+    step,
+    count,
     ...loop.inputs.map(({ name }) => inputs[name]!),
     ...loop.carried.map(({ name }) => carried[name]!),
     ...loop.arrays.map(({ name }) => lengths[name]!),
@@ -79,6 +85,9 @@ export interface EngineOutcome {
   /** How iterations were executed on the GPU. */
   readonly plans: readonly string[];
   readonly phases: PhaseTimes | null;
-  /** Names of arrays that were overwritten completely and never loaded from; null where that is not known. */
+  /**
+   * Names of arrays that were overwritten completely and never loaded from; null where that is not
+   * known.
+   */
   readonly overwritten?: readonly string[] | null;
 }

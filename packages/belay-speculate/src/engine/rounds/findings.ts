@@ -1,4 +1,7 @@
-/** What an execution shows for later ones with the same numbers: windows without dependences, and arrays that are overwritten. */
+/**
+ * What an execution shows for later ones with the same numbers: windows without dependences, and
+ * arrays that are overwritten.
+ */
 
 import { addressLoop } from "../../loops/analysis/addressLoop.ts";
 import { storedOnly } from "../../loops/analysis/storedOnly.ts";
@@ -11,8 +14,9 @@ import type { Part } from "./execution.ts";
 import type { Plan } from "./plans.ts";
 
 /**
- * Keeps what rounds of a plan, which have executed all iterations, have shown: the lengths of the `windows` in which nothing depends, if
- * these are all and were found one after the other, and which arrays are overwritten.
+ * Keeps what rounds of a plan, which have executed all iterations, have shown: the lengths of the
+ * `windows` in which nothing depends, if these are all and were found one after the other, and
+ * which arrays are overwritten.
  */
 export async function keepFindings(
   workspace: Workspace,
@@ -32,7 +36,10 @@ export async function keepFindings(
   read((bytes) => profile.windows.set(numbers, [...new Uint32Array(bytes.slice().buffer)]));
 }
 
-/** Tells whether executions can show which arrays are overwritten: with the same numbers, each must store to the same elements. */
+/**
+ * Tells whether executions can show which arrays are overwritten: with the same numbers, each must
+ * store to the same elements.
+ */
 export function mayOverwrite(loop: Loop): boolean {
   const addresses = addressLoop(loop);
   return storedOnly(loop).length > 0 && addresses?.isExact === true && addresses.followsFromNumbers;
@@ -44,7 +51,9 @@ export function coveredBytes(loop: Loop, lengths: Readonly<Record<string, number
   return 4 * Math.ceil(Math.max(0, ...ends) / 32);
 }
 
-/** Reads the names of the arrays that are only stored to, and whose elements all have their bit set. */
+/**
+ * Reads the names of the arrays that are only stored to, and whose elements all have their bit set.
+ */
 async function readOverwritten(
   workspace: Workspace,
   loop: Loop,

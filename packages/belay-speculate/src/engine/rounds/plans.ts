@@ -16,7 +16,10 @@ import type { PlanName } from "../policy/planChoice.ts";
 export interface Phase {
   readonly kernel: Kernel;
   readonly phase: PhaseName;
-  /** Whether it has one invocation in all, as the scheduler has, or one for each iteration that the round looks at. */
+  /**
+   * Whether it has one invocation in all, as the scheduler has, or one for each iteration that the
+   * round looks at.
+   */
   readonly isSingle: boolean;
 }
 
@@ -30,13 +33,19 @@ export interface Plan {
   readonly bytesPerSlot: number;
   /** Words for each marked element; for each version of it where a round continues another one. */
   readonly marksPerElement: number;
-  /** Whether a round begins with what the one before it left, so that its first kernel decides how long its window is. */
+  /**
+   * Whether a round begins with what the one before it left, so that its first kernel decides how
+   * long its window is.
+   */
   readonly continues?: true;
   /** Whether it finds out which elements are stored to. */
   readonly covers?: true;
 }
 
-/** The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out what is overwritten. */
+/**
+ * The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out
+ * what is overwritten.
+ */
 export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false): Plan {
   const kernels = kernelsOf(loop);
   const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", isSingle: false });

@@ -25,7 +25,10 @@ export class Progress {
   window: number;
   /** Whether windows that were proven earlier need no check. */
   reuses = true;
-  /** Names of arrays that the last segment overwrote completely and never loaded from; null where that is not known. */
+  /**
+   * Names of arrays that the last segment overwrote completely and never loaded from; null where
+   * that is not known.
+   */
   overwritten: readonly string[] | null = null;
   /** Rounds that the first segment is expected to take. */
   expected: number;
@@ -51,8 +54,9 @@ export class Progress {
   }
 
   /**
-   * Keeps windows so short that a round, which took so many milliseconds, does not take too long. Where results depend on windows, these
-   * grow whatever the clock says, and become shorter only before the system takes the GPU away.
+   * Keeps windows so short that a round, which took so many milliseconds, does not take too long.
+   * Where results depend on windows, these grow whatever the clock says, and become shorter only
+   * before the system takes the GPU away.
    */
   bound(roundTime: number): void {
     const most = this.#isOpen ? tuning.longestUntried : longestWindow;
@@ -93,7 +97,10 @@ export class Tally {
     return this.#window;
   }
 
-  /** Counts rounds that left this state in so many milliseconds, of an execution of `count` iterations. */
+  /**
+   * Counts rounds that left this state in so many milliseconds, of an execution of `count`
+   * iterations.
+   */
   count(state: ControlState, count: number, milliseconds: number): void {
     const progress = this.#progress;
     const before = this.#counted;
@@ -113,8 +120,8 @@ export class Tally {
     if (state.state !== states.running) return;
     // The last window may be shorter than it should be.
     if (state.base + state.window < count) progress.window = state.window;
-    // The first round waits for data that is still on its way, and one of a short window says little about longer ones.
-    // Looking for the first dependences wastes much, but not for long.
+    // The first round waits for data that is still on its way, and one of a short window says
+    // little about longer ones. Looking for the first dependences wastes much, but not for long.
     const looks = this.#plan === "in place" && evaluated > 2 * executed;
     if (before.rounds > 0 && !hasGrown && !looks)
       progress.handover?.observe(evaluated, executed, milliseconds);

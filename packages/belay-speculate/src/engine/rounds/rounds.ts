@@ -81,7 +81,10 @@ export class Rounds {
     this.#workspace.device.queue.writeBuffer(this.#buffers.windows!, 0, words);
   }
 
-  /** Runs at most `count` rounds, of windows no longer than `longest`; resolves to the control words after them. */
+  /**
+   * Runs at most `count` rounds, of windows no longer than `longest`; resolves to the control words
+   * after them.
+   */
   async run(count: number, longest: number): Promise<ControlState> {
     const place = [...engineParameters(this.#loop).keys()].indexOf("longest");
     this.#workspace.update(this.#buffers.params!, Uint32Array.of(longest), place);
@@ -138,7 +141,10 @@ export class Rounds {
     queue.writeBuffer(this.#buffers.control!, 4 * controlWords.indexOf(word), Uint32Array.of(value));
   }
 
-  /** Clears the marks when their epochs run out; gives how many of the rounds may be run before that happens again. */
+  /**
+   * Clears the marks when their epochs run out; gives how many of the rounds may be run before that
+   * happens again.
+   */
   #makeRoom(rounds: number): number {
     const { epochs } = this.#plan;
     const left = () => Math.floor((mostEpochs - this.#workspace.epoch - 1) / epochs);

@@ -26,7 +26,10 @@ interface Interrupted {
 }
 
 export interface SegmentResult extends Interrupted {
-  /** Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is faster. */
+  /**
+   * Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is
+   * faster.
+   */
   readonly stopped: "escaped" | "slow" | null;
 }
 
@@ -61,7 +64,10 @@ export class Segment {
     this.#numbers = numbersOf(execution);
   }
 
-  /** Leaves arrays in the buffers and variables in the execution as the iterations that are done leave them. */
+  /**
+   * Leaves arrays in the buffers and variables in the execution as the iterations that are done
+   * leave them.
+   */
   async run(wanted: PlanName): Promise<SegmentResult> {
     const { count } = this.#execution;
     const { timer, handover } = this.#progress;
@@ -205,7 +211,10 @@ export class Segment {
   }
 }
 
-/** Bounds the iterations of a segment by what the kernels can count, and by the room for their contributions to reductions. */
+/**
+ * Bounds the iterations of a segment by what the kernels can count, and by the room for their
+ * contributions to reductions.
+ */
 export function longestSegment({ loop }: Part, { device }: Workspace): number {
   const { maxStorageBufferBindingSize } = device.limits;
   let longest = loop.reductions.length > 0 ? longestWindow : 2 ** 31;
@@ -213,7 +222,10 @@ export function longestSegment({ loop }: Part, { device }: Workspace): number {
   return longest;
 }
 
-/** Gives the rest of a window of at most `capacity` iterations up, of which some are done and others wait. */
+/**
+ * Gives the rest of a window of at most `capacity` iterations up, of which some are done and others
+ * wait.
+ */
 async function interrupt(
   workspace: Workspace,
   execution: Part,
@@ -230,7 +242,10 @@ async function interrupt(
   return { done, waiting, ended };
 }
 
-/** Reads the iterations that a list on the device names, in order; it has them as distances from `base`. */
+/**
+ * Reads the iterations that a list on the device names, in order; it has them as distances from
+ * `base`.
+ */
 async function readWaiting(workspace: Workspace, list: Reading, base: number): Promise<Range[]> {
   const read = await readBuffers(workspace, [list]);
   const waiting: Range[] = [];

@@ -14,7 +14,9 @@ import { coveredBytes } from "./findings.ts";
 import type { Plan } from "./plans.ts";
 import type { Progress } from "./progress.ts";
 
-/** What the kernels of a segment work on besides the arrays, and for how much of it there is room. */
+/**
+ * What the kernels of a segment work on besides the arrays, and for how much of it there is room.
+ */
 export class SegmentMemory {
   readonly #workspace: Workspace;
   readonly #execution: Part;
@@ -38,7 +40,10 @@ export class SegmentMemory {
     };
   }
 
-  /** How many versions elements can have, each with a mark for two rounds; none where there is no room for them. */
+  /**
+   * How many versions elements can have, each with a mark for two rounds; none where there is no
+   * room for them.
+   */
   get #versions(): number {
     return [4, 2, 1].find((versions) => this.#hasMarks(2 * versions)) ?? 0;
   }

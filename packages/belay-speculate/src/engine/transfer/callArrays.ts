@@ -21,14 +21,20 @@ interface CallArray {
 /** The arrays of one call, here and on the device. */
 export class CallArrays {
   readonly moved: Moved = { uploaded: 0, downloaded: 0 };
-  /** As the program has them; older than what the device has, unless {@link toHost} was the last to move them. */
+  /**
+   * As the program has them; older than what the device has, unless {@link toHost} was the last to
+   * move them.
+   */
   readonly hosts: Readonly<Record<string, LoopData>>;
   readonly lengths: Readonly<Record<string, number>>;
   readonly #arrays: readonly CallArray[];
   /** Whether the CPU has executed some of the iterations, what these stored having to be kept. */
   #isBegun = false;
 
-  /** The arrays of a call that overwrites those of these names completely, and never loads from them. */
+  /**
+   * The arrays of a call that overwrites those of these names completely, and never loads from
+   * them.
+   */
   constructor(
     { loop, arrays }: { readonly loop: Loop; readonly arrays: Readonly<Record<string, LoopData | Resident>> },
     overwritten: readonly string[] = [],
@@ -105,7 +111,10 @@ export class CallArrays {
     await this.#download(this.#arrays);
   }
 
-  /** Brings those up to date that only another device has, or the copy of another view of their memory. */
+  /**
+   * Brings those up to date that only another device has, or the copy of another view of their
+   * memory.
+   */
   async leaveOthers(workspace: Workspace): Promise<void> {
     for (const { resident, isWritten } of this.#arrays)
       await deviceCopies.settle(resident.host, resident, isWritten);

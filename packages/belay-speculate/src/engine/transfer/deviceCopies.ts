@@ -8,7 +8,10 @@ export interface Copied extends Downloadable {
   hostChanged(): void;
 }
 
-/** The arrays that have copies on devices. Programs share arrays between devices, so there is one for all of them. */
+/**
+ * The arrays that have copies on devices. Programs share arrays between devices, so there is one
+ * for all of them.
+ */
 class DeviceCopies {
   /** By the memory that the arrays are views of. */
   readonly #byMemory = new WeakMap<ArrayBufferLike, Set<Copied>>();
@@ -43,7 +46,10 @@ class DeviceCopies {
     return [...this.#all].flatMap((reference) => reference.deref() ?? []);
   }
 
-  /** Lists the arrays with copies, the array itself among them, that have elements in common with it. */
+  /**
+   * Lists the arrays with copies, the array itself among them, that have elements in common with
+   * it.
+   */
   of(host: LoopData): readonly Copied[] {
     return [...(this.#byMemory.get(host.buffer) ?? [])].filter((copy) => overlap(copy.host, host));
   }
@@ -60,8 +66,9 @@ class DeviceCopies {
   }
 
   /**
-   * Keeps all copies of one memory coherent, before a view of it is used, and changed where `isWritten` says so: what a device has
-   * changed through another view comes home, and the copies of other views are sent anew before they are used again.
+   * Keeps all copies of one memory coherent, before a view of it is used, and changed where
+   * `isWritten` says so: what a device has changed through another view comes home, and the copies
+   * of other views are sent anew before they are used again.
    */
   async settle(host: LoopData, own: Copied | null, isWritten: boolean): Promise<void> {
     if (!this.hasOthers(host, own)) return;

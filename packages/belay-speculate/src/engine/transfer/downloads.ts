@@ -15,7 +15,10 @@ export interface PendingDownload {
   readonly workspace: Workspace;
   readonly buffer: GPUBuffer;
   readonly bytes: number;
-  /** Takes what was read from `start` on, piece by piece; gives how many bytes of the array that was. */
+  /**
+   * Takes what was read from `start` on, piece by piece; gives how many bytes of the array that
+   * was.
+   */
   take(bytes: Uint8Array, start: number): number;
 }
 

@@ -20,12 +20,13 @@ export function residentOf(array: LoopData | Resident): LoopData | Resident {
 }
 
 /**
- * An array that stays on the GPU from one loop to the next, and moves only when the other side has changed it. Between loops the
- * program reads it with {@link read} and changes it with {@link write}. Both, {@link release}, and loops take effect in the order in which
- * the program calls them, whether it awaits them or not.
+ * An array that stays on the GPU from one loop to the next, and moves only when the other side has
+ * changed it. Between loops the program reads it with {@link read} and changes it with {@link
+ * write}. Both, {@link release}, and loops take effect in the order in which the program calls
+ * them, whether it awaits them or not.
  *
- * Either side may be the only one that is up to date, or both: the host is not while {@link isOnDevice}, and the device is not while
- * there are {@link bytesToSend}.
+ * Either side may be the only one that is up to date, or both: the host is not while {@link
+ * isOnDevice}, and the device is not while there are {@link bytesToSend}.
  */
 export class Resident<Data extends LoopData = LoopData> {
   readonly #host: Data;
@@ -48,7 +49,10 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#host.length;
   }
 
-  /** Resolves to the array as the loops called before leave it: the program's array that was taken over, brought up to date. */
+  /**
+   * Resolves to the array as the loops called before leave it: the program's array that was taken
+   * over, brought up to date.
+   */
   read(): Promise<Data> {
     return inTurn(this.#alone, async () => {
       await deviceCopies.settle(this.#host, this, false);
@@ -76,7 +80,10 @@ export class Resident<Data extends LoopData = LoopData> {
     }
   }
 
-  /** Frees the memory on the device, where the array stays no longer. What loops changed since the last {@link read} is lost. */
+  /**
+   * Frees the memory on the device, where the array stays no longer. What loops changed since the
+   * last {@link read} is lost.
+   */
   release(): void {
     if (kept.get(this.#host) === this) kept.delete(this.#host);
     const turn = new Turn(this.#alone);
@@ -109,7 +116,10 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#changed;
   }
 
-  /** Whether only a copy is up to date that loops on this device cannot use: one on another device, or of another size. */
+  /**
+   * Whether only a copy is up to date that loops on this device cannot use: one on another device,
+   * or of another size.
+   */
   isElsewhere(workspace: Workspace): boolean {
     return this.#changed && !this.#isHeldBy(workspace);
   }
@@ -122,14 +132,17 @@ export class Resident<Data extends LoopData = LoopData> {
       : byteLength;
   }
 
-  /** Bytes of the device's copy that are up to date, and have to be sent again when the host changes all of the array. */
+  /**
+   * Bytes of the device's copy that are up to date, and have to be sent again when the host changes
+   * all of the array.
+   */
   bytesToKeep(workspace: Workspace): number {
     return this.#isHeldBy(workspace) ? this.#host.byteLength - this.bytesToSend(workspace) : 0;
   }
 
   /**
-   * The array's memory on the device, up to date, unless what it holds is not needed, as all of it will be overwritten. It must not be
-   * {@link isElsewhere}.
+   * The array's memory on the device, up to date, unless what it holds is not needed, as all of it
+   * will be overwritten. It must not be {@link isElsewhere}.
    */
   async upload(workspace: Workspace, moved: Moved, isNeeded = true): Promise<GPUBuffer> {
     const { buffer, byteOffset, byteLength } = this.#host;
@@ -152,7 +165,10 @@ export class Resident<Data extends LoopData = LoopData> {
     return this.#buffer;
   }
 
-  /** Whether the device has memory for the array as it is now: an array whose memory can grow, or was given away, gets another length. */
+  /**
+   * Whether the device has memory for the array as it is now: an array whose memory can grow, or
+   * was given away, gets another length.
+   */
   #isHeldBy(workspace: Workspace): boolean {
     return this.#workspace === workspace && this.#size === this.#host.byteLength;
   }
@@ -201,8 +217,9 @@ export class Resident<Data extends LoopData = LoopData> {
 }
 
 /**
- * Keeps an array on the GPU between loops, also those of translated functions that are given the array itself, until it is released; see
- * {@link Resident}. Throws a `SpeculationError` (BELAY542) for anything but a typed array that a loop may use.
+ * Keeps an array on the GPU between loops, also those of translated functions that are given the
+ * array itself, until it is released; see {@link Resident}. Throws a `SpeculationError` (BELAY542)
+ * for anything but a typed array that a loop may use.
  */
 export function resident<Data extends LoopData>(array: Data): Resident<Data> {
   if (!isTypedArray(array)) throw speculationError.notTypedArray(array);

@@ -1,9 +1,12 @@
 /**
- * The order of operations: loops, and reads and writes of arrays that stay on a device, take effect in the order in which they were called,
- * as far as they use the same memory or the same variables.
+ * The order of operations: loops, and reads and writes of arrays that stay on a device, take effect
+ * in the order in which they were called, as far as they use the same memory or the same variables.
  */
 
-/** What an operation uses: memory, or a variable of the program. True where no other operation may use it at the same time. */
+/**
+ * What an operation uses: memory, or a variable of the program. True where no other operation may
+ * use it at the same time.
+ */
 type Uses = ReadonlyMap<object, boolean>;
 
 /** Operations that have not ended, in the order of their calls. */

@@ -23,7 +23,10 @@ export function isTypedArray(value: unknown): value is LoopData {
   return Object.values(typedArrays).some((name) => name === tag);
 }
 
-/** Whether an array is a typed array, with nothing before it that gets to see accesses or says something else of it. */
+/**
+ * Whether an array is a typed array, with nothing before it that gets to see accesses or says
+ * something else of it.
+ */
 export function isWhatItSays(host: LoopData | undefined): host is LoopData {
   if (!ArrayBuffer.isView(host)) return false;
   return telling.every((name) => Reflect.get(everyTypedArray, name, host) === host[name]);

@@ -1,7 +1,10 @@
 import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
 import { expressionsOf, operandsOf } from "../tree/walk.ts";
 
-/** How many elements of tracked arrays an iteration loads and stores at most; null where nothing bounds them. */
+/**
+ * How many elements of tracked arrays an iteration loads and stores at most; null where nothing
+ * bounds them.
+ */
 export interface AccessCounts {
   readonly loads: number | null;
   readonly stores: number | null;
@@ -24,7 +27,10 @@ const times = (count: number, { loads, stores }: Counts): Counts => ({
   stores: stores === 0 ? 0 : stores * count,
 });
 
-/** A larger number, such as that of the elements between two indices in an array, is as good as none. */
+/**
+ * A larger number, such as that of the elements between two indices in an array, is as good as
+ * none.
+ */
 const largest = 2 ** 16;
 
 /** Counts the accesses of an iteration: of branches the larger, of loops all turns. */

@@ -9,24 +9,33 @@ import {
   withOperands,
 } from "../tree/walk.ts";
 
-/** A loop to evaluate instead of another one, to find out which elements its iterations may access before any is executed. */
+/**
+ * A loop to evaluate instead of another one, to find out which elements its iterations may access
+ * before any is executed.
+ */
 export interface AddressLoop {
   readonly loop: Loop;
-  /** Whether iterations access, and branch, just like this; otherwise they may leave some of it out. */
+  /**
+   * Whether iterations access, and branch, just like this; otherwise they may leave some of it out.
+   */
   readonly isExact: boolean;
   /**
-   * Whether addresses follow from carried variables, which are predicted to stay as they are: they do up to the first iteration of a
-   * window that stores to one.
+   * Whether addresses follow from carried variables, which are predicted to stay as they are: they
+   * do up to the first iteration of a window that stores to one.
    */
   readonly isPredicted: boolean;
-  /** Whether they follow from numbers alone: from inputs, lengths and variables, and from no element of any array. */
+  /**
+   * Whether they follow from numbers alone: from inputs, lengths and variables, and from no element
+   * of any array.
+   */
   readonly followsFromNumbers: boolean;
 }
 
 /**
- * Makes the loop by which kernels find an iteration's addresses before its values, each time the same ones; null when there is none. That
- * needs elements that nothing decides about which the loop writes, and no arithmetic whose rounding WGSL leaves to the compiler
- * of one kernel. Where only branches depend on such values, both sides are evaluated, one after the other.
+ * Makes the loop by which kernels find an iteration's addresses before its values, each time the
+ * same ones; null when there is none. That needs elements that nothing decides about which the loop
+ * writes, and no arithmetic whose rounding WGSL leaves to the compiler of one kernel. Where only
+ * branches depend on such values, both sides are evaluated, one after the other.
  */
 export const addressLoop = oncePerLoop(
   (loop): AddressLoop | null =>
@@ -38,7 +47,8 @@ function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
   const varies = varyingIn(loop, read, isPredicted);
   const { expressions, indices, branches } = partsOf(loop);
   if (indices.some(varies)) return null;
-  // What is predicted must be known whenever it changes, or nobody knows where the iteration goes on.
+  // What is predicted must be known whenever it changes, or nobody knows where the iteration goes
+  // on.
   if (isPredicted && loop.carried.some(({ name, type }) => varies({ kind: "carried", name, type })))
     return null;
   const open = branches.filter(({ test }) => varies(test));
@@ -46,7 +56,9 @@ function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
   const isExact = open.length === 0 && !expressions.some((expression) => choosesLoads(expression, varies));
   const evaluated = isExact ? loop : { ...loop, body: hoistConditionalLoads(loop.body, varies) };
   return {
-    ...{ loop: evaluated, isExact, isPredicted },
+    loop: evaluated,
+    isExact,
+    isPredicted,
     followsFromNumbers: followsFromNumbers(evaluated, isPredicted),
   };
 }
@@ -86,7 +98,10 @@ function leaves(statements: readonly Statement[]): boolean {
   );
 }
 
-/** Statements that evaluate all loads that these may evaluate. Values that vary come out wrong, which no address depends on. */
+/**
+ * Statements that evaluate all loads that these may evaluate. Values that vary come out wrong,
+ * which no address depends on.
+ */
 function hoistConditionalLoads(
   statements: readonly Statement[],
   varies: (expression: Expression) => boolean,
@@ -102,7 +117,10 @@ class Opening {
     this.#varies = varies;
   }
 
-  /** `isOpen`: in a branch that may not be taken, so that the iteration may go on where it seems to end. */
+  /**
+   * `isOpen`: in a branch that may not be taken, so that the iteration may go on where it seems to
+   * end.
+   */
   block(statements: readonly Statement[], isOpen = false): Statement[] {
     return statements.flatMap((statement) => this.#statement(statement, isOpen));
   }
@@ -170,8 +188,8 @@ class Opening {
 const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
 
 /**
- * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's rounding; and on carried variables,
- * unless what is stored to these does not.
+ * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's
+ * rounding; and on carried variables, unless what is stored to these does not.
  */
 function varyingIn(
   loop: Loop,
@@ -198,8 +216,8 @@ function varyingIn(
     return operandsOf(expression).some(varies);
   };
 
-  // A local varies when anything that varies is assigned to it, or anything in a branch that may not be taken; `own` are the locals
-  // of that branch, which do not exist outside of it.
+  // A local varies when anything that varies is assigned to it, or anything in a branch that may
+  // not be taken; `own` are the locals of that branch, which do not exist outside of it.
   const walk = (statements: readonly Statement[], own: Set<string> | null): void => {
     for (const statement of statements) {
       switch (statement.kind) {

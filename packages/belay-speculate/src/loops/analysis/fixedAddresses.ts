@@ -2,9 +2,10 @@ import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /**
- * Whether it is known before a loop runs which elements each iteration accesses and which way it branches: nothing of that follows
- * from a tracked element or a carried variable. A value follows from another through locals, and through elements of an owned
- * array, which an iteration may store and load again.
+ * Whether it is known before a loop runs which elements each iteration accesses and which way it
+ * branches: nothing of that follows from a tracked element or a carried variable. A value follows
+ * from another through locals, and through elements of an owned array, which an iteration may store
+ * and load again.
  */
 export function addressesAreFixed(body: readonly Statement[], arrays: readonly LoopArray[]): boolean {
   const changing = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));

@@ -8,7 +8,10 @@ export interface LogSize {
   readonly mostStores: number;
 }
 
-/** Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for what cannot be counted. */
+/**
+ * Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for
+ * what cannot be counted.
+ */
 export function logSize(loop: Loop, otherwise: number): LogSize {
   const stores = storesOf(loop);
   const mostLoads = loop.mostLoads ?? otherwise;

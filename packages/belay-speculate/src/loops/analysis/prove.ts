@@ -92,7 +92,9 @@ export function prove(expression: Expression, known: Known): [Expression, Range 
   }
 }
 
-/** Says of an access that it stays inside its array, where that follows from the range of its index. */
+/**
+ * Says of an access that it stays inside its array, where that follows from the range of its index.
+ */
 export function insideOf(array: string, index: Range | null, { numbers }: Known): { inside?: true } {
   return index && index.low >= 0 && index.high < numbers.lengths[array]! ? { inside: true } : {};
 }

@@ -1,4 +1,7 @@
-/** Intervals of the 32-bit integers that expressions give, as far as numbers tell that are known when a loop starts. */
+/**
+ * Intervals of the 32-bit integers that expressions give, as far as numbers tell that are known
+ * when a loop starts.
+ */
 import type { Expression, NumberType } from "../tree/ir.ts";
 
 /** The integers from `low` to `high`, both included. */

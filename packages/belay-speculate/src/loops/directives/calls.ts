@@ -17,7 +17,10 @@ import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 /** The functions of the call form. */
 export const callNames = ["speculate", "reduction", "accesses", "schedule"];
 
-/** The directive that a list of calls before a loop is. Each comes with the name of the function that is called. */
+/**
+ * The directive that a list of calls before a loop is. Each comes with the name of the function
+ * that is called.
+ */
 export function parseCalls(
   calls: readonly { readonly name: string; readonly call: CallExpression }[],
 ): LoopDirective | Diagnostic {
@@ -68,7 +71,10 @@ function named(node: Expression, expected: string): Named {
   throw malformed(expected, "something else", spanOf(node));
 }
 
-/** `misspeculate("+1")`, `misspeculate(i + 3)`, or several: a text holds a list as a comment does, and anything else is an index. */
+/**
+ * `misspeculate("+1")`, `misspeculate(i + 3)`, or several: a text holds a list as a comment does,
+ * and anything else is an index.
+ */
 export function parseBranchCall(call: CallExpression, source: string): BranchDirective | Diagnostic {
   return orDiagnostic(() => {
     const args = call.arguments as Expression[];

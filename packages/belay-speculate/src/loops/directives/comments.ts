@@ -18,7 +18,10 @@ import { malformed, orDiagnostic, repeated } from "./refusal.ts";
 
 const clauses = ["target", "speculate", "reduction", "accesses", "schedule"];
 
-/** The directive that a comment is; undefined for other comments, a diagnostic for one that is not well formed. */
+/**
+ * The directive that a comment is; undefined for other comments, a diagnostic for one that is not
+ * well formed.
+ */
 export function parseComment(comment: Comment, source: string): Directive | Diagnostic | undefined {
   if (!/^\s*#\s*pragma\b/.test(comment.value)) return undefined;
   const cursor = new Cursor(source, comment.start + 2, comment.start + 2 + comment.value.length);

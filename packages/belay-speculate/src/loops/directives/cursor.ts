@@ -12,7 +12,9 @@ export class Cursor {
     this.at = start;
   }
 
-  /** Takes what the sticky pattern matches, after blanks, or complains that `expected` is missing. */
+  /**
+   * Takes what the sticky pattern matches, after blanks, or complains that `expected` is missing.
+   */
   take(pattern: RegExp, expected: string): string {
     const found = this.takeIf(pattern);
     if (found !== undefined) return found;

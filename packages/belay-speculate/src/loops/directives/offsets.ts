@@ -7,8 +7,9 @@ import { malformed } from "./refusal.ts";
 type Item = BranchDirective["which"][number];
 
 /**
- * A list of iterations, in a part of the source: `+1` is the next, `10` the one with this index, `5:10` and `+0:+4` are ranges, `+0:20`
- * goes from this one to the one with the index 20, and `+1:` has no end.
+ * A list of iterations, in a part of the source: `+1` is the next, `10` the one with this index,
+ * `5:10` and `+0:+4` are ranges, `+0:20` goes from this one to the one with the index 20, and `+1:`
+ * has no end.
  */
 export function parseIterations(source: string, { start, end }: Span): BranchDirective["which"] {
   const items: Item[] = [];

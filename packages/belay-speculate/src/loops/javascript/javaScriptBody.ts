@@ -11,7 +11,10 @@ export interface Accesses extends Loads {
   readonly turn: string;
 }
 
-/** Writes what an iteration does: inside a loop that is labelled `iterations`, where `index` is the loop's and `ended` may be set. */
+/**
+ * Writes what an iteration does: inside a loop that is labelled `iterations`, where `index` is the
+ * loop's and `ended` may be set.
+ */
 export function writeBody(writer: Writer, loop: Loop, accesses: Accesses): void {
   new BodyWriter(writer, loop, accesses).list(loop.body);
 }
@@ -86,7 +89,10 @@ class BodyWriter {
     }
   }
 
-  /** As a `for`, which tests first. An update that is more than assignments follows the body, or starts all turns but the first. */
+  /**
+   * As a `for`, which tests first. An update that is more than assignments follows the body, or
+   * starts all turns but the first.
+   */
   #inner({ label, body, update }: Extract<Statement, { kind: "loop" }>): void {
     const writer = this.#writer;
     const [first, ...others] = body;
@@ -160,7 +166,10 @@ export interface Loads {
   loadCarried(name: string): string;
 }
 
-/** Writes expressions of a loop: the index is `index`, variables, inputs and arrays have the prefixes `v_`, `i_` and `a_`. */
+/**
+ * Writes expressions of a loop: the index is `index`, variables, inputs and arrays have the
+ * prefixes `v_`, `i_` and `a_`.
+ */
 class JavaScriptExpressions {
   readonly #loads: Loads;
 

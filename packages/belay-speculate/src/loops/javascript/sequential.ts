@@ -1,15 +1,16 @@
 /**
  * The loop on the CPU: what a speculated loop falls back to, recovers with, and is compared with.
  *
- * A `SequentialLoop` executes the iterations `from` to `to - 1` in order and exactly as JavaScript does, with f32
- * arithmetic rounded after each operation. Iterations count from 0: iteration `k` sees the index `$first + k * $step`, which the
- * caller gives among the inputs. Arrays are changed in place; `carried` and `reductions` hold the values of these
- * variables before, and are updated. It returns the first iteration that it did not execute, and whether the loop ended
- * itself with a `break`, in which case no further iteration may be executed.
+ * A `SequentialLoop` executes the iterations `from` to `to - 1` in order and exactly as JavaScript
+ * does, with f32 arithmetic rounded after each operation. Iterations count from 0: iteration `k`
+ * sees the index `$first + k * $step`, which the caller gives among the inputs. Arrays are changed
+ * in place; `carried` and `reductions` hold the values of these variables before, and are updated.
+ * It returns the first iteration that it did not execute, and whether the loop ended itself with a
+ * `break`, in which case no further iteration may be executed.
  *
- * The tree of a loop has the shape of its source, so each operator becomes the operator of JavaScript, applied to whatever
- * JavaScript finds: elements that do not exist are `undefined` here as there. Only f32 arithmetic is rounded, and what the source
- * coerces is coerced.
+ * The tree of a loop has the shape of its source, so each operator becomes the operator of
+ * JavaScript, applied to whatever JavaScript finds: elements that do not exist are `undefined` here
+ * as there. Only f32 arithmetic is rounded, and what the source coerces is coerced.
  */
 import type { Loop } from "../tree/ir.ts";
 import { Writer } from "../tree/writer.ts";

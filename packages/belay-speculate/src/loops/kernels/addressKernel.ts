@@ -34,8 +34,8 @@ export function addressEffects(
 }
 
 /**
- * A kernel that evaluates the addresses of each iteration of a round: of the one that `where` calls `slot_here`, with words of `control` that are
- * `atomics`.
+ * A kernel that evaluates the addresses of each iteration of a round: of the one that `where` calls
+ * `slot_here`, with words of `control` that are `atomics`.
  */
 export function addressKernel(
   loop: Loop,

@@ -1,9 +1,12 @@
 /**
- * The words by which the kernels of a loop steer themselves from round to round, without the host. One buffer, seen as atomics by
- * kernels of many invocations, and as plain words by the scheduler.
+ * The words by which the kernels of a loop steer themselves from round to round, without the host.
+ * One buffer, seen as atomics by kernels of many invocations, and as plain words by the scheduler.
  */
 
-/** What the engine is doing. Every other state than `running` makes the rounds that are still encoded do nothing. */
+/**
+ * What the engine is doing. Every other state than `running` makes the rounds that are still
+ * encoded do nothing.
+ */
 export const states = {
   running: 0,
   /** No iterations are left. */
@@ -20,7 +23,10 @@ export const states = {
 export const conflictKinds = {
   /** An iteration loads what an earlier one stores. */
   flow: 1,
-  /** Two iterations store to one element, or a later one stores to an element that an earlier one loads. */
+  /**
+   * Two iterations store to one element, or a later one stores to an element that an earlier one
+   * loads.
+   */
   order: 2,
   /** One of these. */
   unclear: 4,
@@ -29,7 +35,10 @@ export const conflictKinds = {
 /** A word that says "none" where an iteration of the window is named. */
 export const none = 0xffffffff;
 
-/** Iterations of a window are numbered in this many bits; the other bits of a mark tell the rounds apart. */
+/**
+ * Iterations of a window are numbered in this many bits; the other bits of a mark tell the rounds
+ * apart.
+ */
 export const slotBits = 24;
 /** Most iterations in a window. */
 export const longestWindow = 2 ** slotBits;
@@ -73,7 +82,10 @@ const atomicWords = {
 export type AtomicWord = keyof typeof atomicWords;
 export type ControlWord = keyof typeof words | AtomicWord;
 
-/** The order of the words in the buffer; the bits of the carried variables follow, as they are and as they were. */
+/**
+ * The order of the words in the buffer; the bits of the carried variables follow, as they are and
+ * as they were.
+ */
 export const controlWords = [...Object.keys(words), ...Object.keys(atomicWords)] as ControlWord[];
 
 /** Words of the buffer in all. */
@@ -82,8 +94,9 @@ export function controlSize(carried: number): number {
 }
 
 /**
- * `struct Control`, for kernels of which several invocations change the words in `atomics`. The others are plain words: every
- * invocation reads some of them, and what is atomic would come from one place far away each time.
+ * `struct Control`, for kernels of which several invocations change the words in `atomics`. The
+ * others are plain words: every invocation reads some of them, and what is atomic would come from
+ * one place far away each time.
  */
 export function declareControl(carried: number, atomics: readonly AtomicWord[] = []): string {
   const members = [

@@ -18,11 +18,13 @@ import { valuePrediction } from "./valuePrediction.ts";
 type Name = "execute" | "executeHeld" | "executeCovering";
 
 /**
- * The kernels that execute iterations of which no two can meet, reading and writing the arrays themselves.
+ * The kernels that execute iterations of which no two can meet, reading and writing the arrays
+ * themselves.
  *
  * - `execute`: those of a window.
  * - `executeHeld`: those that hold what they touch.
- * - `executeCovering`: those of a window, and sets a bit for each element that they store to of arrays that the loop only stores to.
+ * - `executeCovering`: those of a window, and sets a bit for each element that they store to of
+ *   arrays that the loop only stores to.
  */
 export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, Kernel> {
   return {
@@ -32,7 +34,10 @@ export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, K
   };
 }
 
-/** Three lists of iterations of the window: two of waiting ones, which take turns, and of those to execute. */
+/**
+ * Three lists of iterations of the window: two of waiting ones, which take turns, and of those to
+ * execute.
+ */
 export const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
 
 const cover = `
@@ -84,7 +89,10 @@ fn ${name}(${placeInGrid}) {
   });
 }
 
-/** What each iteration adds to each reduction, by reduction and iteration; combined when the loop is done. */
+/**
+ * What each iteration adds to each reduction, by reduction and iteration; combined when the loop is
+ * done.
+ */
 export function contributions({ reductions }: Loop): Resource[] {
   return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
 }

@@ -24,16 +24,19 @@ import {
 } from "./marks.ts";
 
 /**
- * The kernels for any loop: each iteration of the window reads what was there before the window, or what it stored itself, and keeps
- * its stores in a log.
+ * The kernels for any loop: each iteration of the window reads what was there before the window, or
+ * what it stored itself, and keeps its stores in a log.
  *
  * - `compute`: executes iterations, logs what they load and store, and marks what they store.
- * - `checkLog`: an iteration that loaded what an earlier one stores is wrong; no iteration from the first wrong one on is committed.
- * - `order`: where several iterations store to one element, finds the last of those that are committed.
+ * - `checkLog`: an iteration that loaded what an earlier one stores is wrong; no iteration from the
+ *   first wrong one on is committed.
+ * - `order`: where several iterations store to one element, finds the last of those that are
+ *   committed.
  * - `commit`: stores what was logged.
  *
- * That a later iteration stores to what an earlier one loads or stores is harmless. The first iteration of a window is never wrong, so
- * each round commits one at least, and an iteration that was executed on wrong data, wherever that led it, is executed again.
+ * That a later iteration stores to what an earlier one loads or stores is harmless. The first
+ * iteration of a window is never wrong, so each round commits one at least, and an iteration that
+ * was executed on wrong data, wherever that led it, is executed again.
  */
 export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", Kernel> {
   return {
@@ -166,8 +169,9 @@ ${parts.body}
 const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
 
 /**
- * Functions of the words of the log, in rows of one word for each iteration of the window: how many loads and stores it made; the places
- * that it loaded, those that it stored to, and the bits that it stored. Places are those of `offsetsOf`.
+ * Functions of the words of the log, in rows of one word for each iteration of the window: how many
+ * loads and stores it made; the places that it loaded, those that it stored to, and the bits that
+ * it stored. Places are those of `offsetsOf`.
  */
 const logFunctions = `
 fn loads_of(counts: u32) -> u32 { return counts & 0xffffu; }

@@ -5,9 +5,10 @@ import { parametersOf } from "./code/parameters.ts";
 import { type AtomicWord, conflictKinds, none, slotBits } from "./control.ts";
 
 /**
- * Marks: one word for each element of the tracked arrays, and each carried variable, by which iterations of a window find out about
- * each other. A mark names a round and an iteration; the larger of two marks is of the later round or, within a round, of the
- * earlier iteration. `atomicMax` thus finds the first iteration, and no mark ever has to be cleared.
+ * Marks: one word for each element of the tracked arrays, and each carried variable, by which
+ * iterations of a window find out about each other. A mark names a round and an iteration; the
+ * larger of two marks is of the later round or, within a round, of the earlier iteration.
+ * `atomicMax` thus finds the first iteration, and no mark ever has to be cleared.
  */
 export const markFunctions = `
 const NONE = 0x${none.toString(16)}u;
@@ -23,7 +24,10 @@ fn slot_of(mark: u32, epoch: u32) -> u32 {
   return select(NONE, ${2 ** slotBits - 1}u - (mark & ${2 ** slotBits - 1}u), mark >> ${slotBits}u == epoch);
 }`.trim();
 
-/** What kernels of many invocations tell the scheduler about conflicts; most find that somebody else has told it already. */
+/**
+ * What kernels of many invocations tell the scheduler about conflicts; most find that somebody else
+ * has told it already.
+ */
 export const reportConflict = `
 fn report_conflict(kinds: u32) {
   if ((kinds & ~atomicLoad(&control.conflicts)) != 0u) { atomicOr(&control.conflicts, kinds); }
@@ -64,7 +68,10 @@ export function hasMarks(loop: Loop): boolean {
   return loop.arrays.some(({ role }) => role === "tracked") || loop.carried.length > 0;
 }
 
-/** The first place, among the marks and in the log, of each written array: carried variables first, then tracked arrays, then owned ones. */
+/**
+ * The first place, among the marks and in the log, of each written array: carried variables first,
+ * then tracked arrays, then owned ones.
+ */
 export function offsetsOf(loop: Loop, lengths: Readonly<Record<string, number>>): Map<string, number> {
   const offsets = new Map<string, number>();
   let offset = loop.carried.length;
@@ -97,27 +104,27 @@ function offsetOf({ name }: LoopArray): string {
 }
 
 /**
- * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written array (see {@link offsetsOf}),
- * how many elements are `marked`, turns of inner loops per iteration (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the
- * iterations there is room for (`capacity`) and those of the longest window now (`longest`), the window that the program asked for
- * (`window`, 0 for none), and where the bits of claims are (`claim_shift`), and how many versions elements have (`versions`).
+ * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written
+ * array (see {@link offsetsOf}), how many elements are `marked`, turns of inner loops per iteration
+ * (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the iterations there is room
+ * for (`capacity`) and those of the longest window now (`longest`), the window that the program
+ * asked for (`window`, 0 for none), and where the bits of claims are (`claim_shift`), and how many
+ * versions elements have (`versions`).
  */
 export const engineParameters = oncePerLoop((loop): Map<string, NumberType> => {
   const written = loop.arrays.filter(({ role }) => role !== "read");
   const offsets = written.map(({ name }) => `offset_${wgslName(name)}`);
   return parametersOf(loop, [
     ...offsets,
-    ...[
-      "marked",
-      "fuel",
-      "most_loads",
-      "most_stores",
-      "capacity",
-      "longest",
-      "window",
-      "claim_shift",
-      "versions",
-    ],
+    "marked",
+    "fuel",
+    "most_loads",
+    "most_stores",
+    "capacity",
+    "longest",
+    "window",
+    "claim_shift",
+    "versions",
   ]);
 });
 

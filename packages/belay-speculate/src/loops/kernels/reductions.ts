@@ -6,14 +6,20 @@ import { fromBits, toBits, wgslName } from "./code/names.ts";
 import { declareControl } from "./control.ts";
 import { engineParameters } from "./marks.ts";
 
-/** The same on all devices, so that sums of f32 are too; half of what every device has, so that a hardened one can double it. */
+/**
+ * The same on all devices, so that sums of f32 are too; half of what every device has, so that a
+ * hardened one can double it.
+ */
 const workgroupSize = 128;
 /** Values that one invocation combines before its workgroup does. */
 const perInvocation = 8;
 /** Values that become one in a level of the tree. */
 const perWorkgroup = perInvocation * workgroupSize;
 
-/** One level of the tree that combines what the iterations contribute to a reduction; words of the buffer `contributions`. */
+/**
+ * One level of the tree that combines what the iterations contribute to a reduction; words of the
+ * buffer `contributions`.
+ */
 export interface Level {
   readonly length: number;
   readonly source: number;
@@ -22,8 +28,9 @@ export interface Level {
 }
 
 /**
- * The levels for `count` contributions from word `source` on. Sums of levels go to `scratch` and after it; the last one has one
- * word. The tree depends on `count` only, so f32 sums do not depend on how iterations fell into rounds.
+ * The levels for `count` contributions from word `source` on. Sums of levels go to `scratch` and
+ * after it; the last one has one word. The tree depends on `count` only, so f32 sums do not depend
+ * on how iterations fell into rounds.
  */
 export function levelsOf(count: number, source: number, scratch: number): Level[] {
   const levels: Level[] = [];
@@ -46,7 +53,10 @@ export function packLevel({ length, source, target }: Level, isFirst: boolean): 
   return Uint32Array.of(length, source, target, isFirst ? 1 : 0);
 }
 
-/** Combines one level. Contributions of iterations from `control.base` on were never committed, and do not count. */
+/**
+ * Combines one level. Contributions of iterations from `control.base` on were never committed, and
+ * do not count.
+ */
 export function reductionKernel(loop: Loop, reduction: Reduction): Kernel {
   const { type } = reduction;
   const name = `combine_${wgslName(reduction.name)}`;

@@ -4,18 +4,22 @@ import { conflictKinds, declareControl, none, slotBits, states } from "./control
 import { engineParameters } from "./marks.ts";
 
 /**
- * The first phase, on the GPU: one invocation that looks at what the checks found, says what is executed or committed now, and where the
- * next round begins and how long it is, so that the host may encode rounds ahead and only looks now and then. Windows are never
- * longer than `params.longest`, for which the host makes the dispatches large enough: what has less to do ends at once, and costs
- * much less than a dispatch whose size only the GPU knows.
+ * The first phase, on the GPU: one invocation that looks at what the checks found, says what is
+ * executed or committed now, and where the next round begins and how long it is, so that the host
+ * may encode rounds ahead and only looks now and then. Windows are never longer than
+ * `params.longest`, for which the host makes the dispatches large enough: what has less to do ends
+ * at once, and costs much less than a dispatch whose size only the GPU knows.
  *
- * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. Where that would take more rounds than a loop
- *   should have, or nobody knows which one that is, leaves the decision to the host.
- * - `scheduleProven`: executes windows that `scheduleInPlace` has found earlier, for the same addresses.
- * - `scheduleReserved`: executes those that hold their elements; the others wait for the next round.
+ * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. Where
+ *   that would take more rounds than a loop should have, or nobody knows which one that is, leaves
+ *   the decision to the host.
+ * - `scheduleProven`: executes windows that `scheduleInPlace` has found earlier, for the same
+ *   addresses.
+ * - `scheduleReserved`: executes those that hold their elements; the others wait for the next
+ *   round.
  * - `scheduleLogged`: commits the iterations before the first that is wrong.
- * - `scheduleVersioned`: commits the iterations up to the first that may still change; comes first in a round, so that `base` is what is
- *   committed whenever the host looks.
+ * - `scheduleVersioned`: commits the iterations up to the first that may still change; comes first
+ *   in a round, so that `base` is what is committed whenever the host looks.
  */
 export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Kernel> {
   const kernel = (name: keyof typeof decisions) =>
@@ -39,7 +43,10 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
   };
 }
 
-/** Windows in which a loop may be executed in place where that depends on how long they are: so many launches are worth it. */
+/**
+ * Windows in which a loop may be executed in place where that depends on how long they are: so many
+ * launches are worth it.
+ */
 export const mostWindows = 64;
 
 /** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
@@ -100,7 +107,8 @@ fn decide() {
   advance(control.executing, windows[min(control.rounds, ${mostWindows - 1}u)]);
 }`.trim(),
 
-  // Rounds take as many new iterations as others have made room for. Those that wait are looked at again each time, so most should not.
+  // Rounds take as many new iterations as others have made room for. Those that wait are looked at
+  // again each time, so most should not.
   scheduleReserved: `
 fn decide() {
   control.executing = control.held;
@@ -123,7 +131,8 @@ fn decide() {
   control.waiting = 0u;
 }`.trim(),
 
-  // After a misspeculation the window is twice as long as what could be committed, and grows fast when nothing goes wrong.
+  // After a misspeculation the window is twice as long as what could be committed, and grows fast
+  // when nothing goes wrong.
   scheduleLogged: `
 fn decide() {
   let done = limit();
@@ -138,7 +147,8 @@ fn decide() {
   advance(done, length);
 }`.trim(),
 
-  // Each round makes some of the window right: a large part where it could be longer, a small one where most is executed too often.
+  // Each round makes some of the window right: a large part where it could be longer, a small one
+  // where most is executed too often.
   scheduleVersioned: `
 fn decide() {
   if (control.slots == 0u) {

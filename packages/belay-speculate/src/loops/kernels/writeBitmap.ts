@@ -5,15 +5,18 @@ import type { Kernel } from "./code/kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 
 /**
- * Whether iterations of a window depend on each other, with a bit for each element instead of a word: a 32nd of the memory that is
- * accessed at random, which is what checking costs. Which iteration has claimed an element is not kept, nor what kind of
- * dependence was found, so the bits say all only where there is none.
+ * Whether iterations of a window depend on each other, with a bit for each element instead of a
+ * word: a 32nd of the memory that is accessed at random, which is what checking costs. Which
+ * iteration has claimed an element is not kept, nor what kind of dependence was found, so the bits
+ * say all only where there is none.
  *
- * - `claim`: each iteration of the window sets the bits of what it stores; two that set the same one conflict.
- * - `checkClaims`: an iteration conflicts that loads what is claimed, unless it stores there itself.
+ * - `claim`: each iteration of the window sets the bits of what it stores; two that set the same
+ *   one conflict.
+ * - `checkClaims`: an iteration conflicts that loads what is claimed, unless it stores there
+ *   itself.
  *
- * An iteration knows the last four elements that it stored to. One that stores to more of them may conflict with itself, which is
- * only a waste. All bits must be zero before.
+ * An iteration knows the last four elements that it stored to. One that stores to more of them may
+ * conflict with itself, which is only a waste. All bits must be zero before.
  */
 export function writeBitmapKernels(loop: Loop): Record<"claim" | "checkClaims", Kernel> {
   const addresses = addressLoop(loop)?.loop ?? loop;

@@ -34,7 +34,10 @@ export interface LoweredLoop {
   readonly result?: {
     readonly loop: Loop;
     readonly host: HostCode;
-    /** What the names of the program stand for that the loop uses, and those of them that it changes. */
+    /**
+     * What the names of the program stand for that the loop uses, and those of them that it
+     * changes.
+     */
     readonly used: readonly Binding[];
     readonly changed: readonly Binding[];
   };

@@ -64,8 +64,9 @@ const mostInlined = 200;
 const deepestExpression = 100;
 
 /**
- * The translation of one loop, in the middle of its work: what is known so far, and the statements made so far. The body is
- * translated again and again until what is known about its variables does not change any more.
+ * The translation of one loop, in the middle of its work: what is known so far, and the statements
+ * made so far. The body is translated again and again until what is known about its variables does
+ * not change any more.
  */
 export class Lowering {
   readonly file: ParsedFile;
@@ -220,7 +221,10 @@ export class Lowering {
     return { kind: "length", type: "i32", array: array.name };
   }
 
-  /** Declares a local variable of the program; what it is known to hold is joined from all assignments. */
+  /**
+   * Declares a local variable of the program; what it is known to hold is joined from all
+   * assignments.
+   */
   declare(name: string, node: Node): Variable {
     return this.variables.get(`${this.path}@${node.start}`, name, this.repetitions.length);
   }

@@ -1,6 +1,9 @@
 import type { Diagnostic } from "belay-gpu/internal/diagnostics/diagnostic";
 
-/** Ends the translation of one statement; what catches it goes on with the next, so that several findings come at once. */
+/**
+ * Ends the translation of one statement; what catches it goes on with the next, so that several
+ * findings come at once.
+ */
 export class Refusal extends Error {
   /** Null where the reason has been told before. */
   readonly diagnostic: Diagnostic | null;

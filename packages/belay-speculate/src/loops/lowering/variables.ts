@@ -17,7 +17,10 @@ export interface Variable {
   kind: Kind | undefined;
   /** Of the floats that it is set to. */
   accuracy: Accuracy;
-  /** Whether one of the integers that it is set to may be −0, and whether something tells that from 0. */
+  /**
+   * Whether one of the integers that it is set to may be −0, and whether something tells that from
+   * 0.
+   */
   mayBeMinusZero: boolean;
   isZeroObserved: boolean;
   /** What it has before the loop, of one from outside. The host checks that its type holds that. */
@@ -79,7 +82,9 @@ export class Variables {
     return this.#usesBefore.get(code) ?? new Set();
   }
 
-  /** The variable of a declaration; `name` is what it is called if it is new and that is not taken. */
+  /**
+   * The variable of a declaration; `name` is what it is called if it is new and that is not taken.
+   */
   get(key: string, name: string, depth: number, outside?: Interval): Variable {
     const existing = this.#byKey.get(key);
     if (existing) return existing;
@@ -101,7 +106,10 @@ export class Variables {
     return variable;
   }
 
-  /** A variable from outside, with the value it has before the loop; its kind follows from what the loop does with it. */
+  /**
+   * A variable from outside, with the value it has before the loop; its kind follows from what the
+   * loop does with it.
+   */
   getOutside(name: string, before: Interval): Variable {
     return this.get(`outside ${name}`, name, 0, before);
   }
@@ -139,7 +147,9 @@ export class Variables {
     return this.get(`zero of ${name}`, `${name}$zero`, depth).name;
   }
 
-  /** Takes into account that numbers are stored to an array which are other ones than the program's. */
+  /**
+   * Takes into account that numbers are stored to an array which are other ones than the program's.
+   */
   storeOther(array: string): void {
     this.changed ||= !this.#others.has(array);
     this.#others.add(array);
@@ -150,7 +160,10 @@ export class Variables {
     return this.#others.has(array);
   }
 
-  /** Takes into account that, at one place, values that sum up to something in the interval are added. */
+  /**
+   * Takes into account that, at one place, values that sum up to something in the interval are
+   * added.
+   */
   add(variable: Variable, kind: Kind, place: string, interval: Interval, span: Span): void {
     this.#join(variable, kind, span);
     const existing = variable.added.get(place);

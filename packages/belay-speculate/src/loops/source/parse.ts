@@ -11,7 +11,10 @@ export interface ParsedFile {
 /** Brackets, and operators between two ends of statements, that the parser's stack surely bears. */
 const deepest = { brackets: 500, operators: 2000 };
 
-/** Parses a TypeScript or JavaScript file; the file name's ending decides which. A file that does not parse has diagnostics. */
+/**
+ * Parses a TypeScript or JavaScript file; the file name's ending decides which. A file that does
+ * not parse has diagnostics.
+ */
 export function parse(
   source: string,
   filename: string,
@@ -30,8 +33,8 @@ export function parse(
 }
 
 /**
- * Where the nesting may become more than the parser bears, which is native code and would end the process. Strings and
- * comments are left out; what is no bracket nests by operators and keywords.
+ * Where the nesting may become more than the parser bears, which is native code and would end the
+ * process. Strings and comments are left out; what is no bracket nests by operators and keywords.
  */
 function findExcessiveNesting(source: string): number | undefined {
   const token =

@@ -1,16 +1,18 @@
 /**
  * A loop as everything behind the front end knows it: plain data, typed, with all names resolved.
  *
- * The front end (TypeScript and directives) makes it, the plugin writes it into the program as JSON, and the engine
- * turns it into kernels. It has no closures and no positions other than offsets in `source`.
+ * The front end (TypeScript and directives) makes it, the plugin writes it into the program as
+ * JSON, and the engine turns it into kernels. It has no closures and no positions other than
+ * offsets in `source`.
  *
- * Numbers follow the rules of asm.js: an expression of type `i32` or `u32` has exactly the bits that the JavaScript
- * expression has after `|0` or `>>>0`, which is what its consumer applies; `f32` is what `Math.fround` of each operation
- * gives, up to what WGSL leaves open.
+ * Numbers follow the rules of asm.js: an expression of type `i32` or `u32` has exactly the bits
+ * that the JavaScript expression has after `|0` or `>>>0`, which is what its consumer applies;
+ * `f32` is what `Math.fround` of each operation gives, up to what WGSL leaves open.
  *
- * The tree has the shape of the source, so that its operators, applied by JavaScript to whatever JavaScript would find, give what
- * the source gives, also where an element does not exist and is `undefined`. Kernels leave iterations that meet such an
- * element to the CPU. Stores to elements that do not exist do nothing.
+ * The tree has the shape of the source, so that its operators, applied by JavaScript to whatever
+ * JavaScript would find, give what the source gives, also where an element does not exist and is
+ * `undefined`. Kernels leave iterations that meet such an element to the CPU. Stores to elements
+ * that do not exist do nothing.
  */
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 
@@ -31,15 +33,22 @@ export interface Loop {
   /** Values from outside that the loop only reads. */
   readonly inputs: readonly { readonly name: string; readonly type: NumberType }[];
   /**
-   * Variables from outside that the loop also writes. The engine treats each as a tracked array of one element, so a loop
-   * that carries a value through every iteration is as sequential as it looks.
+   * Variables from outside that the loop also writes. The engine treats each as a tracked array of
+   * one element, so a loop that carries a value through every iteration is as sequential as it
+   * looks.
    */
   readonly carried: readonly { readonly name: string; readonly type: NumberType }[];
   readonly reductions: readonly Reduction[];
   readonly body: readonly Statement[];
-  /** True when no tracked element decides which elements an iteration accesses or which way it branches. */
+  /**
+   * True when no tracked element decides which elements an iteration accesses or which way it
+   * branches.
+   */
   readonly addressesAreFixed: boolean;
-  /** Most tracked loads and stores of one iteration: counted, or given by a clause; null when neither bounds them. */
+  /**
+   * Most tracked loads and stores of one iteration: counted, or given by a clause; null when
+   * neither bounds them.
+   */
   readonly mostLoads: number | null;
   readonly mostStores: number | null;
   readonly schedule: Schedule;
@@ -49,8 +58,9 @@ export interface LoopArray {
   readonly name: string;
   readonly element: ElementType;
   /**
-   * `read`: never written by the loop. `tracked`: accesses are checked for dependences. `owned`: written, and proven to be
-   * accessed by no two iterations at the same element, so nothing has to be checked.
+   * `read`: never written by the loop. `tracked`: accesses are checked for dependences. `owned`:
+   * written, and proven to be accessed by no two iterations at the same element, so nothing has to
+   * be checked.
    */
   readonly role: "read" | "tracked" | "owned";
 }
@@ -67,7 +77,10 @@ export interface Schedule {
 }
 
 export type Expression =
-  /** `value` is the number; for `bool` 0 or 1; NaN and infinities are written as strings, which JSON can carry. */
+  /**
+   * `value` is the number; for `bool` 0 or 1; NaN and infinities are written as strings, which JSON
+   * can carry.
+   */
   | {
       readonly kind: "literal";
       readonly type: ValueType;
@@ -99,7 +112,9 @@ export type Expression =
       readonly operator: BinaryOperator;
       readonly left: Expression;
       readonly right: Expression;
-      /** Of a product of integers: it is known to have at most 53 bits, so that it wraps like a sum. */
+      /**
+       * Of a product of integers: it is known to have at most 53 bits, so that it wraps like a sum.
+       */
       readonly small?: true;
     }
   /** Evaluates only the side it takes, like `&&` and `||` do. */
@@ -117,8 +132,8 @@ export type Expression =
       readonly args: readonly Expression[];
     }
   /**
-   * To another type, by JavaScript's rules: ToInt32, ToUint32, `Math.fround`. One that is implicit gives a number another type for
-   * kernels; to JavaScript it is the same number.
+   * To another type, by JavaScript's rules: ToInt32, ToUint32, `Math.fround`. One that is implicit
+   * gives a number another type for kernels; to JavaScript it is the same number.
    */
   | {
       readonly kind: "convert";
@@ -128,8 +143,8 @@ export type Expression =
     };
 
 /**
- * Operands have the same type, except for shifts; `/` and `%` of integers are JavaScript's after `|0`: by zero they give 0. A quotient
- * of integers only stands where it is coerced or truncated.
+ * Operands have the same type, except for shifts; `/` and `%` of integers are JavaScript's after
+ * `|0`: by zero they give 0. A quotient of integers only stands where it is coerced or truncated.
  */
 export type BinaryOperator =
   | "+"
@@ -152,7 +167,10 @@ export type BinaryOperator =
   | "&&"
   | "||";
 
-/** `floor`, `ceil` and `trunc` of an integer type are of an integer quotient, which is truncated already. */
+/**
+ * `floor`, `ceil` and `trunc` of an integer type are of an integer quotient, which is truncated
+ * already.
+ */
 export type MathFunction =
   | "abs"
   | "ceil"
@@ -202,7 +220,9 @@ export type Statement =
       readonly yes: readonly Statement[];
       readonly no: readonly Statement[];
     }
-  /** `while (true) { body; update }`; `continue` goes to `update`. `label` is unique in the loop. */
+  /**
+   * `while (true) { body; update }`; `continue` goes to `update`. `label` is unique in the loop.
+   */
   | {
       readonly kind: "loop";
       readonly label: string;
@@ -220,8 +240,9 @@ export type Statement =
   | { readonly kind: "misspeculate"; readonly which: Misspeculated; readonly span: Span };
 
 /**
- * The iterations that a branch makes wrong, once it is taken: relative to the iteration that takes it, from `from` to `to`
- * (null: all that follow), the iteration with an index that is computed, or those between two of either kind.
+ * The iterations that a branch makes wrong, once it is taken: relative to the iteration that takes
+ * it, from `from` to `to` (null: all that follow), the iteration with an index that is computed, or
+ * those between two of either kind.
  */
 export type Misspeculated =
   | { readonly kind: "relative"; readonly offsets: readonly number[] }

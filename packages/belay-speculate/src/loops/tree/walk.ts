@@ -93,7 +93,10 @@ export function* withOperands(expression: Expression): Generator<Expression> {
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }
 
-/** How many turns the loops in these statements take together at most; infinite where nothing bounds them. */
+/**
+ * How many turns the loops in these statements take together at most; infinite where nothing bounds
+ * them.
+ */
 function turnsOf(statements: readonly Statement[]): number {
   return statements.reduce((sum, statement) => {
     const inside = blocksOf(statement).reduce((turns, block) => turns + turnsOf(block), 0);

@@ -23,7 +23,10 @@ function balanceCode(): string {
   return print({ ...parse("").module, declarations: library.takeDeclarations() });
 }
 
-/** How many of the cases leave all cells at zero. A case has two invocations, of which `wrong` are wrong in a bit, both in the second replica. */
+/**
+ * How many of the cases leave all cells at zero. A case has two invocations, of which `wrong` are
+ * wrong in a bit, both in the second replica.
+ */
 async function balanced(wrong: number, code = balanceCode()) {
   const cases = 512;
   const kernel = `

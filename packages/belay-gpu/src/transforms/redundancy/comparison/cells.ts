@@ -8,15 +8,18 @@ export interface Cells {
 }
 
 /**
- * A function that adds what an invocation has come to, to a cell of the report: its final signature, which the second
- * replica adds with the opposite sign, and its tally. Nobody waits for anybody: once all work is done, every cell is zero, or
- * else two replicas disagree, or one of them never ran, or a store did not happen once. Cells need no reset, and workgroups that
- * share one do no harm.
+ * A function that adds what an invocation has come to, to a cell of the report: its final
+ * signature, which the second replica adds with the opposite sign, and its tally. Nobody waits for
+ * anybody: once all work is done, every cell is zero, or else two replicas disagree, or one of them
+ * never ran, or a store did not happen once. Cells need no reset, and workgroups that share one do
+ * no harm.
  *
- * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is mixed last, with who
- * has computed it: then the difference that a fault makes depends on all that was presented, and the chance is 2⁻³².
- * The mixing is MurmurHash3's; it is bijective. Neighbours add to neighbouring cells, with one operation for a line of them: one sum
- * of a subgroup, in one cell, took longer. Where only tallies count, a product tells those of different invocations apart.
+ * One wrong signature always shows, as a sum. For two that are wrong alike not to cancel, each is
+ * mixed last, with who has computed it: then the difference that a fault makes depends on all that
+ * was presented, and the chance is 2⁻³². The mixing is MurmurHash3's; it is bijective. Neighbours
+ * add to neighbouring cells, with one operation for a line of them: one sum of a subgroup, in one
+ * cell, took longer. Where only tallies count, a product tells those of different invocations
+ * apart.
  */
 export function balance(library: Library, { signature, tally }: Final, { count }: Cells): string {
   const { names } = library;

@@ -8,11 +8,14 @@ export interface Compared {
   readonly words: Words | null;
 }
 
-/** How the replicas of an invocation talk. Each method returns the name of a WGSL function or an expression. */
+/**
+ * How the replicas of an invocation talk. Each method returns the name of a WGSL function or an
+ * expression.
+ */
 export interface Channel {
   /**
-   * `fn (site: u32, address: u32[, value: words]) -> bool`: true when both replicas are here with the same words.
-   * A disagreement is recorded.
+   * `fn (site: u32, address: u32[, value: words]) -> bool`: true when both replicas are here with
+   * the same words. A disagreement is recorded.
    */
   agree(compared: Compared): string;
   /** `fn (site: u32, value: words) -> words`: the words of the replica that leads. */

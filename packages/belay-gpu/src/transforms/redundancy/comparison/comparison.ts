@@ -1,6 +1,6 @@
 /**
- * What the transforms of output comparison share: values as words, the running signature, and the channel between
- * the replicas.
+ * What the transforms of output comparison share: values as words, the running signature, and the
+ * channel between the replicas.
  */
 import type { Address } from "../../../analysis/addresses.ts";
 import type { Span } from "../../../diagnostics/diagnostic.ts";
@@ -37,11 +37,17 @@ export interface Presented {
 
 export interface ComparisonOptions {
   readonly channel: "subgroup" | "workgroup" | "mailbox";
-  /** What is compared: signatures once at the end, or what is stored before each store. Default `"signature"`. */
+  /**
+   * What is compared: signatures once at the end, or what is stored before each store. Default
+   * `"signature"`.
+   */
   readonly check?: "store" | "signature" | "none";
   /** Default `"adjacent"`. Replicas in different subgroups, or passes, meet at the end only. */
   readonly pairing?: Pairing;
-  /** Invocations of the workgroup as it runs, as a WGSL expression (the largest, when several entry points share it). */
+  /**
+   * Invocations of the workgroup as it runs, as a WGSL expression (the largest, when several entry
+   * points share it).
+   */
   readonly lanes: string;
   /** Where replicas that don't meet at the end leave what they have come to. */
   readonly cells?: Cells;
@@ -111,8 +117,9 @@ export class Comparison {
   }
 
   /**
-   * The statement that folds what a replica presents into its signature. Site and first index come in as they are: the fold that
-   * follows mixes them, and a site is spread over the word, so that no index makes up for another site.
+   * The statement that folds what a replica presents into its signature. Site and first index come
+   * in as they are: the fold that follows mixes them, and a site is spread over the word, so that
+   * no index makes up for another site.
    */
   foldIntoSignature({ site, address, words }: Presented): Statement[] {
     const { statements, expression } = quote();
@@ -134,17 +141,25 @@ export class Comparison {
     return quote().expression`${agree}(${`${site}u`}, 0u, ${words.expression})`;
   }
 
-  /** The private variable that tells a lane's number in its workgroup, where invocations swap lanes. */
+  /**
+   * The private variable that tells a lane's number in its workgroup, where invocations swap lanes.
+   */
   lane(): string {
     return laneVariable(this.#library);
   }
 
-  /** The statement, last in the first of two passes, that keeps what it has come to, and begins anew. */
+  /**
+   * The statement, last in the first of two passes, that keeps what it has come to, and begins
+   * anew.
+   */
   keepFinal(): Statement[] {
     return quote().statements`${this.#succession().keep}();`;
   }
 
-  /** Runs `stored` in one replica and `passed` in the other, such that the end shows if it was not so (see tally.ts). */
+  /**
+   * Runs `stored` in one replica and `passed` in the other, such that the end shows if it was not
+   * so (see tally.ts).
+   */
   inFirst(
     stored: readonly Statement[],
     { passed = [], isFirst = this.isFirst() }: { passed?: readonly Statement[]; isFirst?: Expression } = {},
@@ -165,9 +180,10 @@ export class Comparison {
   }
 
   /**
-   * The statement, last in an entry point, that has compared what the replicas have come to. Replicas that never meet leave
-   * nothing where they have presented nothing, as most do where one stores for all; who `alwaysPresents` need not look. (A
-   * signature is zero then, and else once in 2³².)
+   * The statement, last in an entry point, that has compared what the replicas have come to.
+   * Replicas that never meet leave nothing where they have presented nothing, as most do where one
+   * stores for all; who `alwaysPresents` need not look. (A signature is zero then, and else once in
+   * 2³².)
    */
   conclude(site: number, span: Span, { alwaysPresents = false } = {}): Statement[] {
     const { statements } = quote(span);
@@ -177,7 +193,10 @@ export class Comparison {
     return statements`if (${presented} != 0u) { ${conclude} }`;
   }
 
-  /** A condition: both replicas are here with the same address and value. A disagreement is recorded. */
+  /**
+   * A condition: both replicas are here with the same address and value. A disagreement is
+   * recorded.
+   */
   agree({ site, address, words }: Presented): Expression {
     const agree = this.#channel.agree({ address: isDynamic(address), words });
     const { expression } = quote();
@@ -204,7 +223,9 @@ export class Comparison {
   }
 }
 
-/** 2^32 divided by the golden ratio, odd: sites count from one, and their products are far apart. */
+/**
+ * 2^32 divided by the golden ratio, odd: sites count from one, and their products are far apart.
+ */
 const SPREAD = 0x9e3779b1;
 
 const isDynamic = (address: Address | null) => (address?.indices.length ?? 0) > 0;

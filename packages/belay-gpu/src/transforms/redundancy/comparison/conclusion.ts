@@ -1,4 +1,7 @@
-/** How the replicas compare what they have come to, at the end of an entry point, where control flow is uniform. */
+/**
+ * How the replicas compare what they have come to, at the end of an entry point, where control flow
+ * is uniform.
+ */
 import { recordCause } from "../reportBuffer.ts";
 import type { Library } from "./library.ts";
 import { newTally, tallyVariable } from "./tally.ts";
@@ -6,7 +9,10 @@ import { newTally, tallyVariable } from "./tally.ts";
 /** Bytes of workgroup memory that an invocation takes when the conclusion needs a barrier. */
 export const finalBytes = 4;
 
-/** What a replica has come to: the variable of its signature, where signatures are compared, and its tally. */
+/**
+ * What a replica has come to: the variable of its signature, where signatures are compared, and its
+ * tally.
+ */
 export interface Final {
   readonly signature: string | undefined;
   readonly tally: string;
@@ -29,8 +35,9 @@ const expected = ({ signature, tally }: Final): string =>
 const told = ({ signature, tally }: Final): string => signature ?? tally;
 
 /**
- * The word that a replica adds to a sum, which is zero when the other has added its own: `signature` with the sign that
- * the replica's number gives it, as the guards of stores read that number, and the tally.
+ * The word that a replica adds to a sum, which is zero when the other has added its own:
+ * `signature` with the sign that the replica's number gives it, as the guards of stores read that
+ * number, and the tally.
  */
 export function share({ names }: Library, { signature, tally }: Final): string {
   if (signature === undefined) return tally;
@@ -55,9 +62,10 @@ const recordOwn = ({ names }: Library, final: Final): string =>
   `${names.the("record")}(site, ${recordCause.mismatch}u, 0u, vec4<u32>(${told(final)}, 0u, 0u, 0u));`;
 
 /**
- * A function `fn (site: u32)` for replicas anywhere in the workgroup. Both add to a sum in workgroup memory, and both look
- * whether it is zero then: neither needs to know which one it is. `lanes` is the number of invocations of the doubled
- * workgroup, as a WGSL expression (the largest, when several entry points share the function).
+ * A function `fn (site: u32)` for replicas anywhere in the workgroup. Both add to a sum in
+ * workgroup memory, and both look whether it is zero then: neither needs to know which one it is.
+ * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest,
+ * when several entry points share the function).
  */
 export function concludeByBarrier(library: Library, final: Final, lanes: string): string {
   const local = library.names.the("local");
@@ -76,7 +84,10 @@ export function concludeByBarrier(library: Library, final: Final, lanes: string)
   );
 }
 
-/** How a replica that runs before the other leaves what it has come to, and how the other finds it: WGSL functions. */
+/**
+ * How a replica that runs before the other leaves what it has come to, and how the other finds it:
+ * WGSL functions.
+ */
 export interface Succession {
   /** `fn ()`: ends the first pass. */
   readonly keep: string;
@@ -85,13 +96,16 @@ export interface Succession {
 }
 
 /**
- * The number that a lane has in its workgroup, as a private variable. The variable `local` says which invocation it runs, and in
- * the last pass that is the same, unless that pass never was.
+ * The number that a lane has in its workgroup, as a private variable. The variable `local` says
+ * which invocation it runs, and in the last pass that is the same, unless that pass never was.
  */
 export const laneVariable = (library: Library): string =>
   library.once("lane", (name) => `var<private> ${name}: u32;`);
 
-/** Compares, in the last pass, with `theirs`, the word that the other replica has left; records both. */
+/**
+ * Compares, in the last pass, with `theirs`, the word that the other replica has left; records
+ * both.
+ */
 function compareLast(library: Library, final: Final, theirs: string): string {
   const [record, replica] = [library.names.the("record"), library.names.the("replica")];
   return `
@@ -107,7 +121,10 @@ function compareLast(library: Library, final: Final, theirs: string): string {
 const newFinal = (library: Library, { signature }: Final): string =>
   `${signature ? `${signature} = 0u;` : ""} ${newTally(library)}`;
 
-/** For invocations that have swapped lanes within a subgroup, all but those that had nobody to swap with. */
+/**
+ * For invocations that have swapped lanes within a subgroup, all but those that had nobody to swap
+ * with.
+ */
 export function succeedByExchange(library: Library, final: Final): Succession {
   const [local, lane] = [library.names.the("local"), laneVariable(library)];
   const kept = library.once("kept", (name) => `var<private> ${name}: u32;`);
@@ -128,8 +145,8 @@ export function succeedByExchange(library: Library, final: Final): Succession {
 }
 
 /**
- * For invocations that have swapped lanes anywhere in the workgroup, of as many invocations as `lanes` says (the largest,
- * when several entry points share the functions).
+ * For invocations that have swapped lanes anywhere in the workgroup, of as many invocations as
+ * `lanes` says (the largest, when several entry points share the functions).
  */
 export function succeedByBarrier(library: Library, final: Final, lanes: string): Succession {
   const [local, lane] = [library.names.the("local"), laneVariable(library)];

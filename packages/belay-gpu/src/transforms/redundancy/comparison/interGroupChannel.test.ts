@@ -14,7 +14,12 @@ const mail = mailWords([64]);
 const prepared: Step[] = [
   (program, names) =>
     declareReport(program, names, {
-      ...{ group: 0, binding: 0, bytes: 4 * reportWords.total, cells: 64, mail, pairs: true },
+      group: 0,
+      binding: 0,
+      bytes: 4 * reportWords.total,
+      cells: 64,
+      mail,
+      pairs: true,
     }),
   (program, names) =>
     replicateWorkgroups(program, names, {

@@ -38,7 +38,10 @@ export function interGroupChannel(library: Library): Channel {
     `${n("mail")} + ((${turn()} & 1u) * 4u + (${whose}) * 2u) * ${n("mail_stride")}`;
   const key = () => foldText(library, n("stamp"), [turn()]);
 
-  /** Begins a turn once the pair before has left the place, which is long ago unless the ring is small. */
+  /**
+   * Begins a turn once the pair before has left the place, which is long ago unless the ring is
+   * small.
+   */
   const begin = () =>
     library.once(
       "begin",

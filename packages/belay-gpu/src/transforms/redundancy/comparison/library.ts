@@ -2,7 +2,10 @@ import type { Declaration } from "../../../wgsl/ast.ts";
 import { quote } from "../../../wgsl/quote.ts";
 import type { Names } from "../../shared/names.ts";
 
-/** The functions and variables that generated code calls for, each emitted once, when something first refers to it. */
+/**
+ * The functions and variables that generated code calls for, each emitted once, when something
+ * first refers to it.
+ */
 export class Library {
   readonly names: Names;
   /** Names by thing. */

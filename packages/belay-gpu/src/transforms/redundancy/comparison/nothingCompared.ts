@@ -7,8 +7,8 @@ import type { Comparison } from "./comparison.ts";
 import type { Words } from "./valueWords.ts";
 
 /**
- * What a replica computes goes into a word of its own, by a single operation each: a compiler would leave a replica out
- * that computes what nobody uses.
+ * What a replica computes goes into a word of its own, by a single operation each: a compiler would
+ * leave a replica out that computes what nobody uses.
  */
 export function keepComputed(
   comparison: Comparison,
@@ -22,7 +22,10 @@ export function keepComputed(
   return statements`${kept} = ${computed.reduce((all, word) => expression`${all} ^ ${word}`, kept)};`;
 }
 
-/** Last in an entry point: uses that word, against one that no compiler knows and that it next to never equals. */
+/**
+ * Last in an entry point: uses that word, against one that no compiler knows and that it next to
+ * never equals.
+ */
 export function useComputed(comparison: Comparison, names: Names): Statement[] {
   const kept = comparison.signature().expression;
   return quote().statements`

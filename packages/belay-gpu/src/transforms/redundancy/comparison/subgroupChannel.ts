@@ -24,7 +24,8 @@ export function subgroupChannel(library: Library, distance: string): Channel {
     agree(compared) {
       const { address, words } = compared;
       const exchanged = [...(address ? ["address"] : []), ...(words ? ["value"] : [])];
-      // Joined with `&`: from `all` of one bool behind `&&`, Chromium 143 makes SPIR-V that it then rejects.
+      // Joined with `&`: from `all` of one bool behind `&&`, Chromium 143 makes SPIR-V that it then
+      // rejects.
       const equal = exchanged.map((word) => `all(${word} == their_${word})`);
       return library.once(
         agreementName(compared),

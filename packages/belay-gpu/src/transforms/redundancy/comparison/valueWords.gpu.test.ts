@@ -15,7 +15,10 @@ beforeAll(async () => {
   device = await newDevice();
 });
 
-/** Counts the hashes that stay the same when a bit is flipped in one of two consecutive words, or in both. */
+/**
+ * Counts the hashes that stay the same when a bit is flipped in one of two consecutive words, or in
+ * both.
+ */
 const kernelWith = (declarations: string, folded: string) => `
   @group(0) @binding(0) var<storage, read_write> same: atomic<u32>;
   @group(0) @binding(1) var<storage, read> random: array<vec3u>;

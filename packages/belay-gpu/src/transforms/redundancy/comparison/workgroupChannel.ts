@@ -14,22 +14,26 @@ import { foldText } from "./valueWords.ts";
 const patience = 65536;
 
 /**
- * A replica can be three turns ahead of a partner who still reads the oldest bank: it leaves an agreement, shares two
- * words without waiting, and enters the next agreement.
+ * A replica can be three turns ahead of a partner who still reads the oldest bank: it leaves an
+ * agreement, shares two words without waiting, and enters the next agreement.
  */
 const banks = 4;
 
-/** Bytes of workgroup memory that an invocation's slots take: in each bank a word for each of its two replicas. */
+/**
+ * Bytes of workgroup memory that an invocation's slots take: in each bank a word for each of its
+ * two replicas.
+ */
 export const slotBytes = banks * 4 * 2;
 
 /**
- * A bounded handshake in workgroup memory: each replica publishes a word and waits until its partner's word equals its
- * own. The word carries a turn number, so equality is the handshake and no fence or barrier is needed; banks of slots
- * alternate, so that nobody overwrites what the partner still waits for. Running out of patience is a detection, after
- * which neither replica waits again.
+ * A bounded handshake in workgroup memory: each replica publishes a word and waits until its
+ * partner's word equals its own. The word carries a turn number, so equality is the handshake and
+ * no fence or barrier is needed; banks of slots alternate, so that nobody overwrites what the
+ * partner still waits for. Running out of patience is a detection, after which neither replica
+ * waits again.
  *
- * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest, when several entry
- * points share the slots).
+ * `lanes` is the number of invocations of the doubled workgroup, as a WGSL expression (the largest,
+ * when several entry points share the slots).
  */
 export function workgroupChannel(library: Library, lanes: string): Channel {
   const { names } = library;
@@ -39,7 +43,10 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
     library.once("slots", (name) => `var<workgroup> ${name}: array<atomic<u32>, ${banks}u * (${lanes})>;`);
   const bank = () => `${turn()} % ${banks}u * (${lanes})`;
 
-  /** The leader writes its word under two keys: two slots that decode to one word prove that both are of this turn. */
+  /**
+   * The leader writes its word under two keys: two slots that decode to one word prove that both
+   * are of this turn.
+   */
   const shareOne = () =>
     library.once(
       "share1",
@@ -65,7 +72,8 @@ export function workgroupChannel(library: Library, lanes: string): Channel {
     );
 
   return {
-    // An agreement keeps the replicas within a turn of each other; sharing alone lets the leader run ahead.
+    // An agreement keeps the replicas within a turn of each other; sharing alone lets the leader
+    // run ahead.
     shareNeedsAgreement: true,
     isAlone: alone,
     agree(compared) {

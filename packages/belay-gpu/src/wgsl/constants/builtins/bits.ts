@@ -1,4 +1,6 @@
-/** The component-wise functions on the bits of i32 and u32, of section "Numeric Built-in Functions". */
+/**
+ * The component-wise functions on the bits of i32 and u32, of section "Numeric Built-in Functions".
+ */
 import type { ScalarType } from "../../types.ts";
 import type { ScalarValue } from "../../values.ts";
 import type { ScalarOperation } from "../components.ts";

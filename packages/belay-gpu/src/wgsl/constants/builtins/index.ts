@@ -34,8 +34,8 @@ const builtins = new Map<string, Builtin>([
 ]);
 
 /**
- * Evaluates a call of a built-in function (specification section "Built-in Functions"); undefined when it is not a
- * const-function. The arguments have the parameter types of the chosen overload.
+ * Evaluates a call of a built-in function (specification section "Built-in Functions"); undefined
+ * when it is not a const-function. The arguments have the parameter types of the chosen overload.
  */
 export function foldBuiltin(name: string, args: readonly Value[], resultType: Type): Folded | undefined {
   const builtin = builtins.get(name);

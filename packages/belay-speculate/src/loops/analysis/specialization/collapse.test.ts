@@ -19,7 +19,9 @@ const columns = 5;
 const numbersOf = (loop: ReturnType<typeof loopFrom>, n = columns) => ({
   inputs: Object.fromEntries(loop.inputs.map(({ name }) => [name, n])),
   lengths: { a: rows * columns, b: rows * columns, p: rows },
-  ...{ first: 0, step: 1, count: rows },
+  first: 0,
+  step: 1,
+  count: rows,
 });
 
 it.each([

@@ -36,7 +36,10 @@ export function collapse(loop: Loop, numbers: LoopNumbers): Collapsed | null {
   return isInside && !mayReport(proven) ? { ...result, loop: made } : null;
 }
 
-/** Makes the loop over all turns, with the numbers of the one before as inputs; null where {@link nestOf} finds none. */
+/**
+ * Makes the loop over all turns, with the numbers of the one before as inputs; null where {@link
+ * nestOf} finds none.
+ */
 const collapsedLoop = oncePerLoop((loop): Loop | null => {
   const nest = nestOf(loop);
   if (!nest) return null;
@@ -44,7 +47,11 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
   const type = "i32";
   const input = (name: string): Expression => ({ kind: "input", type, name });
   const binary = (operator: "+" | "*" | "/" | "%", left: Expression, right: Expression): Expression => ({
-    ...{ kind: "binary", type, operator, left, right },
+    kind: "binary",
+    type,
+    operator,
+    left,
+    right,
   });
   const turn: Expression = { kind: "index", type };
   const outer = "$outer";
@@ -65,11 +72,15 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
     inputs: [...loop.inputs, ...["$first", "$step", "$turns"].map((name) => ({ name, type }) as const)],
     body: [
       {
-        ...{ kind: "declare", name: outer, type },
+        kind: "declare",
+        name: outer,
+        type,
         value: binary("+", input("$first"), binary("*", row, input("$step"))),
       },
       {
-        ...{ kind: "declare", name: counter.name, type: counter.type },
+        kind: "declare",
+        name: counter.name,
+        type: counter.type,
         value: counter.type === type ? value : { kind: "convert", type: counter.type, operand: value },
       },
       ...withOuter(before),
@@ -80,7 +91,10 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
 
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
 
-/** An inner loop that is all that iterations do, `for (counter = from; counter < to; counter += step)`, and what comes before it. */
+/**
+ * An inner loop that is all that iterations do, `for (counter = from; counter < to; counter +=
+ * step)`, and what comes before it.
+ */
 export interface Nest {
   readonly before: readonly Extract<Statement, { kind: "declare" }>[];
   readonly counter: Extract<Expression, { kind: "local" }>;
@@ -90,7 +104,10 @@ export interface Nest {
   readonly body: readonly Statement[];
 }
 
-/** Finds the loop that is all that iterations of this one do, where its turns are counted before the first one; null where there is none. */
+/**
+ * Finds the loop that is all that iterations of this one do, where its turns are counted before the
+ * first one; null where there is none.
+ */
 const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
   const isSimple = carried.length + reductions.length === 0 && index.type === "i32";
   if (!isSimple || arrays.some(({ role }) => role === "tracked")) return null;
@@ -176,7 +193,9 @@ function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, tur
   });
 }
 
-/** An index as a linear form, where it is one; `inside` of `specialize` says that it does not wrap. */
+/**
+ * An index as a linear form, where it is one; `inside` of `specialize` says that it does not wrap.
+ */
 function formOf(expression: Expression, nest: Nest, numbers: LoopNumbers): Form | null {
   const constant = numberFrom(expression, numbers);
   if (!Number.isNaN(constant)) return { index: 0, counter: 0, constant };

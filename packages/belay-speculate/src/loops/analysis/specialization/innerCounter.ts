@@ -6,8 +6,8 @@ import { type CountedLoop, mostAhead } from "./unroll.ts";
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
 
 /**
- * `for (; name < end; name += step)`, where nothing else changes any of these: the values of `name` in the body. `changed` are the
- * locals that it assigns to.
+ * `for (; name < end; name += step)`, where nothing else changes any of these: the values of `name`
+ * in the body. `changed` are the locals that it assigns to.
  */
 export function counterOf(
   { body, update }: InnerLoop,

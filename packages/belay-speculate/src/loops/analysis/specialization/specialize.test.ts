@@ -36,7 +36,9 @@ function provenIn(loop: Loop): string[] {
 const numbers: LoopNumbers = {
   inputs: { width: 10 },
   lengths: { a: 100, p: 10 },
-  ...{ first: 0, step: 1, count: 10 },
+  first: 0,
+  step: 1,
+  count: 10,
 };
 const rows = loopFrom(
   "a: Float32Array, p: Uint8Array, width: number",
@@ -144,14 +146,24 @@ describe("random indices", () => {
       span,
     });
     const less = (left: Expression, right: Expression): Expression => ({
-      ...{ kind: "binary", type: "bool", operator: "<" },
-      ...{ left, right },
+      kind: "binary",
+      type: "bool",
+      operator: "<",
+      left,
+      right,
     });
     const assign = (name: string, value: Expression): Statement => ({ kind: "assign", name, value });
     const leave: Statement[] = [{ kind: "break", label: "inner" }];
     return {
-      ...{ name: "test", span, index: { name: "i", type }, inputs: [{ name: "n", type }] },
-      ...{ carried: [], reductions: [], addressesAreFixed: true, mostLoads: null, mostStores: null },
+      name: "test",
+      span,
+      index: { name: "i", type },
+      inputs: [{ name: "n", type }],
+      carried: [],
+      reductions: [],
+      addressesAreFixed: true,
+      mostLoads: null,
+      mostStores: null,
       schedule: { iterationsPerRound: null },
       arrays: ["a", "inside"].map((name) => ({ name, element: "i32", role: "tracked" })),
       body: [
@@ -159,15 +171,19 @@ describe("random indices", () => {
         { kind: "declare", name: "k", type, value: literal(0) },
         assign("x", first!),
         {
-          ...{ kind: "loop", label: "inner" },
+          kind: "loop",
+          label: "inner",
           body: [
             {
               kind: "if",
               test: {
-                ...{ kind: "unary", type: "bool", operator: "!" },
+                kind: "unary",
+                type: "bool",
+                operator: "!",
                 operand: less(local("k"), { kind: "input", type, name: "n" }),
               },
-              ...{ yes: leave, no: [] },
+              yes: leave,
+              no: [],
             },
             store(inner!),
             { kind: "if", test: less(changed!, literal(2)), yes: [assign("x", changed!)], no: [] },

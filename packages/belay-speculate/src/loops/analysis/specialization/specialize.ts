@@ -21,9 +21,9 @@ const variantsOf = oncePerLoop(
 );
 
 /**
- * The loop with what these numbers prove about it: accesses that stay `inside` their arrays, products that are `small`, and how often
- * inner loops run at `most`. Kernels check the rest. Gives the same loop again where the same is proven, so that what is kept for a
- * loop is found again.
+ * The loop with what these numbers prove about it: accesses that stay `inside` their arrays,
+ * products that are `small`, and how often inner loops run at `most`. Kernels check the rest. Gives
+ * the same loop again where the same is proven, so that what is kept for a loop is found again.
  */
 export function specialize(loop: Loop, numbers: LoopNumbers): Loop {
   const variants = variantsOf(loop);
@@ -136,7 +136,10 @@ class Specializer {
     }
   }
 
-  /** In an inner loop, and behind it, nothing is known of what it assigns to but of the variable that it counts with. */
+  /**
+   * In an inner loop, and behind it, nothing is known of what it assigns to but of the variable
+   * that it counts with.
+   */
   #inner(statement: InnerLoop): Statement[] {
     const inside = [...everyStatement([...statement.body, ...statement.update])];
     const changed = inside.flatMap((each) => (each.kind === "assign" ? [each.name] : []));

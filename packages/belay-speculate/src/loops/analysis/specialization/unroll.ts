@@ -17,9 +17,10 @@ export interface CountedLoop {
 }
 
 /**
- * The loop as one of several turns at a time, and one for the rest. A GPU waits for each load of a loop that ends when a value says so; in
- * a row of turns they are all under way. Gives the loop alone where there is nothing to gain: few turns, no loads, or something other
- * than arithmetic between them.
+ * The loop as one of several turns at a time, and one for the rest. A GPU waits for each load of a
+ * loop that ends when a value says so; in a row of turns they are all under way. Gives the loop
+ * alone where there is nothing to gain: few turns, no loads, or something other than arithmetic
+ * between them.
  */
 export function unroll({ loop, body, counter, test, step, turns }: CountedLoop): Statement[] {
   const expressions = body.flatMap((statement) =>
@@ -31,22 +32,31 @@ export function unroll({ loop, body, counter, test, step, turns }: CountedLoop):
   const { type } = counter;
   const isUp = test.operator.startsWith("<");
   const last: Expression = {
-    ...{ kind: "binary", type, operator: isUp ? "+" : "-", left: counter },
+    kind: "binary",
+    type,
+    operator: isUp ? "+" : "-",
+    left: counter,
     right: { kind: "literal", type, value: (factor - 1) * step },
   };
   const label = `${loop.label}$unrolled`;
   const block: Statement = {
-    ...{ kind: "if", test: { kind: "literal", type: "bool", value: 1 } },
-    ...{ yes: body, no: [] },
+    kind: "if",
+    test: { kind: "literal", type: "bool", value: 1 },
+    yes: body,
+    no: [],
   };
   const rows = Array.from({ length: factor - 1 }, () => [block, ...loop.update]);
   const unrolled: Statement = {
-    ...{ kind: "loop", label, most: Math.ceil(turns / factor), update: loop.update },
+    kind: "loop",
+    label,
+    most: Math.ceil(turns / factor),
+    update: loop.update,
     body: [
       {
         kind: "if",
         test: { kind: "unary", type: "bool", operator: "!", operand: { ...test, left: last } },
-        ...{ yes: [{ kind: "break", label }], no: [] },
+        yes: [{ kind: "break", label }],
+        no: [],
       },
       ...rows.flat(),
       block,

@@ -1,10 +1,13 @@
 /**
- * JavaScript's arithmetic where WGSL's differs: functions that generated code calls, emitted only where they are called.
+ * JavaScript's arithmetic where WGSL's differs: functions that generated code calls, emitted only
+ * where they are called.
  *
- * Parameters are never constant expressions, so nothing here is refused at compile time for a value it has.
+ * Parameters are never constant expressions, so nothing here is refused at compile time for a value
+ * it has.
  */
 const library: Readonly<Record<string, string>> = {
-  // Constant expressions that overflow are errors in WGSL; behind a call an operand is no constant expression.
+  // Constant expressions that overflow are errors in WGSL; behind a call an operand is no constant
+  // expression.
   opaque_i32: "fn opaque_i32(value: i32) -> i32 { return value; }",
   opaque_u32: "fn opaque_u32(value: u32) -> u32 { return value; }",
   opaque_f32: "fn opaque_f32(value: f32) -> f32 { return value; }",
@@ -32,8 +35,9 @@ fn with_sign_f32(x: f32, sign: f32) -> f32 {
 }`,
 
   /**
-   * An integer that compares as the number does. Comparisons look at bits: a driver may take a number that is too small to be normal for
-   * zero, and a negated comparison, such as `!(a < b)`, for the opposite one, which is another where a side is NaN.
+   * An integer that compares as the number does. Comparisons look at bits: a driver may take a
+   * number that is too small to be normal for zero, and a negated comparison, such as `!(a < b)`,
+   * for the opposite one, which is another where a side is NaN.
    */
   order_f32: `
 fn order_f32(x: f32) -> i32 {
@@ -83,7 +87,8 @@ fn remainder_u32(a: u32, b: u32) -> u32 {
   return a % b;
 }`,
 
-  // JavaScript rounds a product to 53 bits before it takes the low 32, so a large one differs from the wrapped one.
+  // JavaScript rounds a product to 53 bits before it takes the low 32, so a large one differs from
+  // the wrapped one.
   multiply_i32: `
 fn multiply_i32(a: i32, b: i32) -> i32 {
   let low = multiply_u32(bitcast<u32>(abs(a)), bitcast<u32>(abs(b)));
@@ -104,7 +109,10 @@ fn multiply_u32(a: u32, b: u32) -> u32 {
   return select(kept, kept + (1u << dropped), up);
 }`,
 
-  /** ToInt32 and ToUint32: truncates and wraps, where WGSL's conversion saturates. NaN and infinities give 0. */
+  /**
+   * ToInt32 and ToUint32: truncates and wraps, where WGSL's conversion saturates. NaN and
+   * infinities give 0.
+   */
   wrap_f32: `
 fn wrap_f32(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
@@ -115,7 +123,10 @@ fn wrap_f32(x: f32) -> u32 {
   return select(magnitude, 0u - magnitude, (bits >> 31u) == 1u);
 }`,
 
-  /** The element that a number names; one that no array has for a fraction, a negative number or NaN. */
+  /**
+   * The element that a number names; one that no array has for a fraction, a negative number or
+   * NaN.
+   */
   element_of_f32: `
 fn element_of_f32(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
@@ -353,7 +364,9 @@ fn tanh_f32(x: f32) -> f32 {
   return tanh(x);
 }`,
 
-  /** Scales by powers of two, so that no square overflows or is too small, and divides by nothing. */
+  /**
+   * Scales by powers of two, so that no square overflows or is too small, and divides by nothing.
+   */
   hypot_f32: `
 fn hypot_f32(a: f32, b: f32) -> f32 {
   if (is_infinite_f32(a) || is_infinite_f32(b)) { return infinity_f32(); }

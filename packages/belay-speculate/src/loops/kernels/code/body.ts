@@ -5,11 +5,12 @@ import { wgslName } from "./names.ts";
 import { StatementWriter } from "./statements.ts";
 
 /**
- * What an engine makes of the effects of an iteration: bodies of WGSL functions, with the parameters named here. The rest of a
- * body is the same for all engines.
+ * What an engine makes of the effects of an iteration: bodies of WGSL functions, with the
+ * parameters named here. The rest of a body is the same for all engines.
  *
- * An `element` is always one that the array has, and `bits` are those of its value as an i32, u32 or f32. The functions
- * `peek_a(element) -> u32` and `poke_a(element, bits)` of `memory.ts` access the array itself.
+ * An `element` is always one that the array has, and `bits` are those of its value as an i32, u32
+ * or f32. The functions `peek_a(element) -> u32` and `poke_a(element, bits)` of `memory.ts` access
+ * the array itself.
  */
 export interface Effects {
   /** `fn load_a(element: u32) -> u32`. */
@@ -21,22 +22,29 @@ export interface Effects {
   /** `fn store_carried_x(bits: u32)`. */
   storeCarried(name: string, slot: number): string;
   /**
-   * `fn escaping(reason: u32)`: the kernel cannot compute what JavaScript computes here; the reason is one of `bailOuts`. Called once,
-   * after which the iteration stores nothing more and ends soon.
+   * `fn escaping(reason: u32)`: the kernel cannot compute what JavaScript computes here; the reason
+   * is one of `bailOuts`. Called once, after which the iteration stores nothing more and ends soon.
    */
   readonly escape: string;
   /** `fn end_loop()`: no iteration after this one is executed. The iteration returns next. */
   readonly endLoop: string;
-  /** `fn misspeculate(nearest: i32, farthest: i32)`: iterations at these distances are wrong; `farthest` may be 0x7fffffff, which stands for all. */
+  /**
+   * `fn misspeculate(nearest: i32, farthest: i32)`: iterations at these distances are wrong;
+   * `farthest` may be 0x7fffffff, which stands for all.
+   */
   readonly misspeculate: string;
 }
 
-/** Why an iteration is left to the CPU: an element no array has, too many turns of its loops, too many accesses. */
+/**
+ * Why an iteration is left to the CPU: an element no array has, too many turns of its loops, too
+ * many accesses.
+ */
 export const bailOuts = { outside: 1, fuel: 2, overflow: 3 } as const;
 
 /**
- * The functions of one iteration, down to `fn iterate(index: …)`, which the entry point calls once per invocation after setting
- * `fuel` and calling `start_reductions`. Needs a uniform `params` of `parameters.ts`; reductions are left in `reduced_x`.
+ * The functions of one iteration, down to `fn iterate(index: …)`, which the entry point calls once
+ * per invocation after setting `fuel` and calling `start_reductions`. Needs a uniform `params` of
+ * `parameters.ts`; reductions are left in `reduced_x`.
  */
 export function emitBody(loop: Loop, effects: Effects): string {
   const types = new Map<string, NumberType>();
@@ -84,7 +92,10 @@ function emitAccessors(array: LoopArray, effects: Effects, iterate: string): str
   ];
 }
 
-/** What an operator leaves a value as it is with. Minus zero is that of `+`: 0 would turn a sum of minus zeros into 0. */
+/**
+ * What an operator leaves a value as it is with. Minus zero is that of `+`: 0 would turn a sum of
+ * minus zeros into 0.
+ */
 export function identityOf({ type, operator }: Reduction): number {
   switch (operator) {
     case "+":

@@ -2,7 +2,9 @@ import type { Expression, ValueType } from "../../tree/ir.ts";
 import { isLoad, operandsOf, someExpression } from "../../tree/walk.ts";
 import { fromBits, toBits, wgslName, zero } from "./names.ts";
 
-/** Where statements go that an expression needs before it, and names for the values they compute. */
+/**
+ * Where statements go that an expression needs before it, and names for the values they compute.
+ */
 export interface Target {
   line(text: string): void;
   /** A name that the body does not use yet. */
@@ -10,8 +12,9 @@ export interface Target {
 }
 
 /**
- * The WGSL of an expression. Statements that it needs first are written to the target: WGSL has no conditional expression
- * that evaluates one side only, and a side that loads an element must not be evaluated for nothing.
+ * The WGSL of an expression. Statements that it needs first are written to the target: WGSL has no
+ * conditional expression that evaluates one side only, and a side that loads an element must not be
+ * evaluated for nothing.
  */
 export function emitExpression(expression: Expression, target: Target): string {
   const emit = (operand: Expression) => emitExpression(operand, target);
@@ -59,7 +62,10 @@ export function emitExpression(expression: Expression, target: Target): string {
   }
 }
 
-/** The element, as a u32, that an index of some type names; one beyond every array when it names none. */
+/**
+ * The element, as a u32, that an index of some type names; one beyond every array when it names
+ * none.
+ */
 export function elementOf(index: Expression, text: string): string {
   switch (index.type) {
     case "f32":
@@ -214,7 +220,10 @@ function emitChoice(test: string, result: string, yes: Expression, no: Expressio
 
 type Call = Extract<Expression, { kind: "call" }>;
 
-/** Functions of floats, each with one of the library that gives what JavaScript gives for infinities, zeros and NaN. */
+/**
+ * Functions of floats, each with one of the library that gives what JavaScript gives for
+ * infinities, zeros and NaN.
+ */
 const ofFloats = new Set<string>(
   "sqrt exp exp2 log log2 pow sin cos tan asin acos atan atan2 sinh cosh tanh".split(" "),
 );
@@ -247,7 +256,10 @@ function emitCall({ callee, args, type }: Call, target: Target): string {
   }
 }
 
-/** The operand of something else: never a constant expression, which WGSL would evaluate and perhaps refuse. */
+/**
+ * The operand of something else: never a constant expression, which WGSL would evaluate and perhaps
+ * refuse.
+ */
 function emitOpaque(expression: Expression, target: Target): string {
   const text = emitExpression(expression, target);
   return isConstant(expression) ? `opaque_${expression.type}(${text})` : text;
@@ -261,7 +273,10 @@ function isConstant(expression: Expression): boolean {
   );
 }
 
-/** A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to it. */
+/**
+ * A factor so small that a product with it has at most 53 bits, and wrapping is all that happens to
+ * it.
+ */
 function isSmall(expression: Expression): boolean {
   return expression.kind === "literal" && Math.abs(Number(expression.value)) <= 2 ** 21;
 }

@@ -4,7 +4,9 @@ import { type ArrayAccess, bufferType, emitPeek, emitPoke } from "./memory.ts";
 import { wgslName } from "./names.ts";
 import { declareParameters } from "./parameters.ts";
 
-/** A kernel as text, and what it wants bound: at binding `n` of group 0 the `n`th of its bindings. */
+/**
+ * A kernel as text, and what it wants bound: at binding `n` of group 0 the `n`th of its bindings.
+ */
 export interface Kernel {
   /** The name of its entry point. */
   readonly name: string;
@@ -24,7 +26,10 @@ export interface Resource extends Binding {
   readonly type: string;
 }
 
-/** Invocations of a workgroup, in every kernel of a loop: a constant that is given when the kernel is compiled for a device. */
+/**
+ * Invocations of a workgroup, in every kernel of a loop: a constant that is given when the kernel
+ * is compiled for a device.
+ */
 export const workgroupSize = "group_size";
 
 /** Where an invocation finds its place in the grid, whose workgroups may fill two dimensions. */
@@ -47,7 +52,10 @@ export interface KernelParts {
   readonly functions: readonly string[];
 }
 
-/** Puts a module together: resources, arrays and arithmetic are declared as far as the functions use them. */
+/**
+ * Puts a module together: resources, arrays and arithmetic are declared as far as the functions use
+ * them.
+ */
 export function assembleKernel(parts: KernelParts): Kernel {
   const body = parts.functions.join("\n\n");
   const arrays = parts.loop.arrays.flatMap((array) => accessIn(body, array) ?? []);

@@ -3,9 +3,9 @@ import { convert } from "./expressions.ts";
 import { fromBits, toBits, wgslName } from "./names.ts";
 
 /**
- * How a kernel sees an array. Elements are passed around as the bits of their value as an i32, u32 or f32, and lie in memory
- * as in the typed array: elements of 8 and 16 bits are packed, and stored with atomics on the word around them, so that
- * invocations may store to neighbours.
+ * How a kernel sees an array. Elements are passed around as the bits of their value as an i32, u32
+ * or f32, and lie in memory as in the typed array: elements of 8 and 16 bits are packed, and stored
+ * with atomics on the word around them, so that invocations may store to neighbours.
  */
 export type ArrayAccess = "read" | "write";
 
@@ -68,8 +68,8 @@ function within(bits: 8 | 16): { word: string; shift: string } {
 }
 
 /**
- * `fn get_a_i32(element: u32) -> i32`: loads through the engine's `load_a`, converted; an element that the array does not have
- * is `undefined` in JavaScript, and left to it.
+ * `fn get_a_i32(element: u32) -> i32`: loads through the engine's `load_a`, converted; an element
+ * that the array does not have is `undefined` in JavaScript, and left to it.
  */
 export function emitGet(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
@@ -90,8 +90,8 @@ export function emitTake(array: LoopArray, type: NumberType): string {
 }
 
 /**
- * `fn put_a_i32(element: u32, value: i32)`: converts as the typed array does and stores through the engine's `store_a`. JavaScript
- * ignores a store to an element that the array does not have.
+ * `fn put_a_i32(element: u32, value: i32)`: converts as the typed array does and stores through the
+ * engine's `store_a`. JavaScript ignores a store to an element that the array does not have.
  */
 export function emitPut(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);

@@ -1,8 +1,8 @@
 import type { NumberType, ValueType } from "../../tree/ir.ts";
 
 /**
- * A name of the program as part of a WGSL identifier, different for different names. Callers put a word before it
- * (`get_${wgslName(name)}`), so it cannot meet a keyword.
+ * A name of the program as part of a WGSL identifier, different for different names. Callers put a
+ * word before it (`get_${wgslName(name)}`), so it cannot meet a keyword.
  */
 export function wgslName(name: string): string {
   const plain = /^[A-Za-z0-9]*$/;

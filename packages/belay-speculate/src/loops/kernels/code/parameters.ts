@@ -5,8 +5,8 @@ import { wgslName } from "./names.ts";
 export type ParameterValues = Readonly<Record<string, number>>;
 
 /**
- * The uniform block of a loop's kernels, one word each: `first` and `step` of the index, `count` of iterations,
- * `length_a` of each array, `input_x` of each input, and words that the engine adds.
+ * The uniform block of a loop's kernels, one word each: `first` and `step` of the index, `count` of
+ * iterations, `length_a` of each array, `input_x` of each input, and words that the engine adds.
  */
 export function parametersOf(loop: Loop, added: readonly string[]): Map<string, NumberType> {
   return new Map<string, NumberType>([

@@ -178,7 +178,10 @@ export class StatementWriter implements Target {
     }
   }
 
-  /** Between indices lie the iterations whose own are between them, in whichever direction the loop counts. */
+  /**
+   * Between indices lie the iterations whose own are between them, in whichever direction the loop
+   * counts.
+   */
   #misspeculateBetween(from: IterationBound, to: IterationBound | null): void {
     const [first, last] = [from, to].map((bound) =>
       bound === null

@@ -134,7 +134,10 @@ function times(
   };
 }
 
-/** Quotients and remainders are of exact operands. A remainder by what is surely not zero is an integer. */
+/**
+ * Quotients and remainders are of exact operands. A remainder by what is surely not zero is an
+ * integer.
+ */
 function divide(
   lowering: Lowering,
   operator: "/" | "%",

@@ -45,7 +45,10 @@ const helperHelp = "a loop may call functions of Math and functions that the sam
 
 type Helper = FunctionNode | ArrowFunctionExpression;
 
-/** A call of a function of the file: its parameters become values or variables, and its body stands where the call stood. */
+/**
+ * A call of a function of the file: its parameters become values or variables, and its body stands
+ * where the call stood.
+ */
 function inlined(lowering: Lowering, name: string, args: readonly Source[], node: Node): Value {
   const helper = findHelper(lowering, name, node);
   if (lowering.calls.some(({ callee }) => callee === helper)) return refuse(loopError.recursive(name, node));
@@ -153,7 +156,10 @@ function bodyOf(lowering: Lowering, helper: Helper, name: string, node: Node): V
   }
 }
 
-/** Returns at several places assign to a variable; those that are not last jump out of a loop that runs once. */
+/**
+ * Returns at several places assign to a variable; those that are not last jump out of a loop that
+ * runs once.
+ */
 function severalReturns(
   lowering: Lowering,
   body: readonly SourceStatement[],

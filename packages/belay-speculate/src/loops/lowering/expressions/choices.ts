@@ -75,7 +75,10 @@ function nullish(lowering: Lowering, left: Value, node: LogicalExpression): Valu
   return merge(lowering, exists, itself, branch(lowering, node.right), node);
 }
 
-/** Whether the value may be an element that does not exist. As an index that is the name of a property, which may have a value. */
+/**
+ * Whether the value may be an element that does not exist. As an index that is the name of a
+ * property, which may have a value.
+ */
 function mayBeUndefined({ variables }: Lowering, value: Expression): boolean {
   const seen = new Set<Expression>();
   const visit = (ir: Expression): boolean => {

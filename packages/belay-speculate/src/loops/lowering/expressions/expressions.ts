@@ -12,7 +12,10 @@ import { conditional, logical } from "./choices.ts";
 import { arrayOf, element, loadOf } from "./elements.ts";
 import { meaningOf, read } from "./names.ts";
 
-/** Translates an expression. What has effects, or must be evaluated first, is emitted as statements before. */
+/**
+ * Translates an expression. What has effects, or must be evaluated first, is emitted as statements
+ * before.
+ */
 export function expression(lowering: Lowering, node: Source): Value {
   return lowering.nested(node, () => translate(lowering, node));
 }

@@ -12,7 +12,10 @@ import { refuse } from "../refusal.ts";
 import { binary } from "./arithmetic.ts";
 import { expression, inOrder } from "./expressions.ts";
 
-/** An index as kernels compute it: modulo 2^32, so that what is no element for JavaScript must be none for them. */
+/**
+ * An index as kernels compute it: modulo 2^32, so that what is no element for JavaScript must be
+ * none for them.
+ */
 export interface Index {
   readonly ir: Expression;
   /** What is known about it. */
@@ -62,7 +65,10 @@ function toIndex(lowering: Lowering, array: AccessedArray, value: Value, node: N
   return { ir: index.ir, known: index };
 }
 
-/** A sum of unsigned integers which does not wrap: where it leaves 32 bits it is the largest, which is no element either. */
+/**
+ * A sum of unsigned integers which does not wrap: where it leaves 32 bits it is the largest, which
+ * is no element either.
+ */
 function saturated(lowering: Lowering, array: AccessedArray, a: IntegerValue, b: IntegerValue): Index {
   requireLength(lowering, array, 2 ** 31);
   const [left, right] = [a, b].map(({ ir }) => lowering.hold(as("u32", ir)));

@@ -182,8 +182,9 @@ function magnitude(lowering: Lowering, name: "abs" | "sign", value: IntegerValue
 }
 
 /**
- * A quotient of integers, rounded. Division of integers rounds toward zero, so the other directions take one more or one less
- * where there is a remainder. A divisor that may be zero gives no integer.
+ * A quotient of integers, rounded. Division of integers rounds toward zero, so the other directions
+ * take one more or one less where there is a remainder. A divisor that may be zero gives no
+ * integer.
  */
 function rounded(lowering: Lowering, name: Rounding, value: PendingValue, node: Node): IntegerValue {
   const [dividend, divisor] = value.operands.map((operand) => rangeOfInteger(lowering, operand));

@@ -11,7 +11,10 @@ import { refuse } from "../refusal.ts";
 import { refuseAssignment } from "../statements/declarations.ts";
 import { rangeOf, typeOfVariable, type Variable } from "../variables.ts";
 
-/** What a name stands for at the current place. Names from outside get their meaning when they are first used. */
+/**
+ * What a name stands for at the current place. Names from outside get their meaning when they are
+ * first used.
+ */
 export function meaningOf(lowering: Lowering, name: string, node: Node): Meaning {
   const binding = lookUp(lowering.scope, name);
   if (!binding) return refuse(loopError.undeclared(name, node));
@@ -62,7 +65,9 @@ function fromOutside(lowering: Lowering, binding: Binding, node: Node): Meaning 
   }
 }
 
-/** A number from outside: the same in all iterations, or carried from each to the next, or reduced. */
+/**
+ * A number from outside: the same in all iterations, or carried from each to the next, or reduced.
+ */
 function scalar(lowering: Lowering, binding: Binding): Meaning {
   const { name, assignments } = binding;
   const { loop } = lowering;

@@ -25,7 +25,10 @@ export function storeElement(
   return value;
 }
 
-/** The value as it is stored: the bits that the array keeps; arrays that clamp take the value itself. */
+/**
+ * The value as it is stored: the bits that the array keeps; arrays that clamp take the value
+ * itself.
+ */
 function elementValue(
   lowering: Lowering,
   { name, element }: AccessedArray,

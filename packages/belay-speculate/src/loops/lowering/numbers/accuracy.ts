@@ -1,4 +1,7 @@
-/** What becomes of the program's doubles in f32, and where that decides more than a number's last bits. */
+/**
+ * What becomes of the program's doubles in f32, and where that decides more than a number's last
+ * bits.
+ */
 import type { Node } from "oxc-parser";
 import { loopWarning } from "../../../diagnostics/loops.ts";
 import type { Lowering } from "../lowering.ts";
@@ -46,7 +49,10 @@ export const stepped = (operands: readonly Accuracy[]): Accuracy =>
 /** Of one of several values: rounding keeps their order. */
 export const chosen = (values: readonly Accuracy[]): Accuracy => values.reduce(worse, "exact");
 
-/** Warns where an f32 that may be another number than the program's decides about an integer, an element or a branch. */
+/**
+ * Warns where an f32 that may be another number than the program's decides about an integer, an
+ * element or a branch.
+ */
 export function noteDecision(lowering: Lowering, values: readonly Value[], node: Node): void {
   const isFloat = values.some(({ kind }) => kind === "float");
   if (isFloat && values.some((value) => accuracyOf(lowering, value) !== "exact")) {

@@ -137,7 +137,10 @@ export const refusePending = (node: Node): never =>
     ),
   );
 
-/** The low 32 bits that JavaScript's coercion by an integer operator or an integer array leaves of the value. */
+/**
+ * The low 32 bits that JavaScript's coercion by an integer operator or an integer array leaves of
+ * the value.
+ */
 export function toBits(lowering: Lowering, value: Value, node: Node): Expression {
   switch (value.kind) {
     case "integer":

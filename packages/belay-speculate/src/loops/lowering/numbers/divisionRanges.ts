@@ -2,7 +2,10 @@ import type { Lowering } from "../lowering.ts";
 import { constant, known, quotient, scale, subtract, unknown, zero } from "./linear.ts";
 import { between, type Interval, int32, isPoint, numbers, uint32 } from "./values.ts";
 
-/** Whether a divisor is never zero; a divisor that only the host knows is taken to be positive, which it checks. */
+/**
+ * Whether a divisor is never zero; a divisor that only the host knows is taken to be positive,
+ * which it checks.
+ */
 export function isNeverZero(lowering: Lowering, divisor: Interval): boolean {
   const range = numbers(divisor);
   if (range) return range[0] > 0 || range[1] < 0;

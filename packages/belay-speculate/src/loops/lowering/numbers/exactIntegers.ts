@@ -26,8 +26,8 @@ export function rangeOfInteger(lowering: Lowering, { slope, low, high }: Integer
 }
 
 /**
- * The integer in a type that holds it exactly, for what looks at all of it. The type is given, or follows from the range; the host
- * checks what only it knows.
+ * The integer in a type that holds it exactly, for what looks at all of it. The type is given, or
+ * follows from the range; the host checks what only it knows.
  */
 export function exact(lowering: Lowering, value: IntegerValue, node: Node, type?: NumberType): Expression {
   const range = rangeOfInteger(lowering, value);
@@ -47,7 +47,10 @@ export const refuseWide = (node: Node): never =>
     ),
   );
 
-/** An integer type that holds all these ranges, by what is known now if possible, else as far as the host can check. */
+/**
+ * An integer type that holds all these ranges, by what is known now if possible, else as far as the
+ * host can check.
+ */
 export function commonType({ guards }: Lowering, ranges: readonly Interval[]): "i32" | "u32" | undefined {
   const states = (["i32", "u32"] as const).map((type) => {
     const each = ranges.map((range) => guards.within(range, type === "u32" ? uint32 : int32));

@@ -5,8 +5,8 @@ import type { Interval } from "./values.ts";
 const isHopeless = ({ samples }: Linear) => samples.every((sample) => sample > 0);
 
 /**
- * What must be true when the loop starts for its translation to be exact. The host checks it, and runs the loop as it was
- * written otherwise.
+ * What must be true when the loop starts for its translation to be exact. The host checks it, and
+ * runs the loop as it was written otherwise.
  */
 export class Guards {
   readonly #types = new Set<string>();
@@ -74,7 +74,10 @@ export class Guards {
   }
 }
 
-/** Whether a bound is at most zero if others are: because it is below one of them, or below the sum of two. */
+/**
+ * Whether a bound is at most zero if others are: because it is below one of them, or below the sum
+ * of two.
+ */
 function isImplied(bound: Linear, others: readonly Linear[]): boolean {
   const isBelow = (other: Linear) => (difference(bound, other) ?? 1) <= 0;
   return others.some(

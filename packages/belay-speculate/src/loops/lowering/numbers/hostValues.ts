@@ -1,4 +1,7 @@
-/** Operations on values that the host computes: done now where they are constant, else left to the host as they stand. */
+/**
+ * Operations on values that the host computes: done now where they are constant, else left to the
+ * host as they stand.
+ */
 import { add, type Linear, multiply, scale, subtract } from "./linear.ts";
 import {
   type HostValue,
@@ -44,7 +47,10 @@ const relational: Readonly<Record<string, (a: number, b: number) => boolean>> = 
 export const isBitwise = (operator: string) => ["&", "|", "^", "<<", ">>", ">>>"].includes(operator);
 export const isRelational = (operator: string) => Object.hasOwn(relational, operator);
 
-/** An operation on two host values, or undefined when JavaScript would do something else than arithmetic. */
+/**
+ * An operation on two host values, or undefined when JavaScript would do something else than
+ * arithmetic.
+ */
 export function hostBinary(operator: string, left: HostValue, right: HostValue): HostValue | undefined {
   if (left.type !== right.type) return undefined;
   const operation = ((left.type === "number" && numeric[operator]) || relational[operator]) as

@@ -19,7 +19,10 @@ export class Inputs {
     return this.#made.values();
   }
 
-  /** The input that holds a host's value. Integers and booleans are an i32; what an f32 gets is rounded. */
+  /**
+   * The input that holds a host's value. Integers and booleans are an i32; what an f32 gets is
+   * rounded.
+   */
   of(value: HostValue, type: "i32" | "f32"): Expression {
     const code =
       value.type === "boolean"

@@ -1,6 +1,7 @@
 /**
- * Bounds of integers that are known in full only when the loop starts: a constant plus products of values that the host
- * knows then, each with a coefficient. `n * width - 1` is `{ constant: -1, terms: { "n × width": 1 } }`.
+ * Bounds of integers that are known in full only when the loop starts: a constant plus products of
+ * values that the host knows then, each with a coefficient. `n * width - 1` is `{ constant: -1,
+ * terms: { "n × width": 1 } }`.
  */
 export interface Linear {
   /** NaN, without terms, when nothing is known. */
@@ -29,7 +30,10 @@ export const constant = (value: number): Linear => ({
 export const zero = constant(0);
 export const unknown = constant(Number.NaN);
 
-/** A value that the host computes. The code must be a primary expression, so that it can be a factor. */
+/**
+ * A value that the host computes. The code must be a primary expression, so that it can be a
+ * factor.
+ */
 export function hostValue(code: string, samples: readonly number[] = examples): Linear {
   return code.length > longest ? unknown : { constant: 0, terms: new Map([[code, 1]]), samples };
 }

@@ -1,6 +1,7 @@
 /**
- * Integers that are −0 for JavaScript. Their bits are those of 0, so which zero it is goes beside them, and is computed only where
- * something tells the two apart: division, `Math.atan2`, a `Float32Array`. Numbers from outside are not −0; the host checks that.
+ * Integers that are −0 for JavaScript. Their bits are those of 0, so which zero it is goes beside
+ * them, and is computed only where something tells the two apart: division, `Math.atan2`, a
+ * `Float32Array`. Numbers from outside are not −0; the host checks that.
  */
 import type { Node } from "oxc-parser";
 import { loopError } from "../../../diagnostics/loops.ts";
@@ -194,7 +195,10 @@ export function zeroOfVariable(lowering: Lowering, variable: Variable, ir: Expre
   };
 }
 
-/** Refuses an integer that may be −0 for a variable that iterations share, which has room for its bits only. */
+/**
+ * Refuses an integer that may be −0 for a variable that iterations share, which has room for its
+ * bits only.
+ */
 export function refuseMinusZero(lowering: Lowering, name: string, value: IntegerValue, node: Node): void {
   lowering.observesZeros = true;
   if (!value.minusZero) return;

@@ -1,12 +1,15 @@
 /**
- * Whether a number from outside is meant as an integer: `i * width` is one when it is an index, and `i * dx` is none when it is added
- * to an element of a `Float32Array`. What is computed from it and an integer is taken for an integer, until its use tells otherwise.
+ * Whether a number from outside is meant as an integer: `i * width` is one when it is an index, and
+ * `i * dx` is none when it is added to an element of a `Float32Array`. What is computed from it and
+ * an integer is taken for an integer, until its use tells otherwise.
  */
 import type { Expression } from "../../tree/ir.ts";
 import type { Lowering } from "../lowering.ts";
 import type { HostValue } from "./values.ts";
 
-/** `compared` says little: as an integer a comparison is exact, and the host checks that it is one. */
+/**
+ * `compared` says little: as an integer a comparison is exact, and the host checks that it is one.
+ */
 export type ScalarUse = "integer" | "compared" | "float";
 
 /** Notes how a value is used, for the numbers that it was computed from. */
@@ -53,7 +56,9 @@ export function isFloatScalar({ variables }: Lowering, { type, constant, nature,
   return nature === "float" || (uses.has("float") && !uses.has("integer") && !uses.has("compared"));
 }
 
-/** The numbers for which it is not clear, by their code: used as an f32, and compared as an integer. */
+/**
+ * The numbers for which it is not clear, by their code: used as an f32, and compared as an integer.
+ */
 export function ambiguousScalars({ variables, inputs }: Lowering): readonly string[] {
   return [...inputs]
     .filter(({ type, scalar }) => {

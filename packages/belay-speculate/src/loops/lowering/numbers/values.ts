@@ -21,12 +21,15 @@ export interface Interval {
   readonly high: Linear;
 }
 
-/** What is known of a number before the host computes it: `float` is what the program rounds to an f32, or writes as a fraction. */
+/**
+ * What is known of a number before the host computes it: `float` is what the program rounds to an
+ * f32, or writes as a fraction.
+ */
 export type Nature = "integer" | "float" | "any";
 
 /**
- * A value that is the same in all iterations, and that the host computes as the program would have: its JavaScript, and
- * what is known of it.
+ * A value that is the same in all iterations, and that the host computes as the program would have:
+ * its JavaScript, and what is known of it.
  */
 export interface HostValue {
   readonly kind: "host";
@@ -41,14 +44,17 @@ export interface HostValue {
 }
 
 /**
- * An integer: its exact value is `slope * index` plus something in the interval, and `ir` has that value modulo 2^32. What
- * needs the value itself asks for a type that holds it (`exact`).
+ * An integer: its exact value is `slope * index` plus something in the interval, and `ir` has that
+ * value modulo 2^32. What needs the value itself asks for a type that holds it (`exact`).
  */
 export interface IntegerValue extends Interval {
   readonly kind: "integer";
   readonly ir: Expression;
   readonly slope: Linear;
-  /** Of an integer that may be −0 for JavaScript: evaluates it in place of `ir`, with statements before. */
+  /**
+   * Of an integer that may be −0 for JavaScript: evaluates it in place of `ir`, with statements
+   * before.
+   */
   readonly minusZero?: (() => Signed) | undefined;
 }
 
@@ -59,8 +65,8 @@ export interface Signed {
 }
 
 /**
- * How an f32 compares with the number that the program computes, which is a double: it is the same, or that number rounded once, or one
- * that was computed from numbers that are not the same.
+ * How an f32 compares with the number that the program computes, which is a double: it is the same,
+ * or that number rounded once, or one that was computed from numbers that are not the same.
  */
 export type Accuracy = "exact" | "rounded" | "other";
 
@@ -76,8 +82,8 @@ export interface BooleanValue {
 }
 
 /**
- * A number that is no integer, or one that doubles do not hold exactly, whose low 32 bits are known nevertheless: a quotient,
- * a remainder by what may be zero, a large product. It must be coerced.
+ * A number that is no integer, or one that doubles do not hold exactly, whose low 32 bits are known
+ * nevertheless: a quotient, a remainder by what may be zero, a large product. It must be coerced.
  */
 export interface PendingValue {
   readonly kind: "pending";

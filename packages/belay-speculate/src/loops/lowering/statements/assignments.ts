@@ -16,7 +16,10 @@ import { typeOfVariable } from "../variables.ts";
 import { reduce } from "./reductions.ts";
 import { type Change, note, setLocal, warnOfSum } from "./setVariables.ts";
 
-/** `target = value`, `target += value`: emits the store, and gives the value that was stored, if it is used. */
+/**
+ * `target = value`, `target += value`: emits the store, and gives the value that was stored, if it
+ * is used.
+ */
 export function assign(lowering: Lowering, node: AssignmentExpression, isUsed = true): Value {
   const target = withoutTypes(node.left as Source);
   const { operator, right } = asCompound(node, target);

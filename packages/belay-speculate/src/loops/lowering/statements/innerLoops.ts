@@ -124,14 +124,20 @@ function test(lowering: Lowering, node: Source): void {
   leaveUnless(lowering, toBoolean(lowering, value, node));
 }
 
-/** An inner loop whose variable only counts, from integer to integer by a constant, so that its values are known. */
+/**
+ * An inner loop whose variable only counts, from integer to integer by a constant, so that its
+ * values are known.
+ */
 export interface Counting {
   readonly trips: Linear;
   readonly test: () => void;
   readonly update: () => void;
 }
 
-/** Declares the variable of an inner loop that counts; undefined for other loops, for which nothing is done. */
+/**
+ * Declares the variable of an inner loop that counts; undefined for other loops, for which nothing
+ * is done.
+ */
 function countingOf(lowering: Lowering, node: ForStatement): Counting | undefined {
   const counted = countedLoop(node);
   const size = counted && stepSize(lowering, counted.step);
@@ -143,7 +149,8 @@ function countingOf(lowering: Lowering, node: ForStatement): Counting | undefine
   const local = (type: "i32" | "u32"): Expression => ({ kind: "local", type, name });
   const mean = (value: IntegerValue) => lowering.meanings.set(binding, { kind: "value", value });
 
-  // What the bound may be is needed before the body is translated; it is translated again where it is tested.
+  // What the bound may be is needed before the body is translated; it is translated again where it
+  // is tested.
   mean(integer(local("i32"), int32));
   const ends = endsOf(lowering, counted);
   lowering.meanings.delete(binding);

@@ -19,7 +19,8 @@ type ReductionMeaning = Extract<Meaning, { kind: "reduction" }>;
 const largestSummand = 2 ** 30;
 
 /**
- * A statement that only reduces: `s += x`, `s++`, `s = s + x`, `s = (s + x) | 0`, `s = Math.min(s, x)`, `s = Math.imul(s, x)`.
+ * A statement that only reduces: `s += x`, `s++`, `s = s + x`, `s = (s + x) | 0`, `s = Math.min(s,
+ * x)`, `s = Math.imul(s, x)`.
  */
 export function reduce(
   lowering: Lowering,

@@ -133,7 +133,10 @@ function branch(
   lowering.emit({ kind: "if", test: condition, yes: yes!, no: no! });
 }
 
-/** Lists of statements of which one is executed. A variable has a value afterwards if it has one after each. */
+/**
+ * Lists of statements of which one is executed. A variable has a value afterwards if it has one
+ * after each.
+ */
 export function branches(lowering: Lowering, makers: readonly (() => void)[]): Statement[][] {
   const before = lowering.assigned;
   const after: ReadonlySet<unknown>[] = [];

@@ -17,7 +17,10 @@ interface Group {
   readonly end: number;
 }
 
-/** A switch becomes a chain of branches. No case may go on into the next; a `break` in the midst of one leaves a loop that runs once. */
+/**
+ * A switch becomes a chain of branches. No case may go on into the next; a `break` in the midst of
+ * one leaves a loop that runs once.
+ */
 export function switchStatement(lowering: Lowering, node: SwitchStatement, label: string | undefined): void {
   const value = held(lowering, expression(lowering, node.discriminant));
   const groups = grouped(node);
