@@ -4,6 +4,7 @@ import type { Workspace } from "../device/workspace.ts";
 import { LoopProfile } from "../policy/loopProfile.ts";
 import type { Costs } from "../policy/placement.ts";
 import { CallArrays } from "../transfer/callArrays.ts";
+import { deviceCopies } from "../transfer/deviceCopies.ts";
 import { Resident } from "../transfer/resident.ts";
 import type { SpeculateCall } from "./call.ts";
 import { CallPlacement } from "./callPlacement.ts";
@@ -17,7 +18,11 @@ beforeEach(() => {
   vi.spyOn(performance, "now").mockImplementation(() => clock);
   costs = { launch: 1, uploadedByte: 0.01, downloadedByte: 0.01, compile: 0 };
 });
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  // No device has these copies, so no later loop of the process may look for them there.
+  for (const copy of deviceCopies.all()) deviceCopies.remove(copy);
+});
 
 const count = 1000;
 const bytes = 4 * count;
