@@ -1,36 +1,16 @@
-import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
+import { sourcesByName } from "./test/support/workspaces.ts";
 
 /** Packages of this repository are imported from their sources. */
 const conditions = ["belay-source"];
-
-/**
- * Returns the sources of this repository's packages by the names that they are imported by.
- * Processes that tests start resolve these names by jiti, which would take what was built.
- */
-function sourcesByName(): Record<string, string> {
-  const folders = ["belay-gpu", "belay-node", "belay-speculate", "belay-cli"].map(
-    (name) => `packages/${name}`,
-  );
-  return Object.fromEntries(
-    [...folders, "research"].flatMap((folder) => {
-      const { name, exports } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-      return Object.entries<string | Record<string, string>>(exports).flatMap(([path, target]) => {
-        if (typeof target === "string") return [];
-        const source = resolve(folder, target["belay-source"]!);
-        return [[`${name}${path.slice(1).replace(/\/\*$/, "")}`, source.replace(/\/\*\.ts$/, "")]];
-      });
-    }),
-  );
-}
 
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    env: { JITI_ALIAS: JSON.stringify(sourcesByName()) },
+    // Processes that tests start resolve packages by jiti, which would take what was built.
+    env: { JITI_ALIAS: JSON.stringify(Object.fromEntries(sourcesByName())) },
     include: ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"],
     // No test depends on a clock: these only end what hangs, also on a machine that is busy with
     // something else.

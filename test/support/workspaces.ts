@@ -18,25 +18,42 @@ export interface Workspace {
   readonly manifest: Manifest;
 }
 
+/** Reads a package of this repository, in a folder relative to the root. */
+function workspaceIn(folder: string): Workspace {
+  return { folder, manifest: JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) };
+}
+
 /** The published packages of this repository. */
-export const workspaces: readonly Workspace[] = ["gpu", "node", "speculate", "cli"].map((name) => {
-  const folder = `packages/belay-${name}`;
-  const manifest: Manifest = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
-  return { folder, manifest };
-});
+export const workspaces: readonly Workspace[] = ["gpu", "node", "speculate", "cli"].map((name) =>
+  workspaceIn(`packages/belay-${name}`),
+);
+
+/** Returns what packages export, by the names that programs import: sources, relative to the root. */
+function exportsOf(packages: readonly Workspace[]): (readonly [name: string, source: string])[] {
+  return packages.flatMap(({ folder, manifest }) =>
+    Object.entries(manifest.exports).flatMap(([path, target]) =>
+      typeof target === "string"
+        ? []
+        : [[`${manifest.name}${path.slice(1)}`, join(folder, target["belay-source"])] as const],
+    ),
+  );
+}
 
 /**
  * Returns the source file of each public entry point, relative to the root, by the name that a
  * program imports. `internal` entry points are left out.
  */
 export function entryPoints(): ReadonlyMap<string, string> {
+  return new Map(exportsOf(workspaces).filter(([name]) => !name.includes("*")));
+}
+
+/**
+ * Returns the absolute source of each entry point, research included, by the name that a program
+ * imports; for `internal` entry points the folder, by the beginning of the name.
+ */
+export function sourcesByName(): ReadonlyMap<string, string> {
+  const all = exportsOf([...workspaces, workspaceIn("research")]);
   return new Map(
-    workspaces.flatMap(({ folder, manifest }) =>
-      Object.entries(manifest.exports).flatMap(([path, target]) =>
-        typeof target === "string" || path.includes("*")
-          ? []
-          : [[`${manifest.name}${path.slice(1)}`, join(folder, target["belay-source"])] as const],
-      ),
-    ),
+    all.map(([name, source]) => [name.replace(/\/\*$/, ""), join(root, source.replace(/\/\*\.ts$/, ""))]),
   );
 }
