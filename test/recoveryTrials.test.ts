@@ -54,7 +54,7 @@ it("a fault that strikes every time ends in the right error, and the device goes
   });
   const failure = await workload(device).catch((error: unknown) => error);
   expect(failure).toMatchObject({
-    name: "BelayFaultError",
+    name: "FaultError",
     faults: [{ kernel, workgroup: [0, 0, 0], localIndex: 3 }],
   });
   expect(String(failure)).toMatch(

@@ -39,6 +39,7 @@ export {
 } from "./compiler/memoryChoice.ts";
 export type { Rates } from "./compiler/memoryCost.ts";
 export { protect } from "./compiler/protect.ts";
+export { BelayError, type BelayErrorOptions } from "./diagnostics/belayError.ts";
 export type { Diagnostic, Severity, Span } from "./diagnostics/diagnostic.ts";
 export type { Belay, KernelFaultSites, KernelReport, Report } from "./runtime/belay.ts";
 export {
@@ -47,19 +48,19 @@ export {
   ProtectionError,
 } from "./runtime/context/coverage.ts";
 export {
-  BelayFaultError,
   type DetectedFault,
   type Detection,
+  FaultError,
   type FaultOutcome,
   type StoredDifference,
   type WorkgroupClass,
 } from "./runtime/context/detectedFault.ts";
 export type { BelayEvents } from "./runtime/context/events.ts";
 export {
-  BelayMemoryError,
   type Correction,
   type MemoryError,
   type MemoryFault,
+  MemoryFaultError,
   type MemoryOutcome,
 } from "./runtime/context/memoryFault.ts";
 export type { KernelPolicy, OnFault, Policy } from "./runtime/context/policy.ts";

@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import { harden } from "belay-gpu";
 import { corrects, hostCodeOf, type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
-import { BelayMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { OnFault } from "belay-gpu/internal/runtime/context/policy";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
@@ -191,7 +191,7 @@ async function strikeShape(
           findings.push({ ...found, outcome: "wrong" });
         }
       } catch (error) {
-        if (!(error instanceof BelayMemoryError)) throw error;
+        if (!(error instanceof MemoryFaultError)) throw error;
         row.refused++;
         if (corrects(memory)) findings.push({ ...found, outcome: "refused" });
         trial.reset();

@@ -1,3 +1,5 @@
+import { BelayError, type BelayErrorOptions } from "belay-gpu/internal/diagnostics/belayError";
+
 /** Why a campaign cannot go on; docs/diagnostics.md explains each code. */
 export type CampaignFailureCode =
   | "BELAY601" // a workload that gives other results each time
@@ -14,15 +16,12 @@ export type CampaignFailureCode =
   | "BELAY612" // a process that ends before it can do anything
   | "BELAY613"; // another adapter than the one that a campaign was begun on
 
-/** Ends a campaign, or what it does with one workload, with one message. */
-export class CampaignError extends Error {
+/** An error that ends a campaign, or what it does with one workload, with one message. */
+export class CampaignError extends BelayError {
   override readonly name = "CampaignError";
-  readonly code: CampaignFailureCode;
-  readonly help: string | undefined;
+  declare readonly code: CampaignFailureCode;
 
-  constructor(code: CampaignFailureCode, message: string, options: { help?: string; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.code = code;
-    this.help = options.help;
+  constructor(code: CampaignFailureCode, message: string, options?: BelayErrorOptions) {
+    super(code, message, options);
   }
 }

@@ -1,7 +1,7 @@
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
 import type { Report } from "belay-gpu/internal/runtime/belay";
-import { BelayFaultError, describeFault } from "belay-gpu/internal/runtime/context/detectedFault";
-import { BelayMemoryError, describeMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { describeFault, FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { describeMemoryError, MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
@@ -22,7 +22,7 @@ import type { ControlRecord, UnitRecord } from "./records.ts";
 const outsideSphereCode = "BELAY210";
 
 /** What keeps results from being released. */
-const refusals = [BelayFaultError, BelayMemoryError, UnverifiedError];
+const refusals = [FaultError, MemoryFaultError, UnverifiedError];
 
 /** What is shown of one injection. */
 export interface Explanation extends Observation {

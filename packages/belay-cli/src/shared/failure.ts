@@ -1,3 +1,5 @@
+import { BelayError, type BelayErrorOptions } from "belay-gpu/internal/diagnostics/belayError";
+
 /** Why a command could not do what it was asked to; docs/diagnostics.md explains each code. */
 export type FailureCode =
   | "BELAY400" // wrong use of the command line
@@ -13,16 +15,13 @@ export type FailureCode =
   | "BELAY410" // a workload that ended its process, or did not end in time
   | "BELAY411"; // a package that is not installed
 
-/** Ends a command with one message. */
-export class CommandFailure extends Error {
-  readonly code: FailureCode;
-  readonly help: string | undefined;
+/** An error that ends a command with one message. */
+export class CommandFailure extends BelayError {
+  override readonly name = "CommandFailure";
+  declare readonly code: FailureCode;
 
-  constructor(code: FailureCode, message: string, options: { help?: string; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.name = "CommandFailure";
-    this.code = code;
-    this.help = options.help;
+  constructor(code: FailureCode, message: string, options?: BelayErrorOptions) {
+    super(code, message, options);
   }
 }
 

@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
+import { BelayError } from "belay-gpu/internal/diagnostics/belayError";
 import { isA } from "belay-gpu/internal/diagnostics/isA";
 import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
-import { BelayFaultError } from "belay-gpu/internal/runtime/context/detectedFault";
-import { BelayMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { Outputs, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { CommandFailure } from "./failure.ts";
 
@@ -31,7 +32,8 @@ export async function runWorkload(workload: Workload, device: GPUDevice): Promis
     // A device that is lost says so a moment later than the calls that fail because of it.
     await setImmediate();
     const why = lost ? describeLoss(lost) : messageOf(gpuError ?? error);
-    throw new CommandFailure("BELAY408", `the workload failed: ${why}`, { cause: error });
+    const help = isA(error, BelayError) ? error.help : undefined;
+    throw new CommandFailure("BELAY408", `the workload failed: ${why}`, { cause: error, help });
   } finally {
     device.removeEventListener("uncapturederror", listen);
   }
@@ -46,7 +48,7 @@ export async function runUnlessRefused(workload: Workload, device: GPUDevice): P
     return await runWorkload(workload, device);
   } catch (error) {
     const cause = error instanceof CommandFailure ? error.cause : undefined;
-    if (isA(cause, BelayFaultError) || isA(cause, BelayMemoryError)) return undefined;
+    if (isA(cause, FaultError) || isA(cause, MemoryFaultError)) return undefined;
     throw error;
   }
 }

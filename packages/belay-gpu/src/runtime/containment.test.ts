@@ -251,7 +251,7 @@ const withheld: Record<string, (program: Program) => void> = {
     }),
 };
 
-const isWrong = { name: "BelayFaultError" };
+const isWrong = { name: "FaultError" };
 
 describe.each(["throw", "recover"] as const)("onFault %s", (onFault) => {
   const newProgram = async (withheld?: number) =>

@@ -196,7 +196,7 @@ describe.each(Object.entries(programs))("%s", (_, { kernel, run }) => {
   it("is refused when it is not recovered", async () => {
     const device = await harden({ onFault: "throw" });
     arm(device, kernel);
-    await expect(run(new Painter(device))).rejects.toMatchObject({ name: "BelayFaultError" });
+    await expect(run(new Painter(device))).rejects.toMatchObject({ name: "FaultError" });
     device.destroy();
   });
 });

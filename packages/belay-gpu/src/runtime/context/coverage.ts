@@ -1,4 +1,5 @@
 import type { RankedConfiguration, Redundancy } from "../../compiler/contract.ts";
+import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { nowhere, warning } from "../../diagnostics/finding.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
@@ -22,7 +23,7 @@ export interface KernelCoverage {
 }
 
 /** A pipeline was refused in strict mode because its kernel would not be covered in full. */
-export class ProtectionError extends Error {
+export class ProtectionError extends BelayError {
   override readonly name = "ProtectionError";
   /** As in `GPUPipelineError`. */
   readonly reason = "validation";
@@ -30,7 +31,10 @@ export class ProtectionError extends Error {
 
   constructor(coverage: KernelCoverage) {
     const lines = coverage.diagnostics.map(describeGap);
-    super([`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n"));
+    const message = [`kernel "${coverage.kernel}" is not fully protected`, ...lines].join("\n");
+    super("BELAY338", message, {
+      help: "change the kernel as its diagnostics say, or except it by the policy's kernels",
+    });
     this.coverage = coverage;
   }
 }

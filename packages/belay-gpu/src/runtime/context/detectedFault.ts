@@ -1,4 +1,5 @@
 import type { CheckSite } from "../../compiler/contract.ts";
+import { BelayError } from "../../diagnostics/belayError.ts";
 import { helpToReplace } from "./memoryFault.ts";
 import type { SourcePosition } from "./sourcePosition.ts";
 
@@ -86,10 +87,9 @@ export function invocationOf({ kernel, workgroup, localIndex }: Detection): stri
   return JSON.stringify([kernel, workgroup, localIndex]);
 }
 
-/** Data was not released because a fault may have reached it. */
-export class BelayFaultError extends Error {
-  override readonly name = "BelayFaultError";
-  readonly code = "BELAY320";
+/** An error in place of data that a fault may have reached. */
+export class FaultError extends BelayError {
+  override readonly name = "FaultError";
   /** The faults recorded; a report keeps the first few of each kernel. */
   readonly faults: readonly Detection[];
 
@@ -98,7 +98,8 @@ export class BelayFaultError extends Error {
     const first = faults[0];
     const more = faults.length > 1 ? `\nand ${faults.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
-    super(`${first ? describeFault(first) : "a kernel reported a fault"}${more}${lost}\n${helpToReplace}`);
+    const what = first ? describeFault(first) : "a kernel reported a fault";
+    super("BELAY320", `${what}${more}${lost}`, { help: helpToReplace });
     this.faults = faults;
   }
 }

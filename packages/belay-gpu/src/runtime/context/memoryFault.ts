@@ -1,3 +1,5 @@
+import { BelayError } from "../../diagnostics/belayError.ts";
+
 /** A granule whose contents and check word do not fit each other. */
 export interface MemoryError {
   /** The buffer's label. */
@@ -29,14 +31,13 @@ export interface MemoryFault extends MemoryError {
   readonly outcome: MemoryOutcome;
 }
 
-/** How a program gets rid of a refusal. */
+/** Tells how a program gets rid of a refusal. */
 export const helpToReplace =
-  "help: write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)";
+  "write the wrong data anew, and clear or write what was computed from it before it is computed again (BELAY332)";
 
-/** Data was not released because memory was damaged beyond what its code corrects. */
-export class BelayMemoryError extends Error {
-  override readonly name = "BelayMemoryError";
-  readonly code = "BELAY332";
+/** An error in place of data from memory that is damaged beyond what its code corrects. */
+export class MemoryFaultError extends BelayError {
+  override readonly name = "MemoryFaultError";
   /** The damaged granules that are known; a check finds the first few. */
   readonly errors: readonly MemoryError[];
 
@@ -45,7 +46,8 @@ export class BelayMemoryError extends Error {
     const first = errors[0];
     const more = errors.length > 1 ? `\nand ${errors.length - 1} more` : "";
     const lost = reason === undefined ? "" : `\nnot recovered: ${reason}`;
-    super(`${first ? describeMemoryError(first) : "memory is damaged"}${more}${lost}\n${helpToReplace}`);
+    const what = first ? describeMemoryError(first) : "memory is damaged";
+    super("BELAY332", `${what}${more}${lost}`, { help: helpToReplace });
     this.errors = errors;
   }
 }

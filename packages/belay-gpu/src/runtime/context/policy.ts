@@ -48,7 +48,7 @@ export interface Policy extends KernelPolicy {
   /**
    * `"recover"` (default): what is not verified is put back and run again, and only then released;
    * where that is not possible or does not help, as `"throw"`. `"throw"`: reading data that a
-   * detected fault may have reached is refused with a `BelayFaultError`. `"report"`: faults are
+   * detected fault may have reached is refused with a `FaultError`. `"report"`: faults are
    * events and entries in the report, and data is released all the same.
    */
   readonly onFault?: OnFault;

@@ -1,9 +1,9 @@
-import type { BelayFaultError, Detection } from "./detectedFault.ts";
-import type { BelayMemoryError, MemoryError } from "./memoryFault.ts";
+import type { Detection, FaultError } from "./detectedFault.ts";
+import type { MemoryError, MemoryFaultError } from "./memoryFault.ts";
 import type { UnverifiedError } from "./unverified.ts";
 
 /** Why data is not released. */
-export type Refusal = BelayFaultError | BelayMemoryError | UnverifiedError;
+export type Refusal = FaultError | MemoryFaultError | UnverifiedError;
 
 /** Work was put back and run again until its check was clean. */
 export interface Recovery {

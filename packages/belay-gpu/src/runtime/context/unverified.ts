@@ -1,3 +1,4 @@
+import { BelayError } from "../../diagnostics/belayError.ts";
 import { describeWorkgroup } from "./detectedFault.ts";
 
 /** Results that nobody knows to be right or wrong: no fault, and no verification either. */
@@ -18,33 +19,29 @@ const codes: Readonly<Record<Unverified["cause"], string>> = {
   gridTooLarge: "BELAY331",
 };
 
-/** Data was not released because it could not be verified. */
-export class UnverifiedError extends Error {
+/** An error in place of data that could not be verified, mostly because the device was lost. */
+export class UnverifiedError extends BelayError {
   override readonly name = "UnverifiedError";
-  readonly code: string;
 
-  /** `cause`: mostly that the device was lost. */
-  constructor(cause: unknown, code = "BELAY327") {
-    super(`results could not be verified: ${cause instanceof Error ? cause.message || cause.name : cause}`, {
-      cause,
-    });
-    this.code = code;
+  constructor(cause: unknown, code = "BELAY327", help?: string) {
+    const why = cause instanceof Error ? cause.message || cause.name : cause;
+    super(code, `results could not be verified: ${why}`, { cause, help });
   }
 }
 
-/** What the program can do about a grid that cannot be doubled. */
-export const helpToFit = "help: dispatch fewer workgroups at a time (BELAY331)";
+/** Tells what the program can do about a grid that cannot be doubled. */
+export const helpToFit = "dispatch fewer workgroups at a time";
 
-/** What the program can do about work of which nobody knows whether it is right. */
+/** Tells what the program can do about work of which nobody knows whether it is right. */
 const remedies: Readonly<Record<Unverified["cause"], string>> = {
   waitedTooLong:
-    'help: take check: "signature", or, where the kernel uses results of atomic operations, pairing: "passes" or redundancy: "intra+lds"; or dispatch fewer workgroups at a time (BELAY330)',
+    'take check: "signature", or, where the kernel uses results of atomic operations, pairing: "passes" or redundancy: "intra+lds"; or dispatch fewer workgroups at a time',
   gridTooLarge: helpToFit,
 };
 
 export function unverifiedError(unverified: Unverified): UnverifiedError {
   const { cause } = unverified;
-  return new UnverifiedError(`${describeUnverified(unverified)}\n${remedies[cause]}`, codes[cause]);
+  return new UnverifiedError(describeUnverified(unverified), codes[cause], remedies[cause]);
 }
 
 /** Why results are not verified, in one line. */

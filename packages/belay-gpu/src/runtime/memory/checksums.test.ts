@@ -384,7 +384,7 @@ describe("flips at rest", () => {
     await program.flip(0, 40, 1 << 31);
     program.run();
     await expect(program.read()).rejects.toMatchObject({
-      name: "BelayMemoryError",
+      name: "MemoryFaultError",
       code: "BELAY332",
       errors: [{ buffer: "first", byteOffset: 0, granuleBytes: 176 }],
     });
@@ -452,7 +452,7 @@ describe.each([
         await program.flip(1, 40, 1 << 9);
         if (body === LIMITED) program.limit(11);
         program.runStep(0, { indirect, ...(body === GUARDED && { grid: 2 }) });
-        await expect(program.read(1)).rejects.toMatchObject({ name: "BelayMemoryError" });
+        await expect(program.read(1)).rejects.toMatchObject({ name: "MemoryFaultError" });
         expect(program.faults.map(({ buffer, outcome }) => `${buffer} ${outcome}`)).toContain(
           "second refused",
         );

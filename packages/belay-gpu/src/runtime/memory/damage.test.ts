@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import { until } from "../../../../../test/support/until.ts";
-import { BelayMemoryError } from "../context/memoryFault.ts";
+import { MemoryFaultError } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 import type { HardenedDevice } from "../hardenedDevice.ts";
@@ -102,7 +102,7 @@ describe.each(["none", "intra+lds", "inter"] as const)("under redundancy %s", (r
         try {
           expect(await program.read()).toEqual(stepsTo(steps));
         } catch (error) {
-          if (!(error instanceof BelayMemoryError)) throw error;
+          if (!(error instanceof MemoryFaultError)) throw error;
           // Inputs are not made again: the program has to bring them anew.
           expect(where).toBe("input");
           device.queue.writeBuffer(program.input, 0, new Uint32Array(WORDS).fill(1));
@@ -274,9 +274,9 @@ describe("a kernel that loads damage", () => {
   )("taints what it has bound only: $memory, $redundancy, dynamic offsets $isDynamic", async (options) => {
     const { isDynamic, ...policy } = options;
     const { device, read } = await runHalves(policy, isDynamic);
-    await expect(read(0)).rejects.toBeInstanceOf(BelayMemoryError);
+    await expect(read(0)).rejects.toBeInstanceOf(MemoryFaultError);
     expect(await read(1)).toEqual(new Array(HALF / 4).fill(7));
-    await expect(read(0)).rejects.toBeInstanceOf(BelayMemoryError);
+    await expect(read(0)).rejects.toBeInstanceOf(MemoryFaultError);
     device.destroy();
   });
 });

@@ -6,7 +6,7 @@
 import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
-import { BelayMemoryError, type MemoryFault } from "../context/memoryFault.ts";
+import { type MemoryFault, MemoryFaultError } from "../context/memoryFault.ts";
 import type { Policy } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
@@ -121,9 +121,9 @@ describe.each(damages)("%s, flips in words %j", (memory, pairs) => {
     flip(...pairs);
     writes[write]!(program);
     if (when === "after a check") await device.belay.verify().catch(() => {});
-    await expect(read()).rejects.toBeInstanceOf(BelayMemoryError);
-    await expect(read()).rejects.toBeInstanceOf(BelayMemoryError);
-    await expect(device.belay.scrub()).rejects.toBeInstanceOf(BelayMemoryError);
+    await expect(read()).rejects.toBeInstanceOf(MemoryFaultError);
+    await expect(read()).rejects.toBeInstanceOf(MemoryFaultError);
+    await expect(device.belay.scrub()).rejects.toBeInstanceOf(MemoryFaultError);
     expect(faults.length).toBeGreaterThan(0);
     expect(faults.filter(({ outcome }) => outcome !== "refused")).toEqual([]);
     device.queue.writeBuffer(buffer, 0, new Uint32Array(WORDS).fill(6));

@@ -1,5 +1,5 @@
 import type { HostCode } from "../../codes/scheme.ts";
-import type { BelayMemoryError, MemoryOutcome } from "../context/memoryFault.ts";
+import type { MemoryFaultError, MemoryOutcome } from "../context/memoryFault.ts";
 import { Layer } from "../webgpu/layer.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { BufferRange } from "../webgpu/resources.ts";
@@ -35,7 +35,7 @@ export interface MappingParts {
   replaced(range: BufferRange): void;
   corrected(owner: ProtectedBuffer, count: number): void;
   /** Tells of damaged granules; returns the error that names them. */
-  damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): BelayMemoryError;
+  damaged(owner: ProtectedBuffer, granules: readonly number[], outcome: MemoryOutcome): MemoryFaultError;
 }
 
 /** A buffer that is mapped. */

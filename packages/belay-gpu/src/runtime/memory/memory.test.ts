@@ -153,7 +153,7 @@ describe.each(["secded128", "detect", "checksum"] as const)("damage, %s", (memor
     program.device.belay.flip(program.buffers.input, 36, mask);
     program.step();
     await expect(program.read()).rejects.toMatchObject({
-      name: "BelayMemoryError",
+      name: "MemoryFaultError",
       code: "BELAY332",
       errors: [{ buffer: "input", byteOffset: granule(36) }],
     });

@@ -1,7 +1,7 @@
 import { hostCodeOf } from "../../codes/scheme.ts";
 import { type MemoryCode, memoryStatus, reportWords } from "../../compiler/contract.ts";
 import type { Events } from "../context/events.ts";
-import { BelayMemoryError, type MemoryError, type MemoryOutcome } from "../context/memoryFault.ts";
+import { type MemoryError, MemoryFaultError, type MemoryOutcome } from "../context/memoryFault.ts";
 import type { Constants } from "./constants.ts";
 import type { MemoryCounts, ProtectedBuffer } from "./granules.ts";
 import type { ProtectedBuffers } from "./protectedBuffers.ts";
@@ -189,12 +189,12 @@ export class MemoryLog {
     owner: ProtectedBuffer,
     granules: readonly number[],
     outcome: MemoryOutcome,
-  ): BelayMemoryError {
+  ): MemoryFaultError {
     const errors = granules.slice(0, NAMED).map((granule) => this.#errorIn(owner, granule));
     const damage = errors.map((error) => ({ owner, error }));
     this.#recordDamaged(granules.length, damage);
     for (const error of errors) this.#events.emit("memoryFault", { ...error, outcome });
-    return new BelayMemoryError(errors);
+    return new MemoryFaultError(errors);
   }
 
   #damageIn({ records }: MemoryFindings, kernel: string | null): Damage[] {

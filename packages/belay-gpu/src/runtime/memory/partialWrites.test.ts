@@ -4,7 +4,7 @@ import { BulkFlips } from "belay-research/internal/bench/bulkFlips";
 import { describe, expect, it } from "vitest";
 import { testDevices } from "../../../../../test/support/testDevices.ts";
 import type { MemoryCode } from "../../codes/scheme.ts";
-import { BelayMemoryError } from "../context/memoryFault.ts";
+import { MemoryFaultError } from "../context/memoryFault.ts";
 import type { OnFault } from "../context/policy.ts";
 import { harden } from "../harden.ts";
 
@@ -68,7 +68,7 @@ describe.each(codes)("under %s", (memory) => {
       ),
     );
     const bytes = await read(target).catch((error) => error);
-    if (memory === "detect" || memory === "checksum") expect(bytes).toBeInstanceOf(BelayMemoryError);
+    if (memory === "detect" || memory === "checksum") expect(bytes).toBeInstanceOf(MemoryFaultError);
     else expect([bytes[at], bytes[at + 1], bytes[2047]]).toEqual([7, 7, 7]);
     device.destroy();
   });

@@ -1,3 +1,4 @@
+import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Unprotected } from "./protectedBuffers.ts";
 
 /** A buffer without check words. */
@@ -20,12 +21,10 @@ export function describeUnprotected({ label, size }: GPUBuffer, reason: Unprotec
 }
 
 /** A buffer was refused in strict mode because it can have no check words. */
-export class UnprotectedBufferError extends Error {
+export class UnprotectedBufferError extends BelayError {
   override readonly name = "UnprotectedBufferError";
-  readonly code: string;
 
   constructor({ code, message }: UnprotectedBuffer) {
-    super(message);
-    this.code = code;
+    super(code, message);
   }
 }

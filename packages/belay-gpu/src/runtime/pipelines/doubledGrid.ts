@@ -1,3 +1,4 @@
+import { BelayError } from "../../diagnostics/belayError.ts";
 import { helpToFit } from "../context/unverified.ts";
 
 /** A grid of workgroups: how many in x, y and z. */
@@ -22,14 +23,15 @@ export const secondReplicaAlone = 5;
  * Every dimension of a grid has more than half the workgroups that the device allows, so none can
  * be doubled.
  */
-export class GridSizeError extends RangeError {
+export class GridSizeError extends BelayError {
   override readonly name = "GridSizeError";
-  readonly code = "BELAY331";
 
   constructor(kernel: string, grid: Grid, limit: number) {
     const size = grid.join(" by ");
     super(
-      `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}\n${helpToFit}`,
+      "BELAY331",
+      `kernel "${kernel}" cannot be doubled on a grid of ${size} workgroups: the device allows ${limit}`,
+      { help: helpToFit },
     );
   }
 }

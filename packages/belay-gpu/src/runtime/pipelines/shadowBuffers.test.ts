@@ -257,7 +257,7 @@ describe("without the copy, or when it is forgotten", () => {
     const device = await harden(proxyOf(native, { createShaderModule }), { redundancy: "inter", retries: 1 });
     const buffer = upload(device, padded);
     steps(device, buffer);
-    await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });
+    await expect(download(device, buffer)).rejects.toMatchObject({ name: "FaultError" });
     native.destroy();
   });
 
@@ -266,7 +266,7 @@ describe("without the copy, or when it is forgotten", () => {
     const wrote = vi.spyOn(RangeSet.prototype, "removeAll").mockImplementation(() => {});
     const buffer = upload(device, padded);
     steps(device, buffer);
-    await expect(download(device, buffer)).rejects.toMatchObject({ name: "BelayFaultError" });
+    await expect(download(device, buffer)).rejects.toMatchObject({ name: "FaultError" });
     wrote.mockRestore();
     done();
   });

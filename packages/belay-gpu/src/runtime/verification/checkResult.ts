@@ -1,7 +1,7 @@
 /** The result of a check of submitted work, and the refusals that follow from it. */
 
-import { BelayFaultError, type Detection } from "../context/detectedFault.ts";
-import { BelayMemoryError, type MemoryError } from "../context/memoryFault.ts";
+import { type Detection, FaultError } from "../context/detectedFault.ts";
+import { type MemoryError, MemoryFaultError } from "../context/memoryFault.ts";
 import type { Refusal } from "../context/recovery.ts";
 import { UnverifiedError, unverifiedError } from "../context/unverified.ts";
 import type { ProtectedBuffer } from "../memory/granules.ts";
@@ -59,7 +59,7 @@ export function faultsIn({ kernels }: CheckResult): Detection[] {
 export function errorOf({ kernels, damage }: CheckResult, reason?: string): Refusal {
   return kernels.size > 0
     ? faultError([...kernels.values()], reason)
-    : new BelayMemoryError(
+    : new MemoryFaultError(
         damage.map(({ error }) => error),
         reason,
       );
@@ -85,13 +85,13 @@ export function blameOf(found: CheckResult, kernels: Iterable<Kernel>, reason?: 
     const { byteOffset, granuleBytes } = error;
     const { buffer } = owner;
     const place = byteOffset === null ? whole(buffer) : { buffer, offset: byteOffset, size: granuleBytes };
-    return [{ place, refusal: new BelayMemoryError([error], reason) }];
+    return [{ place, refusal: new MemoryFaultError([error], reason) }];
   });
   for (const kernel of kernels) {
     const findings = found.kernels.get(kernel);
     const unplaced = found.unplaced.get(kernel);
     if (findings) refusals.set(kernel, faultError([findings], reason));
-    else if (unplaced) refusals.set(kernel, new BelayMemoryError(unplaced.errors, reason));
+    else if (unplaced) refusals.set(kernel, new MemoryFaultError(unplaced.errors, reason));
     // It was found out too late that the device refuses the protected code: nothing has run.
     else if (kernel.refused !== undefined) refusals.set(kernel, new UnverifiedError(kernel.refused));
   }
@@ -107,10 +107,8 @@ export function firstOf({ kernels, damage, elsewhere }: Blame): Refusal | undefi
   return refusal ?? elsewhere;
 }
 
-function faultError(all: readonly Findings[], reason?: string): BelayFaultError | UnverifiedError {
+function faultError(all: readonly Findings[], reason?: string): FaultError | UnverifiedError {
   const faults = all.flatMap((findings) => findings.faults);
   const [unverified] = all.flatMap((findings) => findings.unverified);
-  return faults.length === 0 && unverified
-    ? unverifiedError(unverified)
-    : new BelayFaultError(faults, reason);
+  return faults.length === 0 && unverified ? unverifiedError(unverified) : new FaultError(faults, reason);
 }

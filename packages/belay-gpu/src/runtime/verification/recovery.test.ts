@@ -125,7 +125,7 @@ describe("recovery", () => {
     const device = await harden({ retries: 2 }, stuck);
     const program = new Program(device);
     program.run("increment", 0);
-    await expect(program.read(0)).rejects.toMatchObject({ name: "BelayFaultError" });
+    await expect(program.read(0)).rejects.toMatchObject({ name: "FaultError" });
     const { replays, faults, kernels } = await device.belay.report();
     expect(replays).toBe(2);
     // It came back twice, and is one fault all the same, which was detected three times.

@@ -204,7 +204,7 @@ describe("a fault that comes back each time, where hashes are compared", () => {
 
   it("is refused as a fault where workgroups may wait in vain for their twins before stores", async () => {
     const { device, told, strike } = await prepare(body("  out[i] = i * 3u;"), { redundancy: "inter" });
-    await expect(strike("i * 3u", { permanent: true })).rejects.toMatchObject({ name: "BelayFaultError" });
+    await expect(strike("i * 3u", { permanent: true })).rejects.toMatchObject({ name: "FaultError" });
     expect(told.map(({ kernel, outcome }) => [kernel, outcome])).toEqual([["main", "refused"]]);
     device.destroy();
   });
