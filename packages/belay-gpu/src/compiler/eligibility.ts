@@ -5,7 +5,7 @@
 import { builtinFunction } from "../analysis/effects.ts";
 import { containsAtomic } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { leftAlone } from "../diagnostics/protection.ts";
+import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
 import type { FunctionDeclaration, GlobalVariable, Parameter } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";
 import { type AnyNode, walk } from "../wgsl/traverse.ts";
@@ -73,7 +73,7 @@ export function obstacles(
       "BELAY207",
       nameSpan,
       `it uses all ${limits.maxStorageBuffersPerShaderStage} storage buffers that the device allows`,
-      "request a device with a higher maxStorageBuffersPerShaderStage",
+      moreBindings,
     );
   }
   return found;

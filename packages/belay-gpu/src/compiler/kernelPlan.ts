@@ -11,7 +11,7 @@ import {
 } from "../analysis/effects.ts";
 import { addressSpaceOf, rootVariable } from "../analysis/places.ts";
 import type { Diagnostic, Span } from "../diagnostics/diagnostic.ts";
-import { leftAlone } from "../diagnostics/protection.ts";
+import { leftAlone, moreBindings } from "../diagnostics/protection.ts";
 import { arrivalWorkgroupBytes, wordsOfWorkgroup } from "../transforms/redundancy/arriveBeforeStores.ts";
 import { wrapperBytes } from "../transforms/redundancy/replicateWorkgroups.ts";
 import type { CallExpression, GlobalVariable } from "../wgsl/ast.ts";
@@ -120,8 +120,7 @@ function tooManyBuffers(
   const needed = storageBuffers + shadows + 1;
   if (needed <= most) return [];
   const why = `with the report and a copy of each buffer that it changes in place it would need ${needed} storage buffers, and the device allows ${most}`;
-  const help = "request a device with a higher maxStorageBuffersPerShaderStage";
-  return [leftAlone("BELAY207", nameSpan, name, why, help)];
+  return [leftAlone("BELAY207", nameSpan, name, why, moreBindings)];
 }
 
 /** The kernel's own workgroup memory is not copied, but its wrapper may need some. */

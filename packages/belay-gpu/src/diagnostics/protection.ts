@@ -2,6 +2,9 @@
 import type { Diagnostic, Span } from "./diagnostic.ts";
 import { error, nowhere, warning } from "./finding.ts";
 
+/** Says what makes room for the bindings that protection adds to a kernel. */
+export const moreBindings = "request a device with a higher maxStorageBuffersPerShaderStage";
+
 /** The entry point stays as it is; the reason is a fact about the kernel. */
 export const leftAlone = (
   code: string,

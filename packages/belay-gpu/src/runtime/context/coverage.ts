@@ -2,6 +2,7 @@ import type { RankedConfiguration, Redundancy } from "../../compiler/contract.ts
 import { BelayError } from "../../diagnostics/belayError.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { nowhere, warning } from "../../diagnostics/finding.ts";
+import { moreBindings } from "../../diagnostics/protection.ts";
 import { type SourcePosition, sourcePosition } from "./sourcePosition.ts";
 
 /** A diagnostic with its place spelled out. */
@@ -79,13 +80,13 @@ export const leftAlone = {
     gap(
       "BELAY324",
       `the protected kernel needs ${needed} more storage buffers, and the pipeline layout has room for ${free}`,
-      "request a device with a higher maxStorageBuffersPerShaderStage",
+      moreBindings,
     ),
   noRoomForChecks: () =>
     gap(
       "BELAY336",
       "the pipeline layout has no room for check words, so memory is verified before and encoded after the kernel",
-      "request a device with a higher maxStorageBuffersPerShaderStage",
+      moreBindings,
     ),
   boundWithoutChecks: () =>
     gap(
