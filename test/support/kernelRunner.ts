@@ -2,6 +2,7 @@
 import type { BindingPoint } from "belay-gpu/internal/analysis/bindings";
 import {
   type InterGroup,
+  injectionWords,
   nameInCode,
   type ProtectResult,
   recordCause,
@@ -54,8 +55,8 @@ export interface Host {
   })[];
 }
 
-/** A fault to arm: `reportWords` names to values. */
-export type Armed = Partial<Record<keyof typeof reportWords, number>>;
+/** A fault to arm: `injectionWords` names to values. */
+export type Armed = Partial<Record<keyof typeof injectionWords, number>>;
 
 /** The software adapter compiles slowly, so what runs again is not compiled again. */
 const compiled = new WeakMap<GPUDevice, Map<string, Promise<GPUComputePipeline>>>();
@@ -129,8 +130,8 @@ export async function runKernel(
     buffer: upload(input.buffers[of.binding]!),
   }));
   const reportStart = new Uint32Array(reportWords.total);
-  for (const [name, value] of Object.entries({ grid: dimension, ...armed }))
-    reportStart[reportWords[name as keyof Armed]] = value;
+  reportStart[reportWords.grid] = dimension;
+  for (const [name, value] of Object.entries(armed)) reportStart[injectionWords[name as keyof Armed]] = value;
   const report = layout && { ...layout, buffer: upload(reportStart, layout.bytes) };
 
   const others = (host.bound ?? []).map(({ words, uniform, ...at }) => ({

@@ -1,4 +1,4 @@
-import { type Protect, recordCause, reportWords } from "belay-gpu/internal/compiler/contract";
+import { injectionWords, type Protect, recordCause, reportWords } from "belay-gpu/internal/compiler/contract";
 
 /**
  * A stand-in for the compiler that needs no front end: it adds a report buffer to a module and
@@ -43,7 +43,8 @@ export const standInProtect: Protect = (wgsl, options = {}) => {
     const diagnostic = { code: "BELAY299", severity, message: "this kernel stays alone", span, notes: [] };
     return { ...unprotected, diagnostics: [diagnostic] };
   }
-  const { detections, strikes, armedSite, armedLocalIndex, records, recordStride, total } = reportWords;
+  const { detections, records, recordStride, total } = reportWords;
+  const { strikes, armedSite, armedLocalIndex } = injectionWords;
   const prelude = `
 @group(${group}) @binding(${binding}) var<storage, read_write> belay_report: array<atomic<u32>, ${total}>;
 fn belay_enter(site: u32, index: u32) {

@@ -6,14 +6,15 @@ import type { BindingAccess, BindingPoint } from "../analysis/bindings.ts";
 import type { Fill, FillLimit, GridProduct } from "../analysis/fills.ts";
 import type { MemoryCode, SchemeName } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
+import type { FaultSite } from "../transforms/faults/faultSites.ts";
 import type { Pairing } from "../transforms/redundancy/pairing.ts";
-import type { CheckSite, FaultSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";
+import type { CheckSite, ReportLayout } from "../transforms/redundancy/reportBuffer.ts";
 import type { Channel, Check, RankedConfiguration, Redundancy, Structure } from "./configurations.ts";
 
 export { countWords, sampleCapacity } from "../transforms/faults/countingTrigger.ts";
+export { faultExtent, injectionWords } from "../transforms/faults/injectionWords.ts";
 export {
   cellsOfWorkgroup,
-  faultExtent,
   memoryStatus,
   recordCause,
   reportWords,

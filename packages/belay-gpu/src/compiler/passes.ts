@@ -4,6 +4,7 @@
 import { schemeOf } from "../codes/scheme.ts";
 import type { FaultSites } from "../transforms/faults/faultSites.ts";
 import { injectFaults } from "../transforms/faults/injectFaults.ts";
+import { injectionMembers } from "../transforms/faults/injectionWords.ts";
 import { nodesOf, strikeMachinery } from "../transforms/faults/strikeMachinery.ts";
 import type { Strikes } from "../transforms/faults/strikes.ts";
 import { strikeWorkgroupMemory } from "../transforms/faults/strikeWorkgroupMemory.ts";
@@ -203,6 +204,7 @@ export const passes: readonly Pass[] = [
         mail: report.mail,
         arrivals: report.arrivals,
         pairs: settings.redundancy === "inter",
+        ...(settings.injectFaults !== false && { injection: injectionMembers }),
       }),
   },
   {

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Armed, type Host, type KernelInput, runKernel } from "../../../../test/support/kernelRunner.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
-import { type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
+import { injectionWords, type ProtectOptions, type ProtectResult } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -63,7 +63,7 @@ async function run(kernel: string | ProtectResult, armed: Armed = {}, host: Host
   const unbalanced = [
     ...new Set([...cells.entries()].flatMap(([cell, sum]) => (sum === 0 ? [] : [cell >> 5]))),
   ];
-  return { buffers, unbalanced, strikes: report[reportWords.strikes] };
+  return { buffers, unbalanced, strikes: report[injectionWords.strikes] };
 }
 
 type Case = [keyof typeof kernels, ProtectOptions];

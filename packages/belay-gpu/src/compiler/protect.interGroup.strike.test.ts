@@ -9,7 +9,13 @@ import {
   runTwins,
 } from "../../../../test/support/kernelRunner.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
-import { type ProtectOptions, type ProtectResult, recordCause, reportWords } from "./contract.ts";
+import {
+  injectionWords,
+  type ProtectOptions,
+  type ProtectResult,
+  recordCause,
+  reportWords,
+} from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -95,19 +101,23 @@ describe.each([{ features: ["subgroups"] }, {}])("signatures, $features", (optio
 
   it("are in balance with nothing armed", async () => {
     const output = await run(guarded);
-    expect([imbalance(output), detections(output), output.report[reportWords.strikes]]).toEqual([[], 0, 0]);
+    expect([imbalance(output), detections(output), output.report[injectionWords.strikes]]).toEqual([
+      [],
+      0,
+      0,
+    ]);
   });
 
   it.each(strikes)("show a flip in %s of replica %i in the workgroup's cell", async (...strike) => {
     const output = await run(guarded, arm(guarded, ...strike));
-    expect(output.report[reportWords.strikes]).toBe(1);
+    expect(output.report[injectionWords.strikes]).toBe(1);
     expect(imbalance(output)).toEqual([1]);
   });
 
   it("miss it when they are not compared", async () => {
     const blind = change(guarded, "select(0u - hash, hash,", "select(0u, 0u,");
     const output = await run(blind, arm(guarded, ...strikes[0]!));
-    expect([imbalance(output), output.report[reportWords.strikes]]).toEqual([[], 1]);
+    expect([imbalance(output), output.report[injectionWords.strikes]]).toEqual([[], 1]);
   });
 
   it("show two faults that would cancel, were it not for the mixing", async () => {
@@ -150,12 +160,12 @@ describe("stores", () => {
 
   it("agree with nothing armed", async () => {
     const output = await run(guarded);
-    expect([detections(output), output.report[reportWords.strikes]]).toEqual([0, 0]);
+    expect([detections(output), output.report[injectionWords.strikes]]).toEqual([0, 0]);
   });
 
   it.each(strikes)("are compared: a flip in %s of replica %i is caught", async (...strike) => {
     const output = await run(guarded, arm(guarded, ...strike));
-    expect(output.report[reportWords.strikes]).toBe(1);
+    expect(output.report[injectionWords.strikes]).toBe(1);
     const found = records(output);
     expect(found.length).toBeGreaterThan(0);
     for (const { workgroup, cause, site } of found) {
@@ -178,7 +188,7 @@ describe("stores", () => {
   it("miss it when they are not compared", async () => {
     const blind = change(guarded, "theirs == word", "true");
     const output = await run(blind, arm(guarded, ...strikes[2]!));
-    expect([detections(output), output.report[reportWords.strikes]]).toEqual([0, 1]);
+    expect([detections(output), output.report[injectionWords.strikes]]).toEqual([0, 1]);
   });
 
   it("show one that a replica skips: its twin sees that it has left", async () => {

@@ -11,7 +11,7 @@ import {
 } from "../../../../test/support/kernelRunner.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
 import { configurationsFor, nameOf } from "./configurations.ts";
-import { type ProtectResult, reportWords } from "./contract.ts";
+import { injectionWords, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -187,7 +187,7 @@ async function strike(name: string, { kernel, places }: Flipping) {
       };
       const host = { ...(place > 0 && { patience: 2 ** 8 }) };
       const { buffers: made, report, cells } = await runTwins(device, kernel, input, armed, host);
-      struck += report[reportWords.strikes]!;
+      struck += report[injectionWords.strikes]!;
       const recorded = Array.from(
         { length: workgroups },
         (_, w) => report[reportWords.memoryRecords + w] !== 0,

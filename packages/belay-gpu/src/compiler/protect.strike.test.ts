@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runKernel } from "../../../../test/support/kernelRunner.ts";
 import { testDevices } from "../../../../test/support/testDevices.ts";
-import { type ProtectOptions, recordCause, reportWords } from "./contract.ts";
+import { injectionWords, type ProtectOptions, recordCause, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -62,7 +62,7 @@ describe.each(configurations)("$redundancy, $check, $channel, $pairing", (option
     const plain = await runKernel(device, code, input);
     const { buffers, report } = await runKernel(device, guarded, input);
     expect(buffers).toEqual(plain.buffers);
-    expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 0]);
+    expect([report[reportWords.detections], report[injectionWords.strikes]]).toEqual([0, 0]);
   });
 
   it.each([
@@ -81,7 +81,7 @@ describe.each(configurations)("$redundancy, $check, $channel, $pairing", (option
       armedMask: text.includes("% 4u") ? 1 : fault.armedMask,
     };
     const { report } = await runKernel(device, guarded, input, armed);
-    expect(report[reportWords.strikes]).toBe(1);
+    expect(report[injectionWords.strikes]).toBe(1);
     expect(report[reportWords.detections]).toBeGreaterThan(0);
     const [site, x, y, z, local, , cause] = report.slice(reportWords.records);
     expect([x, y, z]).toEqual([1, 0, 0]);
@@ -95,7 +95,7 @@ describe.each(configurations)("$redundancy, $check, $channel, $pairing", (option
   it("does not count a fault armed at another invocation's occurrence that never comes", async () => {
     const armed = { ...fault, armedSite: siteOf("id.x").id, armedOccurrence: 1 };
     const { report } = await runKernel(device, guarded, input, armed);
-    expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 0]);
+    expect([report[reportWords.detections], report[injectionWords.strikes]]).toEqual([0, 0]);
   });
 });
 
@@ -109,7 +109,7 @@ describe("what the protection is worth", () => {
     )!;
     const plain = await runKernel(device, code, input);
     const { buffers, report } = await runKernel(device, unprotected, input, { ...armed, armedSite: site.id });
-    expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 1]);
+    expect([report[reportWords.detections], report[injectionWords.strikes]]).toEqual([0, 1]);
     expect(buffers[1]).not.toEqual(plain.buffers[1]);
   });
 
@@ -136,7 +136,7 @@ describe("what the protection is worth", () => {
       expect(guarded.code).toContain(comparison);
       const blind = { ...guarded, code: guarded.code.replaceAll(comparison, broken) };
       const { report } = await runKernel(device, blind, input, { ...armed, armedSite: site.id });
-      expect([report[reportWords.detections], report[reportWords.strikes]]).toEqual([0, 1]);
+      expect([report[reportWords.detections], report[injectionWords.strikes]]).toEqual([0, 1]);
     },
   );
 });

@@ -87,6 +87,15 @@ describe("the result", () => {
     expect(groups(kernel("out[i] = size;", fourth))).toMatchObject({ group: 1 });
   });
 
+  it.each(["intra+lds", "intra-lds", "inter"] as const)(
+    "has no words for injected faults without injectFaults, %s",
+    (redundancy) => {
+      const words = /\b(armed|fuel|hangs|strikes|struck|dispatch)\w*/g;
+      expect(protect(kernel(), { redundancy }).code.match(words)).toBeNull();
+      expect(protect(kernel(), { redundancy, injectFaults: true }).code).toMatch(words);
+    },
+  );
+
   it("is the input when there is nothing to do", () => {
     const result = protect(kernel(), { redundancy: "none" });
     expect(result).toMatchObject({

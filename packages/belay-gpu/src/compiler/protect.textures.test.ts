@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { testDevices } from "../../../../test/support/testDevices.ts";
-import { type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
+import { injectionWords, type ProtectOptions, type ProtectResult, reportWords } from "./contract.ts";
 import { protect } from "./protect.ts";
 
 const { newDevice } = testDevices({ full: true });
@@ -86,12 +86,12 @@ describe.each(configurations)("stores to textures: $check, $channel", (options) 
       code.slice(span.start, span.end).startsWith("vec4u(shade"),
     )!;
     const { report } = await draw(guarded, [
-      [reportWords.armedSite, site.id],
-      [reportWords.armedReplica, 1],
-      [reportWords.armedMask, 4],
-      [reportWords.armedLocalIndex, 1],
+      [injectionWords.armedSite, site.id],
+      [injectionWords.armedReplica, 1],
+      [injectionWords.armedMask, 4],
+      [injectionWords.armedLocalIndex, 1],
     ]);
-    expect(report[reportWords.strikes]).toBe(1);
+    expect(report[injectionWords.strikes]).toBe(1);
     expect(report[reportWords.detections]).toBeGreaterThan(0);
   });
 });
@@ -117,12 +117,12 @@ describe("stores to textures: inter", () => {
       apart.slice(span.start, span.end).startsWith("vec4u(shade"),
     )!;
     const { report } = await draw(guarded, [
-      [reportWords.armedSite, site.id],
-      [reportWords.armedReplica, 1],
-      [reportWords.armedMask, 4],
-      [reportWords.armedLocalIndex, 1],
+      [injectionWords.armedSite, site.id],
+      [injectionWords.armedReplica, 1],
+      [injectionWords.armedMask, 4],
+      [injectionWords.armedLocalIndex, 1],
     ]);
-    expect(report[reportWords.strikes]).toBe(1);
+    expect(report[injectionWords.strikes]).toBe(1);
     expect(cellsOf(report)).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-import { faultExtent, reportWords } from "../../compiler/contract.ts";
+import { faultExtent, injectionWords } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { type Kernel, type Kernels, noStrike, type ObservedWords } from "../pipelines/kernels.ts";
@@ -87,7 +87,7 @@ export class Injector {
     for (const { kernel } of this.#kernels.choices) {
       if (kernel?.name !== fault.kernel || !kernel) continue;
       kernel.observed = noStrike;
-      this.#arena.write(kernel.slot, reportWords.strikes, wordsOf(fault, kernel));
+      this.#arena.write(kernel.slot, injectionWords.strikes, wordsOf(fault, kernel));
     }
   }
 
@@ -98,7 +98,7 @@ export class Injector {
     this.#armed = undefined;
     for (const { kernel } of this.#kernels.choices) {
       if (kernel?.name !== struck || !kernel) continue;
-      this.#arena.write(kernel.slot, reportWords.armedSite, new Uint32Array(armedWords));
+      this.#arena.write(kernel.slot, injectionWords.armedSite, new Uint32Array(armedWords));
     }
   }
 
@@ -159,15 +159,18 @@ const quoted = (value: unknown) => JSON.stringify(value) ?? String(value);
 const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
 
 export function observedIn(report: Uint32Array): ObservedWords {
-  const [strikes, struck] = [report[reportWords.strikes]!, report[reportWords.struck]!];
-  return { strikes, struck, hung: report[reportWords.hangs] !== 0 };
+  const [strikes, struck] = [report[injectionWords.strikes]!, report[injectionWords.struck]!];
+  return { strikes, struck, hung: report[injectionWords.hangs] !== 0 };
 }
 
 /** The words that arm a fault. */
-const armedWords = reportWords.fuel + 1 - reportWords.armedSite;
+const armedWords = injectionWords.fuel + 1 - injectionWords.armedSite;
 
 /** The words of a report with which the armed fault strikes, with what it has done so far. */
-export const armingWords = { first: reportWords.strikes, count: reportWords.fuel + 1 - reportWords.strikes };
+export const armingWords = {
+  first: injectionWords.strikes,
+  count: injectionWords.fuel + 1 - injectionWords.strikes,
+};
 
 /** The bits of a word that are cleared, and those that flip then. */
 const effectOf = ({ effect }: ArmedFault) =>

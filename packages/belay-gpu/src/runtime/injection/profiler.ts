@@ -1,4 +1,4 @@
-import { countWords, type FaultSite, reportWords, sampleCapacity } from "../../compiler/contract.ts";
+import { countWords, type FaultSite, injectionWords, sampleCapacity } from "../../compiler/contract.ts";
 import type { ReportArena } from "../context/reportArena.ts";
 import type { Kernel, Kernels } from "../pipelines/kernels.ts";
 import type { Execution } from "./injector.ts";
@@ -54,7 +54,7 @@ export class Profiler {
     const { faultSites, layout } = kernel.protection;
     const firstWord = layout!.counts! / 4;
     const [[dispatches], counts] = await Promise.all([
-      this.#arena.read(kernel.slot, reportWords.dispatch, 1),
+      this.#arena.read(kernel.slot, injectionWords.dispatch, 1),
       this.#arena.read(kernel.slot, firstWord, layout!.bytes / 4 - firstWord),
     ]);
     const blocks = faultSites.map((_, i) => {
@@ -62,7 +62,7 @@ export class Profiler {
       return counts.subarray(start, start + countWords.siteStride);
     });
     this.#arena.write(kernel.slot, firstWord, restarted(counts.length, blocks, seed));
-    this.#arena.write(kernel.slot, reportWords.dispatch, [0]);
+    this.#arena.write(kernel.slot, injectionWords.dispatch, [0]);
     return {
       kernel: kernel.name,
       entryPoint: kernel.entryPoint,

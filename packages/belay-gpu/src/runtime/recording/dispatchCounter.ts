@@ -1,11 +1,11 @@
-import { reportWords } from "../../compiler/contract.ts";
+import { injectionWords } from "../../compiler/contract.ts";
 import { type ReportSlot, rangeOf } from "../context/reportArena.ts";
 import { OwnKernel } from "../webgpu/ownKernel.ts";
 import type { PassCommands } from "../webgpu/passCommands.ts";
 
 const COUNT = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> report: array<u32>;
-@compute @workgroup_size(1) fn countDispatch() { report[${reportWords.dispatch}]++; }`;
+@compute @workgroup_size(1) fn countDispatch() { report[${injectionWords.dispatch}]++; }`;
 
 /**
  * Tells a kernel, right before each of its dispatches, which one it is, so that a fault can strike

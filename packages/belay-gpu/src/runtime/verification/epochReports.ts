@@ -79,7 +79,7 @@ export class EpochReports {
           unplaced.set(kernel, { count: before.count + count, errors: [...before.errors, ...errors] });
         }
       }
-      kernel.observed = observedIn(words);
+      if (kernel.protection.faultSites.length > 0) kernel.observed = observedIn(words);
       const findings = readReport(by, words);
       if (findings.count === 0) continue;
       kernel.detections += findings.detections;

@@ -120,7 +120,8 @@ export class StoreSearch {
    * about to run.
    */
   begin({ kernels }: Substitution): void {
-    for (const [kernel, storing] of kernels) this.#arena.copy(kernel.slot, storing.slot, armingWords);
+    for (const [kernel, storing] of kernels)
+      if (kernel.protection.faultSites.length > 0) this.#arena.copy(kernel.slot, storing.slot, armingWords);
   }
 
   /** Gives up on kernels that run in place of others and tell nothing. */

@@ -1,8 +1,8 @@
 /** What decides, at a site, whether the armed fault is due. */
 
 import type { Pairing } from "../redundancy/pairing.ts";
-import { faultExtent } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
+import { faultExtent } from "./injectionWords.ts";
 
 export interface Trigger {
   /**

@@ -3,9 +3,8 @@ import type { Uniformity } from "../../analysis/uniformity.ts";
 import type { Expression } from "../../wgsl/ast.ts";
 import type { Program } from "../../wgsl/program.ts";
 import type { Type } from "../../wgsl/types.ts";
-import type { FaultSite } from "../redundancy/reportBuffer.ts";
 import type { Names } from "../shared/names.ts";
-import type { FaultSites } from "./faultSites.ts";
+import type { FaultSite, FaultSites } from "./faultSites.ts";
 import type { Loads } from "./loads.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 

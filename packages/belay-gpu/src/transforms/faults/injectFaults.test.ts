@@ -9,6 +9,7 @@ import { Names } from "../shared/names.ts";
 import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
 import { injectFaults } from "./injectFaults.ts";
+import { injectionMembers } from "./injectionWords.ts";
 import { Strikes } from "./strikes.ts";
 
 const golden = goldens("injectFaults");
@@ -22,7 +23,13 @@ const memory = `
 const trigger = (names: Names) =>
   armedTrigger(names, { redundancy: "intra+lds", pairing: "adjacent", subgroups: false });
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+  declareReport(program, names, {
+    group: 1,
+    binding: 0,
+    bytes: 4 * reportWords.total,
+    cells: 0,
+    injection: injectionMembers,
+  });
 const inject: Step = (program, names) =>
   injectFaults(program, names, {
     sites: new FaultSites(),

@@ -8,10 +8,10 @@ import { quote } from "../../wgsl/quote.ts";
 import { mapChildren, walk } from "../../wgsl/traverse.ts";
 import { typeExpressionOf } from "../../wgsl/typeNames.ts";
 import type { Type } from "../../wgsl/types.ts";
-import { lineBytes } from "../redundancy/reportBuffer.ts";
 import { mapIndices } from "../shared/mapIndices.ts";
 import type { Names } from "../shared/names.ts";
 import type { FaultSites } from "./faultSites.ts";
+import { lineBytes } from "./injectionWords.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
 export interface LoadsOptions {

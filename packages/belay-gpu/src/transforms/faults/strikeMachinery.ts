@@ -33,10 +33,9 @@ import type { Program } from "../../wgsl/program.ts";
 import { quote } from "../../wgsl/quote.ts";
 import { type AnyNode, mapChildren, walk } from "../../wgsl/traverse.ts";
 import type { Type } from "../../wgsl/types.ts";
-import type { FaultSite } from "../redundancy/reportBuffer.ts";
 import { withDeclarations } from "../shared/mapFunctions.ts";
 import type { Names } from "../shared/names.ts";
-import type { FaultSites } from "./faultSites.ts";
+import type { FaultSite, FaultSites } from "./faultSites.ts";
 import { componentsOf, isStrikeable, type Strikes } from "./strikes.ts";
 
 export interface StrikeMachineryOptions {

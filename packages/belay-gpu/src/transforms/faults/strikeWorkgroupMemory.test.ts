@@ -6,6 +6,7 @@ import { declareReport } from "../redundancy/declareReport.ts";
 import { reportWords } from "../redundancy/reportBuffer.ts";
 import { armedTrigger } from "./armedTrigger.ts";
 import { FaultSites } from "./faultSites.ts";
+import { injectionMembers } from "./injectionWords.ts";
 import { Strikes } from "./strikes.ts";
 import { strikeWorkgroupMemory } from "./strikeWorkgroupMemory.ts";
 
@@ -17,7 +18,13 @@ const memory = `
   var<workgroup> copies: array<array<u32, 4>, 2>;
 `;
 const report: Step = (program, names) =>
-  declareReport(program, names, { group: 1, binding: 0, bytes: 4 * reportWords.total, cells: 0 });
+  declareReport(program, names, {
+    group: 1,
+    binding: 0,
+    bytes: 4 * reportWords.total,
+    cells: 0,
+    injection: injectionMembers,
+  });
 const strike: Step = (program, names) =>
   strikeWorkgroupMemory(program, names, {
     sites: new FaultSites(),

@@ -23,15 +23,17 @@ export interface DeclareReportOptions extends ReportLayout {
   readonly arrivals?: number;
   /** Whether replicas are workgroups, so that an invocation knows the number of its own. */
   readonly pairs?: boolean;
+  /** The members that arm faults (see faults/injectionWords.ts); none where none are injected. */
+  readonly injection?: string;
 }
 
 export function declareReport(
   program: Program,
   names: Names,
-  { group, binding, cells, counts, mail = 0, arrivals = 0, pairs = false }: DeclareReportOptions,
+  { group, binding, cells, counts, mail = 0, arrivals = 0, pairs = false, injection }: DeclareReportOptions,
 ): Module {
   const n = (thing: string) => names.the(thing);
-  const headerPadding = 4 * (reportWords.records - reportWords.fuel);
+  const headerPadding = 4 * (reportWords.records - reportWords.grid);
   const { declarations } = quote();
   const added = declarations`
     struct ${n("Record")} {
@@ -48,27 +50,7 @@ export function declareReport(
     struct ${n("Report")} {
       detections: atomic<u32>,
       findings: array<atomic<u32>, 3>,
-      grid: u32,
-      strikes: atomic<u32>,
-      hangs: atomic<u32>,
-      struck: u32,
-      dispatch: u32,
-      armed_site: u32,
-      armed_replica: u32,
-      armed_extent: u32,
-      armed_clear: u32,
-      armed_mask: u32,
-      armed_component: u32,
-      armed_workgroup_x: u32,
-      armed_workgroup_y: u32,
-      armed_workgroup_z: u32,
-      armed_local_index: u32,
-      armed_occurrence: u32,
-      armed_occurrences: u32,
-      armed_dispatch: u32,
-      armed_dispatches: u32,
-      armed_line: u32,
-      @size(${String(headerPadding)}) fuel: u32,
+      ${injection ? `grid: u32, ${injection}` : `@size(${headerPadding}) grid: u32,`}
       records: array<${n("Record")}, ${String(reportWords.recordCapacity)}>,
       memory_records: array<array<array<u32, ${String(reportWords.memoryRecordStride)}>, ${String(reportWords.memoryRecordCapacity)}>, 3>,
       ${cells > 0 ? `cells: array<atomic<u32>, ${cells}>,` : ""}

@@ -1,4 +1,4 @@
-/** The report buffer: what a protected kernel tells the host, and how the host arms a fault. */
+/** The report buffer: what a protected kernel tells the host. */
 import type { Span } from "../../diagnostics/diagnostic.ts";
 
 /** A place in the user's source where the replicas are compared. Ids start at 1. */
@@ -20,38 +20,6 @@ export interface CheckSite {
   readonly scalar: "f32" | "i32" | "u32" | "f16" | "bool" | "hash";
   /** Value words in use, 0 to 4: a constant is not compared and not recorded. */
   readonly components: number;
-}
-
-/** Where in the source a fault can strike. Ids start at 1. */
-export interface FaultSite {
-  readonly id: number;
-  /**
-   * `"value"`: what the source computes. `"load"`: a word loaded from storage or uniform memory.
-   * `"address"`: an index of a load or a store. `"local"`: a word of workgroup memory, after it was
-   * stored. `"branch"`: the outcome of a condition. `"statement"`: an assignment, store or call
-   * that is skipped.
-   */
-  readonly kind: "value" | "load" | "address" | "local" | "branch" | "statement";
-  /**
-   * Whether all invocations of a workgroup that get here at once have the same value, as far as can
-   * be told.
-   */
-  readonly uniform: boolean;
-  readonly span: Span;
-  /** The function that the site is in. */
-  readonly functionName: string;
-  /**
-   * 32-bit words of the value (components of a vector), of which the armed component selects one; 0
-   * for a statement.
-   */
-  readonly components: number;
-  /**
-   * Set for what protection has added: `"window"` between the comparison of what is stored and the
-   * end of the store, which no comparison sees, and `"inside"` for all else.
-   */
-  readonly machinery?: "inside" | "window";
-  /** Set for memory of which both replicas use one copy, so that they see the same fault. */
-  readonly isShared?: true;
 }
 
 /**
@@ -82,8 +50,8 @@ export interface ReportLayout {
 /**
  * The report buffer, in 32-bit words. On a disagreement each replica writes one record of its own
  * side (so a detected fault is two records of the same site and invocation, or one when the other
- * replica never reached the site); the first `recordCapacity` are kept. The host arms a fault by
- * writing the `armed*` words (site 0 = none). A zeroed buffer is a clean, unarmed report.
+ * replica never reached the site); the first `recordCapacity` are kept. A zeroed buffer is a clean
+ * report.
  */
 export const reportWords = {
   /**
@@ -109,47 +77,10 @@ export const reportWords = {
    * (`InterGroup.doubling`).
    */
   grid: 4,
-  /** How often an armed fault really struck. */
-  strikes: 5,
-  /** How often an invocation ran out of fuel. */
-  hangs: 6,
-  /** The word that was struck last, before it was. */
-  struck: 7,
-  /** Dispatches of the kernel since the fault was armed. */
-  dispatch: 8,
-  armedSite: 9,
-  /** 0 or 1: the replica struck. */
-  armedReplica: 10,
-  /** Who is struck (`faultExtent`). */
-  armedExtent: 11,
-  /** The bits of the struck word that are cleared first. */
-  armedClear: 12,
-  /** XORed into the struck word then. */
-  armedMask: 13,
-  /** Component of a vector value. */
-  armedComponent: 14,
   /**
-   * The struck invocation: workgroup id x, y, z and local invocation index, as the unprotected
-   * kernel numbers them.
+   * First record. The words before are a line of memory of their own, so that cells begin with a
+   * line, too; where faults are injected, what arms them is there (`injectionWords`).
    */
-  armedWorkgroupX: 15,
-  armedWorkgroupY: 16,
-  armedWorkgroupZ: 17,
-  armedLocalIndex: 18,
-  /**
-   * The first dynamic execution of the site by that invocation that is struck, counted from 0, and
-   * how many are.
-   */
-  armedOccurrence: 19,
-  armedOccurrences: 20,
-  /** The first dispatch that is struck, counted from 0, and how many are. */
-  armedDispatch: 21,
-  armedDispatches: 22,
-  /** The line of memory whose loads are struck. */
-  armedLine: 23,
-  /** How many turns of loops an invocation may take; 0 for any number. */
-  fuel: 24,
-  /** First record. */
   records: 32,
   /**
    * Words of a record: check site, workgroup id x, y, z, local index (as the unprotected kernel
@@ -201,15 +132,6 @@ export const recordCause = {
    */
   gridTooLarge: 4,
 } as const;
-
-/**
- * Who is struck by an armed fault: one invocation, all that run in its subgroup, or all who load
- * from a line of memory.
- */
-export const faultExtent = { invocation: 0, subgroup: 1, line: 2 } as const;
-
-/** Bytes of a line of memory. */
-export const lineBytes = 128;
 
 /**
  * What became of a granule that did not fit its check word; the counters and the lists of records

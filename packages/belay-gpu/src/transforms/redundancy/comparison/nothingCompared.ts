@@ -29,7 +29,7 @@ export function keepComputed(
 export function useComputed(comparison: Comparison, names: Names): Statement[] {
   const kept = comparison.signature().expression;
   return quote().statements`
-    if (${kept} == (${names.the("local")} ^ 0x9e3779b9u)) { ${names.the("report")}.struck = 1u; }`;
+    if (${kept} == (${names.the("local")} ^ 0x9e3779b9u)) { ${names.the("report")}.grid = 1u; }`;
 }
 
 function componentsOf({ expression: words, count }: Words): Expression[] {
