@@ -1,9 +1,21 @@
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { sourcesByName } from "./test/support/workspaces.ts";
 
 /** Packages of this repository are imported from their sources. */
 const conditions = ["belay-source"];
+
+const include = ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"];
+/**
+ * Files that count calls (`test/support/countCalls.ts`). Each has a process of its own: V8 walks the
+ * heap for each count, and drops the optimized code of everything in it.
+ */
+const counting = [
+  "packages/belay-gpu/src/compiler/complexity.test.ts",
+  "packages/belay-gpu/src/wgsl/parser.test.ts",
+  "packages/belay-speculate/src/loops/hostile.test.ts",
+  "test/fuzz.test.ts",
+];
 
 export default defineConfig({
   resolve: { conditions },
@@ -11,7 +23,6 @@ export default defineConfig({
   test: {
     // Processes that tests start resolve packages by jiti, which would take what was built.
     env: { JITI_ALIAS: JSON.stringify(Object.fromEntries(sourcesByName())) },
-    include: ["packages/*/src/**/*.test.ts", "research/src/**/*.test.ts", "test/**/*.test.ts"],
     // No test depends on a clock: these only end what hangs, also on a machine that is busy with
     // something else.
     testTimeout: 600_000,
@@ -26,5 +37,9 @@ export default defineConfig({
     // Two cores have one worker by default, which leaves a core idle while a driver compiles.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     isolate: false,
+    projects: [
+      { extends: true, test: { name: "shared", include, exclude: [...configDefaults.exclude, ...counting] } },
+      { extends: true, test: { name: "counting", include: counting, isolate: true } },
+    ],
   },
 });
