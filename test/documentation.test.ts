@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { runCommandLine } from "belay-cli/internal/commandLine";
-import type { Io } from "belay-cli/internal/shared/io";
+import type { Io } from "belay-cli/internal/shared/terminal/io";
 import { translate } from "belay-speculate/internal/loops/translate";
 import { describe, expect, it } from "vitest";
 import { entryPoints, root, workspaces } from "./support/workspaces.ts";

@@ -3,7 +3,7 @@
  * stays unseen.
  */
 
-import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
+import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import type { Protect } from "belay-gpu/internal/compiler/contract";
 import { protect } from "belay-gpu/internal/compiler/protect";
 import { harden } from "belay-gpu/internal/runtime/harden";

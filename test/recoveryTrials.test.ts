@@ -3,7 +3,7 @@
  * length.
  */
 
-import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
+import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import { harden } from "belay-gpu/internal/runtime/harden";
 import { runTrials, trialWorkloads } from "belay-research/internal/bench/recoveryTrials";
 import { expect, it, vi } from "vitest";

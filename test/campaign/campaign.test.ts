@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compareCampaigns } from "belay-cli/internal/campaign/compare";
-import { mergeShards, readResults } from "belay-cli/internal/campaign/merge";
 import { replay } from "belay-cli/internal/campaign/replay";
-import type { Results } from "belay-cli/internal/campaign/results";
-import { readStore, Store, storePath } from "belay-cli/internal/campaign/store";
-import { summarize } from "belay-cli/internal/campaign/summary";
+import { compareCampaigns } from "belay-cli/internal/campaign/results/compare";
+import type { Results } from "belay-cli/internal/campaign/results/results";
+import { summarize } from "belay-cli/internal/campaign/results/summary";
+import { mergeShards, readResults } from "belay-cli/internal/campaign/store/merge";
+import { readStore, Store, storePath } from "belay-cli/internal/campaign/store/store";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StruckStructure } from "belay-cli/internal/campaign/faultModel";
-import type { Settings } from "belay-cli/internal/campaign/records";
-import { readStore, Store } from "belay-cli/internal/campaign/store";
+import type { StruckStructure } from "belay-cli/internal/campaign/model/faultModel";
+import type { Settings } from "belay-cli/internal/campaign/model/records";
+import { readStore, Store } from "belay-cli/internal/campaign/store/store";
 import { openGpu } from "belay-node/internal/adapter";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { belay } from "../support/belay.ts";

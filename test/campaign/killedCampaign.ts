@@ -4,7 +4,7 @@
  */
 import fs, { existsSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { storePath } from "belay-cli/internal/campaign/store";
+import { storePath } from "belay-cli/internal/campaign/store/store";
 import { campaignSettings, runTestCampaign } from "./settings.ts";
 
 const [, , directory = "", program = "sum", bytes = "Infinity"] = process.argv;

@@ -1,6 +1,6 @@
 /** Programs for the tests of campaigns: small, and some of them bad. */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { CampaignProgram } from "belay-cli/internal/campaign/readyProgram";
+import type { CampaignProgram } from "belay-cli/internal/campaign/processes/readyProgram";
 import type { Prepared, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
 import { readBuffers, resultBuffer, uploadBuffer } from "belay-research/internal/workloads/buffers";
 

@@ -1,7 +1,7 @@
 import { type CampaignOptions, runCampaign } from "belay-cli/internal/campaign/campaign";
-import { campaignConfigurations } from "belay-cli/internal/campaign/configurations";
-import { faultModels, programStructures } from "belay-cli/internal/campaign/faultModel";
-import type { Settings } from "belay-cli/internal/campaign/records";
+import { campaignConfigurations } from "belay-cli/internal/campaign/model/configurations";
+import { faultModels, programStructures } from "belay-cli/internal/campaign/model/faultModel";
+import type { Settings } from "belay-cli/internal/campaign/model/records";
 
 /** A campaign over some of the programs of the tests, small unless said otherwise. */
 export const campaignSettings = (programs: readonly string[], changed: Partial<Settings> = {}): Settings => ({

@@ -1,6 +1,6 @@
 /** What every program is held to, whatever it computes. */
 
-import { rememberPipelines } from "belay-cli/internal/campaign/rememberPipelines";
+import { rememberPipelines } from "belay-cli/internal/shared/workloads/rememberPipelines";
 import type { Program } from "belay-research/internal/workloads/program";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeKernel } from "./changeKernel.ts";

@@ -7,10 +7,9 @@ import { protectCommand } from "./commands/protect.ts";
 import { runCommand } from "./commands/run.ts";
 import { speculateCommand } from "./commands/speculate.ts";
 import { tuneCommand } from "./commands/tune.ts";
-import type { CommandFactory } from "./shared/commandFactory.ts";
-import { exitStatus } from "./shared/failure.ts";
-import { type Io, printError, printThrown, tell } from "./shared/io.ts";
 import { importResearch } from "./shared/research.ts";
+import { exitStatus } from "./shared/terminal/failure.ts";
+import { type CommandFactory, type Io, printError, printThrown, tell } from "./shared/terminal/io.ts";
 
 const commands: readonly CommandFactory[] = [
   protectCommand,

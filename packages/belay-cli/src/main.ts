@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { reasonOf } from "belay-gpu/internal/diagnostics/fileErrors";
 import { runCommandLine } from "./commandLine.ts";
-import { CommandFailure, exitStatus } from "./shared/failure.ts";
-import { printThrown } from "./shared/io.ts";
+import { CommandFailure, exitStatus } from "./shared/terminal/failure.ts";
+import { printThrown } from "./shared/terminal/io.ts";
 
 const json = process.argv.includes("--json");
 

@@ -1,4 +1,4 @@
-import type { Io } from "belay-cli/internal/shared/io";
+import type { Io } from "belay-cli/internal/shared/terminal/io";
 import { Command } from "commander";
 import { benchEccCommand } from "./benchEcc.ts";
 import { benchRmtCommand } from "./benchRmt.ts";

@@ -1,8 +1,8 @@
-import { count, namesFrom, whole } from "belay-cli/internal/shared/flagValues";
-import type { Io } from "belay-cli/internal/shared/io";
 import { measuredOn } from "belay-cli/internal/shared/machine";
-import { openTimedGpu } from "belay-cli/internal/shared/openTimedGpu";
-import { withProgress } from "belay-cli/internal/shared/progress";
+import { count, namesFrom, whole } from "belay-cli/internal/shared/options";
+import type { Io } from "belay-cli/internal/shared/terminal/io";
+import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import { type MemoryCode, memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Redundancy } from "belay-gpu/internal/compiler/contract";
 import { newDevice } from "belay-node/internal/newDevice";

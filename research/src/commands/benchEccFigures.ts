@@ -1,7 +1,7 @@
 /** The figures of the paper on software ECC, and the one it lacks, as sections of a report. */
 import type { BarsSection, Section, TableSection } from "belay-cli/internal/report/report";
+import { barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { rate, ratio } from "belay-cli/internal/shared/quantities";
-import { barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import type { EccRun } from "./benchResults.ts";
 
 interface Figure {

@@ -1,8 +1,8 @@
+import { judge } from "belay-cli/internal/report/headline";
 import type { Cell, Report, Section, TableSection } from "belay-cli/internal/report/report";
-import { judge } from "belay-cli/internal/shared/headline";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { milliseconds, ratio } from "belay-cli/internal/shared/quantities";
-import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import { corrects } from "belay-gpu/internal/codes/scheme";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isContained } from "../bench/eccFlips.ts";

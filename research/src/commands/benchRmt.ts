@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { count, namesFrom, path, whole } from "belay-cli/internal/shared/flagValues";
-import type { Io } from "belay-cli/internal/shared/io";
 import { measuredOn } from "belay-cli/internal/shared/machine";
-import { openTimedGpu } from "belay-cli/internal/shared/openTimedGpu";
-import { withProgress } from "belay-cli/internal/shared/progress";
+import { count, namesFrom, path, whole } from "belay-cli/internal/shared/options";
+import type { Io } from "belay-cli/internal/shared/terminal/io";
+import { withProgress } from "belay-cli/internal/shared/terminal/progress";
+import { openTimedGpu } from "belay-cli/internal/shared/workloads/openTimedGpu";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
 import { type Flavor, flavors, nameOf } from "../bench/configurations.ts";

@@ -1,6 +1,6 @@
 /** Results of earlier runs, for --resume and --merge. */
 
-import { CommandFailure } from "belay-cli/internal/shared/failure";
+import { CommandFailure } from "belay-cli/internal/shared/terminal/failure";
 import type { RmtResult } from "../bench/rmt.ts";
 import { mergeRmt } from "../bench/rmtMerge.ts";
 import type { RmtRun } from "./benchResults.ts";

@@ -1,8 +1,8 @@
 /** The figures of the paper on redundant multithreading, as sections of a report. */
 
 import type { BarsSection, Cell, Section } from "belay-cli/internal/report/report";
+import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { milliseconds, rate, ratio, share } from "belay-cli/internal/shared/quantities";
-import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { type Configuration, flavors } from "../bench/configurations.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";

@@ -4,8 +4,8 @@
  */
 
 import type { Cell, Section } from "belay-cli/internal/report/report";
+import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { ratio } from "belay-cli/internal/shared/quantities";
-import { barOf, barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import type { Check } from "belay-gpu/internal/compiler/contract";
 import { flavors } from "../bench/configurations.ts";
 import type { RmtRun } from "./benchResults.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Cell, Section } from "belay-cli/internal/report/report";
-import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { nameOf } from "../bench/configurations.ts";
 import type { FaultFree } from "../bench/faultFree.ts";
 import type { ProgramResult } from "../bench/rmtProgram.ts";

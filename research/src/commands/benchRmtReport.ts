@@ -1,5 +1,5 @@
+import { judge } from "belay-cli/internal/report/headline";
 import type { Report } from "belay-cli/internal/report/report";
-import { judge } from "belay-cli/internal/shared/headline";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { isSound, withoutMissing } from "../bench/rmt.ts";

@@ -4,8 +4,8 @@
  */
 
 import type { Cell, TableSection } from "belay-cli/internal/report/report";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { milliseconds, rate, ratio, share } from "belay-cli/internal/shared/quantities";
-import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import type { Automatic } from "../bench/automatic.ts";
 import { type Configuration, flavors, nameOf } from "../bench/configurations.ts";
 import type { FaultFree } from "../bench/faultFree.ts";

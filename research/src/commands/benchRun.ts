@@ -3,12 +3,12 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { renderPage } from "belay-cli/internal/report/page";
 import type { Report, TableSection } from "belay-cli/internal/report/report";
-import { CommandFailure, exitStatus } from "belay-cli/internal/shared/failure";
-import { path } from "belay-cli/internal/shared/flagValues";
-import { unreadable } from "belay-cli/internal/shared/input";
-import { colorsFor, type Io, jsonOf, tell } from "belay-cli/internal/shared/io";
-import { prepareDirectory, writeAtomically } from "belay-cli/internal/shared/output";
-import { painterOf, renderReport } from "belay-cli/internal/shared/table";
+import { unreadable } from "belay-cli/internal/shared/files/input";
+import { prepareDirectory, writeAtomically } from "belay-cli/internal/shared/files/output";
+import { path } from "belay-cli/internal/shared/options";
+import { CommandFailure, exitStatus } from "belay-cli/internal/shared/terminal/failure";
+import { colorsFor, type Io, jsonOf, tell } from "belay-cli/internal/shared/terminal/io";
+import { painterOf, renderReport } from "belay-cli/internal/shared/terminal/table";
 import type { Command } from "commander";
 
 export interface OutputFlags {

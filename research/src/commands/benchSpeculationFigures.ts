@@ -1,5 +1,5 @@
 import type { Bar, BarsSection, Section } from "belay-cli/internal/report/report";
-import { barsSection, columnsOf, tableSection } from "belay-cli/internal/shared/sections";
+import { barsSection, columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import { type Variant, variants } from "../bench/speculationVariants.ts";
 import type { SpeculationRun } from "./benchResults.ts";

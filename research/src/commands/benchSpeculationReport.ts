@@ -1,7 +1,7 @@
+import { judge } from "belay-cli/internal/report/headline";
 import type { Cell, Report, TableSection } from "belay-cli/internal/report/report";
-import { judge } from "belay-cli/internal/shared/headline";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import { caveatOf, machineFacts } from "belay-cli/internal/shared/machine";
-import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
 import { plural } from "belay-gpu/internal/diagnostics/plural";
 import { geometricMean } from "simple-statistics";
 import { inTime, isRight } from "../bench/speculation.ts";

@@ -1,7 +1,7 @@
 /** What was measured of speculation, in numbers. */
 
 import type { Cell, TableSection } from "belay-cli/internal/report/report";
-import { columnsOf, tableSection } from "belay-cli/internal/shared/sections";
+import { columnsOf, tableSection } from "belay-cli/internal/report/sections";
 import type { Failed } from "../bench/attempt.ts";
 import type { SpeculationProgram } from "../bench/speculationProgram.ts";
 import type { Measured } from "../bench/speculationVariant.ts";

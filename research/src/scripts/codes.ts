@@ -11,7 +11,7 @@
 import { writeFileSync } from "node:fs";
 import { cpuUsage } from "node:process";
 import { parseArgs } from "node:util";
-import { alignColumns } from "belay-cli/internal/shared/table";
+import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type SchemeName, schemes } from "belay-gpu/internal/codes/scheme";
 import { codeOperations } from "belay-gpu/internal/compiler/codeOperations";
 import { median } from "simple-statistics";

@@ -12,7 +12,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { forkGuarded, guardProcess } from "belay-cli/internal/campaign/guard";
+import { forkGuarded, guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import { memoryCodes } from "belay-gpu/internal/codes/scheme";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { harden } from "belay-gpu/internal/runtime/harden";

@@ -5,7 +5,7 @@
  *     npx tsc -p tsconfig.build.json && node dist/bench/frontEnd.js [--copies 1] [--runs 40] [--json]
  */
 import { parseArgs } from "node:util";
-import { alignColumns } from "belay-cli/internal/shared/table";
+import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type ProtectOptions, protect } from "belay-gpu";
 import { parse, print, resolve, walk } from "belay-gpu/wgsl";
 import { catalog } from "../workloads/index.ts";

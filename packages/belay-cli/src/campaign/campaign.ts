@@ -1,17 +1,20 @@
 /** Runs a campaign: controls, profiles, and injections until every interval is narrow enough. */
 import { performance } from "node:perf_hooks";
-import { type CampaignConfiguration, unprotected } from "./configurations.ts";
-import { CampaignError } from "./failure.ts";
-import { refuseOther, refuseOtherAdapter } from "./fingerprint.ts";
-import { inject } from "./injections.ts";
-import { openDevice, START_LIMIT } from "./openDevice.ts";
+import { type CampaignConfiguration, unprotected } from "./model/configurations.ts";
+import { CampaignError } from "./model/failure.ts";
+import { refuseOther, refuseOtherAdapter } from "./model/fingerprint.ts";
+import type { Settings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./model/records.ts";
 import { type Missing, missingInjections, recordOf } from "./planned.ts";
-import { type CampaignProgress, Progress } from "./progress.ts";
-import type { Settings, Shard, SkipRecord, StoreRecord, Unit, UnitRecord } from "./records.ts";
-import { Results } from "./results.ts";
-import { isCutShort, Store } from "./store.ts";
-import { ProcessLost, type WatchedProcess } from "./watchedProcess.ts";
-import { WatchedProcesses } from "./watchedProcesses.ts";
+import { inject } from "./processes/injections.ts";
+import {
+  openDevice,
+  ProcessLost,
+  START_LIMIT,
+  type WatchedProcess,
+  WatchedProcesses,
+} from "./processes/watchedProcess.ts";
+import { Results } from "./results/results.ts";
+import { isCutShort, Store } from "./store/store.ts";
 
 /** What to inject, where to keep it, and with how many processes. */
 export interface CampaignOptions {
@@ -232,4 +235,52 @@ function failureOf(error: unknown, program: string): CampaignError {
   return error.how === "hang"
     ? new CampaignError("BELAY604", `${program} does not end: ${error.message}`)
     : new CampaignError("BELAY602", `${program} fails without a fault: ${error.message}`);
+}
+
+/** How far a campaign is. */
+export interface CampaignProgress {
+  readonly doing: string;
+  /**
+   * Injections that are done, by this run of the campaign and in all, and that are planned, as far
+   * as is known.
+   */
+  readonly now: number;
+  readonly done: number;
+  readonly planned: number;
+  /** Injections per second; 0 before the first. */
+  readonly rate: number;
+}
+
+/** Milliseconds between two words about the progress. */
+const TELL_EVERY = 200;
+
+/** Tells how far a campaign is, now and then. */
+class Progress {
+  readonly #results: Results;
+  readonly #listener: ((progress: CampaignProgress) => void) | undefined;
+  #injectingSince = 0;
+  #now = 0;
+  #told = Number.NEGATIVE_INFINITY;
+
+  constructor(results: Results, listener: ((progress: CampaignProgress) => void) | undefined) {
+    this.#results = results;
+    this.#listener = listener;
+  }
+
+  /** Rates count from the first time on. */
+  beginInjecting(): void {
+    this.#injectingSince ||= performance.now();
+  }
+
+  injected(): void {
+    this.#now++;
+  }
+
+  tell(doing: string): void {
+    const time = performance.now();
+    if (!this.#listener || time - this.#told < TELL_EVERY) return;
+    this.#told = time;
+    const rate = this.#now === 0 ? 0 : (1000 * this.#now) / (time - this.#injectingSince);
+    this.#listener({ doing, now: this.#now, rate, ...this.#results.amount() });
+  }
 }

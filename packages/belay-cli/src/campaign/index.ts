@@ -3,17 +3,9 @@
  * method.
  */
 
-export type { BitSummary, KernelSummary, LineSummary } from "./breakdowns.ts";
-export { type CampaignOptions, runCampaign } from "./campaign.ts";
-export {
-  type CampaignComparison,
-  type CellComparison,
-  type Compared,
-  compareCampaigns,
-  compareWithinFlavors,
-} from "./compare.ts";
-export { type CampaignConfiguration, campaignConfigurations } from "./configurations.ts";
-export { CampaignError, type CampaignFailureCode } from "./failure.ts";
+export { type CampaignOptions, type CampaignProgress, runCampaign } from "./campaign.ts";
+export { type CampaignConfiguration, campaignConfigurations } from "./model/configurations.ts";
+export { CampaignError, type CampaignFailureCode } from "./model/failure.ts";
 export {
   type Fault,
   type FaultModel,
@@ -21,19 +13,25 @@ export {
   type RestingFault,
   type StruckStructure,
   struckStructures,
-} from "./faultModel.ts";
-export { mergeShards, readResults } from "./merge.ts";
-export type { Programs } from "./messages.ts";
-export { type Outcome, outcomeNames, outcomes } from "./outcome.ts";
-export type { SiteProfile, StruckKernel } from "./profile.ts";
-export type { CampaignProgress } from "./progress.ts";
-export type { CampaignProgram } from "./readyProgram.ts";
-export type * from "./records.ts";
+} from "./model/faultModel.ts";
+export { type Outcome, outcomeNames, outcomes } from "./model/outcome.ts";
+export type { SiteProfile, StruckKernel } from "./model/profile.ts";
+export type * from "./model/records.ts";
+export type { Programs } from "./processes/messages.ts";
+export type { CampaignProgram } from "./processes/readyProgram.ts";
+export type { Explanation } from "./processes/session.ts";
 export { type Replay, replay } from "./replay.ts";
-export type { Cell, Results } from "./results.ts";
-export type { Explanation } from "./session.ts";
-export { type Collisions, countCollisions, type StreamDifference } from "./signatureCollisions.ts";
-export * from "./statistics.ts";
+export type { BitSummary, KernelSummary, LineSummary } from "./results/breakdowns.ts";
+export {
+  type CampaignComparison,
+  type CellComparison,
+  type Compared,
+  compareCampaigns,
+  compareWithinFlavors,
+} from "./results/compare.ts";
+export type { Cell, Results } from "./results/results.ts";
+export { type Collisions, countCollisions, type StreamDifference } from "./results/signatureCollisions.ts";
+export * from "./results/statistics.ts";
 export {
   type CellSummary,
   type CostSummary,
@@ -41,4 +39,5 @@ export {
   summarize,
   type Unstruck,
   type Untested,
-} from "./summary.ts";
+} from "./results/summary.ts";
+export { mergeShards, readResults } from "./store/merge.ts";

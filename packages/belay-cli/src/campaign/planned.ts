@@ -1,10 +1,10 @@
-import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./faultModel.ts";
-import type { Injected } from "./injections.ts";
-import { classify } from "./outcome.ts";
-import { injectionName, numbersBelow, type Stratum, stratumName } from "./plan.ts";
-import { digest } from "./random.ts";
-import type { InjectionRecord, Settings, Shard, UnitRecord } from "./records.ts";
-import type { Results } from "./results.ts";
+import { drawFault, drawRestingFault, type Fault, type FaultModel } from "./model/faultModel.ts";
+import { classify } from "./model/outcome.ts";
+import { digest } from "./model/random.ts";
+import type { InjectionRecord, Settings, Shard, UnitRecord } from "./model/records.ts";
+import type { Injected } from "./processes/injections.ts";
+import { injectionName, numbersBelow, type Stratum, stratumName } from "./results/plan.ts";
+import type { Results } from "./results/results.ts";
 
 /** One injection to be done. */
 export interface Planned extends Stratum {

@@ -1,12 +1,11 @@
-import { CampaignError } from "./failure.ts";
-import { readResults } from "./merge.ts";
-import type { Exchanges } from "./messages.ts";
-import { openDevice } from "./openDevice.ts";
-import { classify, type Outcome } from "./outcome.ts";
-import type { SiteProfile, StruckKernel } from "./profile.ts";
-import type { InjectionRecord } from "./records.ts";
-import type { Explanation } from "./session.ts";
-import { ProcessLost, WatchedProcess } from "./watchedProcess.ts";
+import { CampaignError } from "./model/failure.ts";
+import { classify, type Outcome } from "./model/outcome.ts";
+import type { SiteProfile, StruckKernel } from "./model/profile.ts";
+import type { InjectionRecord } from "./model/records.ts";
+import type { Exchanges } from "./processes/messages.ts";
+import type { Explanation } from "./processes/session.ts";
+import { openDevice, ProcessLost, WatchedProcess } from "./processes/watchedProcess.ts";
+import { readResults } from "./store/merge.ts";
 
 /** One injection, done again. */
 export interface Replay {

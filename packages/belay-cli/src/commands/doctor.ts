@@ -1,8 +1,8 @@
 import { type AdapterDiagnosis, diagnoseAdapters } from "belay-node/internal/adapterDiagnosis";
 import { Command } from "commander";
-import { exitStatus } from "../shared/failure.ts";
-import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
-import { alignColumns } from "../shared/table.ts";
+import { exitStatus } from "../shared/terminal/failure.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { alignColumns } from "../shared/terminal/table.ts";
 
 /**
  * `belay doctor`: which adapter every command uses and why, what it can do, and whether it computes

@@ -18,12 +18,11 @@ import { parse } from "belay-gpu/internal/wgsl/parser";
 import { print } from "belay-gpu/internal/wgsl/printer";
 import { resolve } from "belay-gpu/internal/wgsl/resolve/index";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { CommandFailure, exitStatus } from "../shared/failure.ts";
-import { path } from "../shared/flagValues.ts";
-import { readSource } from "../shared/input.ts";
-import { colorsFor, type Io, isTerminal, jsonOf, tell } from "../shared/io.ts";
-import { addPolicyOptions, featureOption, memoryOption } from "../shared/options.ts";
-import { writeAtomically } from "../shared/output.ts";
+import { readSource } from "../shared/files/input.ts";
+import { writeAtomically } from "../shared/files/output.ts";
+import { addPolicyOptions, featureOption, memoryOption, path } from "../shared/options.ts";
+import { CommandFailure, exitStatus } from "../shared/terminal/failure.ts";
+import { colorsFor, type Io, isTerminal, jsonOf, tell } from "../shared/terminal/io.ts";
 
 interface Flags {
   readonly redundancy: Redundancy | "auto";

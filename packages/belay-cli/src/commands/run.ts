@@ -5,9 +5,6 @@ import { describeFault } from "belay-gpu/internal/runtime/context/detectedFault"
 import { describeMemoryError } from "belay-gpu/internal/runtime/context/memoryFault";
 import type { Policy } from "belay-gpu/internal/runtime/context/policy";
 import { Command, Option } from "commander";
-import { askWorkload } from "../shared/askWorkload.ts";
-import { exitStatus } from "../shared/failure.ts";
-import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
 import {
   addPolicyOptions,
   memoryOption,
@@ -15,8 +12,11 @@ import {
   policyOf,
   timeoutOption,
 } from "../shared/options.ts";
-import type { RunResult } from "../shared/runTwice.ts";
-import { alignColumns } from "../shared/table.ts";
+import { exitStatus } from "../shared/terminal/failure.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { alignColumns } from "../shared/terminal/table.ts";
+import { askWorkload } from "../shared/workloads/askWorkload.ts";
+import type { RunResult } from "../shared/workloads/runWorkload.ts";
 
 interface Flags extends PolicyFlags, Required<Pick<Policy, "onFault" | "memory" | "strict">> {
   readonly timeout: number;

@@ -5,10 +5,10 @@ import { addressLoop } from "belay-speculate/internal/loops/analysis/addressLoop
 import { logSize } from "belay-speculate/internal/loops/analysis/logSize";
 import { type TranslatedLoop, translate } from "belay-speculate/internal/loops/translate";
 import { Command } from "commander";
-import { exitStatus } from "../shared/failure.ts";
-import { readSource } from "../shared/input.ts";
-import { colorsFor, type Io, printJson, tell } from "../shared/io.ts";
-import { alignColumns } from "../shared/table.ts";
+import { readSource } from "../shared/files/input.ts";
+import { exitStatus } from "../shared/terminal/failure.ts";
+import { colorsFor, type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { alignColumns } from "../shared/terminal/table.ts";
 
 interface Flags {
   readonly wgsl: boolean;

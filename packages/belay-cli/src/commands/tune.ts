@@ -2,13 +2,12 @@ import { nameOf, type Structure, structures } from "belay-gpu/internal/compiler/
 import type { TunedKernel } from "belay-gpu/internal/runtime/tuning/tune";
 import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
 import { Command, Option } from "commander";
-import { askWorkload } from "../shared/askWorkload.ts";
-import { exitStatus } from "../shared/failure.ts";
-import { count, namesFrom } from "../shared/flagValues.ts";
-import { type Io, printJson, tell } from "../shared/io.ts";
-import { refuseBeside, timeoutOption } from "../shared/options.ts";
-import { withProgress } from "../shared/progress.ts";
-import { alignColumns } from "../shared/table.ts";
+import { count, namesFrom, refuseBeside, timeoutOption } from "../shared/options.ts";
+import { exitStatus } from "../shared/terminal/failure.ts";
+import { type Io, printJson, tell } from "../shared/terminal/io.ts";
+import { withProgress } from "../shared/terminal/progress.ts";
+import { alignColumns } from "../shared/terminal/table.ts";
+import { askWorkload } from "../shared/workloads/askWorkload.ts";
 
 interface Flags {
   readonly cover: readonly Structure[];

@@ -1,14 +1,14 @@
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
 import { drawBars } from "./bars.ts";
-import { drawExcerpt } from "./excerpt.ts";
 import { type Html, html, trusted } from "./html.ts";
-import { drawListing } from "./listing.ts";
-import { drawRanges } from "./ranges.ts";
 import {
   type BarsSection,
   type Cell,
   type Column,
   classOf,
   type Facts,
+  type Listing,
   type RangesSection,
   type Report,
   type ReportedFault,
@@ -98,4 +98,77 @@ function renderFault({ title, source, span, facts }: ReportedFault): Html {
 
 function renderFacts(facts: Facts): Html {
   return html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** Lines shown before and after the one that matters. */
+const context = 2;
+
+/**
+ * The line of a source text that holds an offset: its number from 1, and where it starts and ends.
+ */
+function lineAt(source: string, offset: number): { number: number; start: number; end: number } {
+  const start = source.lastIndexOf("\n", offset - 1) + 1;
+  const end = source.indexOf("\n", offset);
+  return { number: source.slice(0, start).split("\n").length, start, end: end < 0 ? source.length : end };
+}
+
+/** An excerpt of a source with its line numbers; the span is marked, its line highlighted. */
+export function drawExcerpt(source: string, span: { readonly start: number; readonly end: number }): Html {
+  const line = lineAt(source, span.start);
+  const markEnd = Math.min(span.end, line.end);
+  const lines = source.trimEnd().split("\n");
+  const first = Math.max(0, line.number - 1 - context);
+  const rows = lines.slice(first, line.number + context).map((text, i) => {
+    const number = first + i + 1;
+    if (number !== line.number) return html`<span class="line"><i>${number}</i>${text}</span>`;
+    const before = source.slice(line.start, span.start);
+    const marked = source.slice(span.start, markEnd);
+    const after = source.slice(markEnd, line.end);
+    return html`<span class="line struck"><i>${number}</i>${before}<mark>${marked}</mark>${after}</span>`;
+  });
+  return html`<pre class="excerpt"><code>${rows}</code></pre>`;
+}
+
+/**
+ * A source with its line numbers; what there is to say about a line stands beside it, and marks it.
+ */
+export function drawListing({ source, remarks }: Listing): Html {
+  const rows = source
+    .trimEnd()
+    .split("\n")
+    .map((text, i) => {
+      const remark = remarks.find(({ line }) => line === i + 1);
+      const strength = Math.round(100 * Math.min(1, Math.max(0, remark?.weight ?? 0)));
+      const style = remark ? `background: color-mix(in srgb, var(--mark) ${strength}%, transparent)` : "";
+      return html`<span class="line" style="${style}"><b>${remark?.text ?? ""}</b><i>${i + 1}</i>${text}</span>`;
+    });
+  return html`<pre class="excerpt listing"><code>${rows}</code></pre>`;
+}
+
+/**
+ * Draws values with their intervals as one SVG element whose colors are the page's `--series-n`
+ * variables.
+ */
+export function drawRanges({ title, across, axis, series, ranges }: RangesSection): string {
+  const svg = Plot.plot({
+    // A fresh document, because there is no browser here.
+    document: parseHTML("<html></html>").document as unknown as Document,
+    className: "bars",
+    ariaLabel: title,
+    width: 840,
+    height: 320,
+    marginLeft: 56,
+    marginBottom: 44,
+    x: { label: across, labelAnchor: "center", labelArrow: "none" },
+    y: { label: axis, labelArrow: "none", grid: true, zero: true, nice: true, ticks: 5 },
+    color: { domain: series, range: series.map((_, i) => `var(--series-${i + 1})`) },
+    marks: [
+      Plot.ruleX(ranges, { x: "at", y1: "low", y2: "high", stroke: "series", strokeOpacity: 0.5 }),
+      Plot.line(ranges, { x: "at", y: "value", stroke: "series", strokeWidth: 1.5 }),
+      Plot.dot(ranges, { x: "at", y: "value", fill: "series", r: 2.5 }),
+      Plot.ruleY([0]),
+    ],
+  });
+  svg.setAttribute("role", "img");
+  return svg.outerHTML;
 }

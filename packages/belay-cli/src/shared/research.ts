@@ -1,7 +1,7 @@
 /** The papers' programs and the commands that measure them, which another package brings. */
 import type { Program } from "belay-gpu/internal/runtime/tuning/workload";
-import type { CommandFactory } from "./commandFactory.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "./terminal/failure.ts";
+import type { CommandFactory } from "./terminal/io.ts";
 
 /** A program at the two sizes that benchmarks and campaigns use. */
 export interface CatalogEntry {

@@ -4,28 +4,34 @@ import type { Check, Pairing } from "belay-gpu/internal/compiler/contract";
 import { printable } from "belay-gpu/internal/diagnostics/printable";
 import { Command, InvalidArgumentError, Option } from "commander";
 import ora from "ora";
-import { runCampaign } from "../../campaign/campaign.ts";
-import { campaignConfigurations } from "../../campaign/configurations.ts";
+import { type CampaignProgress, runCampaign } from "../../campaign/campaign.ts";
+import { campaignConfigurations } from "../../campaign/model/configurations.ts";
 import {
   type FaultModel,
   faultModels,
   programStructures,
   type StruckStructure,
   struckStructures,
-} from "../../campaign/faultModel.ts";
-import type { CampaignProgress } from "../../campaign/progress.ts";
-import type { Settings, Shard } from "../../campaign/records.ts";
-import { summarize } from "../../campaign/summary.ts";
-import { askWorkload } from "../../shared/askWorkload.ts";
-import { exitStatus } from "../../shared/failure.ts";
-import { count, namesFrom, path, whole } from "../../shared/flagValues.ts";
-import { type Io, isTerminal } from "../../shared/io.ts";
-import { pairingOption, refuseBeside, timeoutOption } from "../../shared/options.ts";
-import { digestOf, isModule, namesOf } from "./campaignPrograms.ts";
-import { campaignReplayCommand } from "./campaignReplay.ts";
-import { printCampaign } from "./campaignReport.ts";
-import { campaignSignatureCommand } from "./campaignSignature.ts";
-import { campaignCompareCommand, campaignMergeCommand } from "./campaignStores.ts";
+} from "../../campaign/model/faultModel.ts";
+import type { Settings, Shard } from "../../campaign/model/records.ts";
+import { summarize } from "../../campaign/results/summary.ts";
+import {
+  count,
+  namesFrom,
+  pairingOption,
+  path,
+  refuseBeside,
+  timeoutOption,
+  whole,
+} from "../../shared/options.ts";
+import { exitStatus } from "../../shared/terminal/failure.ts";
+import { type Io, isTerminal } from "../../shared/terminal/io.ts";
+import { askWorkload } from "../../shared/workloads/askWorkload.ts";
+import { digestOf, isModule, namesOf, programsModule } from "./programs.ts";
+import { campaignReplayCommand } from "./replay.ts";
+import { printCampaign } from "./report.ts";
+import { campaignSignatureCommand } from "./signature.ts";
+import { campaignCompareCommand, campaignMergeCommand } from "./stores.ts";
 
 interface Flags {
   readonly flavors: readonly Configuration["redundancy"][];
@@ -107,7 +113,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
           shard: flags.shard,
           jobs: flags.jobs,
           resume: flags.resume,
-          programs: programsModule(),
+          programs: programsModule,
           openLimit: 1000 * flags.timeout,
           ...(flags.timeLimit !== undefined && { timeLimit: 1000 * flags.timeLimit }),
           progress,
@@ -121,12 +127,6 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .addCommand(campaignCompareCommand(io, finish))
     .addCommand(campaignReplayCommand(io, finish))
     .addCommand(campaignSignatureCommand(io, finish));
-}
-
-/** The module that the process with the device loads programs from. */
-export function programsModule(): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  return new URL(isSource ? "campaignPrograms.ts" : "campaignPrograms.js", import.meta.url);
 }
 
 async function settingsOf(workload: string, flags: Flags): Promise<Settings> {

@@ -4,15 +4,14 @@ import { openGpu } from "belay-node/internal/adapter";
 import { Command, Option } from "commander";
 import { renderPage } from "../../report/page.ts";
 import type { Report, TableSection } from "../../report/report.ts";
-import { exitStatus } from "../../shared/failure.ts";
-import { path } from "../../shared/flagValues.ts";
-import { colorsFor, type Io, jsonOf, tell } from "../../shared/io.ts";
+import { prepareDirectory, writeAtomically } from "../../shared/files/output.ts";
 import { measuredOn } from "../../shared/machine.ts";
-import { addPolicyOptions, type PolicyFlags, policyOf } from "../../shared/options.ts";
-import { prepareDirectory, writeAtomically } from "../../shared/output.ts";
-import { withProgress } from "../../shared/progress.ts";
+import { addPolicyOptions, type PolicyFlags, path, policyOf } from "../../shared/options.ts";
 import { importResearch } from "../../shared/research.ts";
-import { renderReport } from "../../shared/table.ts";
+import { exitStatus } from "../../shared/terminal/failure.ts";
+import { colorsFor, type Io, jsonOf, tell } from "../../shared/terminal/io.ts";
+import { withProgress } from "../../shared/terminal/progress.ts";
+import { renderReport } from "../../shared/terminal/table.ts";
 import {
   type Demonstration,
   type DemoResult,

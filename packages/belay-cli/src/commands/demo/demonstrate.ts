@@ -4,14 +4,14 @@ import { harden } from "belay-gpu/internal/runtime/harden";
 import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
 import type { ArmedFault } from "belay-gpu/internal/runtime/injection/injector";
 import { findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
-import type { Outputs, Program } from "belay-gpu/internal/runtime/tuning/workload";
+import type { Outputs, Prepared, Program } from "belay-gpu/internal/runtime/tuning/workload";
 import type { AdapterChoice, OpenedGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
-import { rememberPipelines } from "../../campaign/rememberPipelines.ts";
+import { median } from "simple-statistics";
 import type { PolicyFlags } from "../../shared/options.ts";
 import type { CatalogEntry } from "../../shared/research.ts";
-import { runUnlessRefused, runWorkload } from "../../shared/runWorkload.ts";
-import { type DemoTimes, timeInTurn } from "./demoTimes.ts";
+import { rememberPipelines } from "../../shared/workloads/rememberPipelines.ts";
+import { runUnlessRefused, runWorkload } from "../../shared/workloads/runWorkload.ts";
 
 /** What `belay demo --json` prints, and its report is made from. */
 export interface DemoResult {
@@ -172,4 +172,62 @@ function inTurn<Each>(lists: readonly (readonly Each[])[]): Each[] {
 function sourceOf({ kernelSources }: Program, entryPoint: string): string {
   const declaration = new RegExp(`\\bfn\\s+${entryPoint}\\b`);
   return Object.values(kernelSources).find((source) => declaration.test(source)) ?? "";
+}
+
+/** Milliseconds of one run. */
+export interface DemoTimes {
+  readonly unprotected: number;
+  readonly protected: number;
+}
+
+const timedBatches = 5;
+/** Less than this, and a time tells more of the host than of the GPU. */
+const batchMilliseconds = 10;
+const maxBatch = 128;
+/**
+ * A GPU that has waited for the host runs at a fraction of its clocks for about as long as this.
+ */
+const warmUpMilliseconds = 300;
+
+/**
+ * The median time of a run on each of two devices in turn, from submission until its results may be
+ * read. Short runs are submitted many at once.
+ */
+export async function timeInTurn(
+  program: Program,
+  plain: GPUDevice,
+  hardened: GPUDevice,
+): Promise<DemoTimes> {
+  const [onPlain, onHardened] = [program.prepare(plain), program.prepare(hardened)];
+  await timeOfBatch(onHardened, hardened, 1);
+  const began = performance.now();
+  let shortest = await timeOfBatch(onPlain, plain, 1);
+  while (performance.now() - began < warmUpMilliseconds)
+    shortest = Math.min(shortest, await timeOfBatch(onPlain, plain, 1));
+  const runs = Math.min(maxBatch, Math.ceil(batchMilliseconds / shortest));
+
+  const times: { unprotected: number; protected: number }[] = [];
+  for (let batch = 0; batch < timedBatches; batch++)
+    times.push({
+      unprotected: (await timeOfBatch(onPlain, plain, runs)) / runs,
+      protected: (await timeOfBatch(onHardened, hardened, runs)) / runs,
+    });
+  onPlain.destroy();
+  onHardened.destroy();
+  return {
+    unprotected: median(times.map(({ unprotected }) => unprotected)),
+    protected: median(times.map((each) => each.protected)),
+  };
+}
+
+/** Runs behind one another, the inputs put back before the first of them. */
+async function timeOfBatch(prepared: Prepared, device: GPUDevice, runs: number): Promise<number> {
+  prepared.reset?.();
+  await device.queue.onSubmittedWorkDone();
+  const start = performance.now();
+  const encoder = device.createCommandEncoder();
+  for (let run = 0; run < runs; run++) prepared.encode(encoder);
+  device.queue.submit([encoder.finish()]);
+  await device.queue.onSubmittedWorkDone();
+  return performance.now() - start;
 }

@@ -1,0 +1,101 @@
+import type { Outputs, Program, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { flags, proxyOf } from "belay-gpu/internal/runtime/webgpu/nativeObjects";
+import { rememberPipelines } from "../../shared/workloads/rememberPipelines.ts";
+import type { RestingFault } from "../model/faultModel.ts";
+
+/** A program that a campaign strikes. */
+export interface CampaignProgram {
+  readonly name: string;
+  /** Of all that decides what it computes. */
+  readonly digest: string;
+  /**
+   * A workload sets everything up in each run; a program is prepared once, and runs thousands of
+   * times.
+   */
+  readonly runs: Workload | Program;
+}
+
+/** A program on a device, ready to be run many times, each time from the same state. */
+export interface ReadyProgram {
+  run(resting?: RestingFault): Promise<Outputs>;
+  /** Bytes of each buffer that a fault at rest can strike. */
+  readonly buffers: readonly number[];
+}
+
+/**
+ * `strike` flips bits of a buffer behind the program's back; without it, nothing rests where it
+ * could be struck.
+ */
+export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?: Strike): ReadyProgram {
+  if (typeof runs === "function") {
+    const remembering = rememberPipelines(device);
+    return { run: () => runs(remembering), buffers: [] };
+  }
+  const made: GPUBuffer[] = [];
+  let keep = (buffer: GPUBuffer): void => void made.push(buffer);
+  const prepared = runs.prepare(remembering(device, (buffer) => keep(buffer)));
+  // What a run makes, such as a buffer to read back, is its own.
+  keep = () => {};
+  const buffers = made.filter(({ usage }) => usage & (flags.bufferStorage | flags.bufferUniform));
+  const initial = copiesOf(device, buffers);
+  const submit = (encode: (encoder: GPUCommandEncoder) => void) => {
+    const encoder = device.createCommandEncoder();
+    encode(encoder);
+    device.queue.submit([encoder.finish()]);
+  };
+  // What an earlier run left would stand where a fault keeps this one from storing, and be right.
+  const restore = (encoder: GPUCommandEncoder) => {
+    for (const [i, buffer] of buffers.entries()) {
+      encoder.copyBufferToBuffer(initial[i]!, 0, buffer, 0, wholeWords(buffer));
+    }
+  };
+  return {
+    buffers: buffers.map(wholeWords),
+    run: async (resting) => {
+      prepared.reset?.();
+      if (resting && strike) {
+        const { buffer, byteOffset, mask } = resting;
+        submit(restore);
+        await strike(buffers[buffer]!, byteOffset, mask);
+        submit((encoder) => prepared.encode(encoder));
+      } else {
+        submit((encoder) => {
+          restore(encoder);
+          prepared.encode(encoder);
+        });
+      }
+      return prepared.read();
+    },
+  };
+}
+
+/** Flips bits of one word of a buffer, once all work before is done and verified. */
+export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
+
+/** The device, for a program whose buffers shall be kept, ready to be copied from and to. */
+function remembering(device: GPUDevice, keep: (buffer: GPUBuffer) => void): GPUDevice {
+  return proxyOf(device, {
+    createBuffer: (descriptor: GPUBufferDescriptor): GPUBuffer => {
+      const isMappable = descriptor.usage & (flags.bufferMapRead | flags.bufferMapWrite);
+      const copies = isMappable ? 0 : flags.bufferCopySrc | flags.bufferCopyDst;
+      const buffer = device.createBuffer({ ...descriptor, usage: descriptor.usage | copies });
+      keep(buffer);
+      return buffer;
+    },
+  });
+}
+
+const wholeWords = ({ size }: GPUBuffer) => size - (size % 4);
+
+/** Copies of what buffers hold. */
+function copiesOf(device: GPUDevice, buffers: readonly GPUBuffer[]): GPUBuffer[] {
+  const encoder = device.createCommandEncoder();
+  const copies = buffers.map((buffer) => {
+    const size = wholeWords(buffer);
+    const copy = device.createBuffer({ size, usage: flags.bufferCopySrc | flags.bufferCopyDst });
+    encoder.copyBufferToBuffer(buffer, 0, copy, 0, size);
+    return copy;
+  });
+  device.queue.submit([encoder.finish()]);
+  return copies;
+}

@@ -1,0 +1,246 @@
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import type { Report } from "belay-gpu/internal/runtime/belay";
+import { describeFault, FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { describeMemoryError, MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
+import { UnverifiedError } from "belay-gpu/internal/runtime/context/unverified";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import type { HardenedDevice } from "belay-gpu/internal/runtime/hardenedDevice";
+import { findDifference, type OutputDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
+import type { Outputs } from "belay-gpu/internal/runtime/tuning/workload";
+import type { OpenedGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import type { CampaignConfiguration } from "../model/configurations.ts";
+import { CampaignError } from "../model/failure.ts";
+import { type Fault, isResting } from "../model/faultModel.ts";
+import type { Observation } from "../model/outcome.ts";
+import { hasSites, profileOf, type StruckKernel } from "../model/profile.ts";
+import type { ControlRecord, UnitRecord } from "../model/records.ts";
+import { runPlain, timed } from "./plainRun.ts";
+import { type CampaignProgram, makeReady, type ReadyProgram } from "./readyProgram.ts";
+
+/** Something that the replicas share (see `outsideSphere`). */
+const outsideSphereCode = "BELAY210";
+
+/** What keeps results from being released. */
+const refusals = [FaultError, MemoryFaultError, UnverifiedError];
+
+/** What is shown of one injection. */
+export interface Explanation extends Observation {
+  readonly difference?: OutputDifference;
+  /** What the replicas disagreed on, one line each. */
+  readonly disagreements: readonly string[];
+  /** The struck word before and after the strike, where it is known. */
+  readonly observed?: { readonly before: number; readonly after: number };
+}
+
+/**
+ * A program in one configuration on a device of its own, compiled once, and run with one fault
+ * after another.
+ */
+export class Session {
+  readonly #device: HardenedDevice;
+  readonly #program: ReadyProgram;
+  readonly #expected: Outputs;
+  #errors: string[] = [];
+  #disagreements: string[] = [];
+  #corrections = 0;
+  #lost: string | undefined;
+
+  private constructor(device: HardenedDevice, program: ReadyProgram, expected: Outputs) {
+    this.#device = device;
+    this.#program = program;
+    this.#expected = expected;
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#errors.push(event.error.message);
+    });
+    void device.lost.then(({ message }) => {
+      this.#lost = `the device is lost: ${message}`;
+    });
+    device.belay.on("detection", (detection) => this.#disagreements.push(describeFault(detection)));
+    device.belay.on("memoryFault", (error) => this.#disagreements.push(describeMemoryError(error)));
+    device.belay.on("corrected", ({ count }) => {
+      this.#corrections += count;
+    });
+    device.belay.on("unverified", ({ kernel, cause }) => this.#disagreements.push(`${kernel}: ${cause}`));
+  }
+
+  /**
+   * Runs the program plain and protected, without a fault, and counts what it executes. The `seed`
+   * decides which executions it draws. Rejects with a `CampaignError` when the program fails, is
+   * not deterministic, or has no kernel that is protected and can be struck.
+   */
+  static async open(
+    program: CampaignProgram,
+    configuration: CampaignConfiguration,
+    opened: OpenedGpu,
+    { counted, seed }: { readonly counted: readonly StruckKernel[]; readonly seed: number },
+  ): Promise<{ session: Session; unit: UnitRecord }> {
+    const { expected, milliseconds: plain } = await runPlain(program, opened);
+    const session = await Session.reopen(program, configuration, opened);
+    const kernels = hasSites(session.#device, counted)
+      ? counted
+      : await count(program, configuration, opened, seed);
+    const [outputs, milliseconds] = await timed(() => session.#program.run());
+    const report = await session.#device.belay.report();
+    refuseUnprotected(program, configuration, report);
+    if (!kernels.some(({ sites }) => sites.some(({ samples }) => samples.length > 0))) {
+      throw new CampaignError(
+        "BELAY603",
+        `${program.name} runs no kernel with anything that a fault can strike`,
+      );
+    }
+    const [first, again] = [session.#expected, outputs];
+    if (findDifference(first, again)) {
+      throw new CampaignError(
+        "BELAY601",
+        `${program.name} is not deterministic in configuration ${configuration.name}`,
+      );
+    }
+    const verdict = typeof program.runs === "function" ? undefined : program.runs.verify(again);
+    if (verdict?.ok === false) {
+      throw new CampaignError(
+        "BELAY602",
+        `${program.name} is wrong without a fault in configuration ${configuration.name}: ${verdict.message}`,
+      );
+    }
+    const gaps = report.kernels.flatMap(({ kernel, diagnostics }) =>
+      diagnostics
+        .filter(({ code }) => code === outsideSphereCode)
+        .map(({ line, message }) => ({ kernel, line, message })),
+    );
+    const unit: UnitRecord = {
+      kind: "unit",
+      program: program.name,
+      configuration: configuration.name,
+      kernels,
+      gaps,
+      buffers: session.#program.buffers,
+      sameBits: findDifference(expected, again) === undefined,
+      milliseconds: { plain, protected: milliseconds },
+    };
+    return { session, unit };
+  }
+
+  /** As `open`, for a program and a configuration of which all that is known already. */
+  static async reopen(
+    program: CampaignProgram,
+    configuration: CampaignConfiguration,
+    opened: OpenedGpu,
+  ): Promise<Session> {
+    const device = await harden(await newDevice(opened), {
+      ...configuration.policy,
+      onFault: "recover",
+      injectFaults: true,
+    });
+    const ready = makeReady(program, device, async (buffer, byteOffset, mask) => {
+      await device.belay.verify();
+      device.belay.flip(buffer, byteOffset, mask);
+    });
+    return new Session(device, ready, await ready.run());
+  }
+
+  /** Whether the kernels that were counted are the ones that run here. */
+  has(kernels: readonly StruckKernel[]): boolean {
+    return hasSites(this.#device, kernels);
+  }
+
+  close(): void {
+    this.#device.destroy();
+  }
+
+  /** Runs without a fault. */
+  async control(runs: number): Promise<Pick<ControlRecord, "runs" | "detections" | "different">> {
+    let [detections, different] = [0, 0];
+    for (let i = 0; i < runs; i++) {
+      const { detections: found, results } = await this.#observe(undefined);
+      detections += found;
+      if (results !== "right") different++;
+    }
+    return { runs, detections, different };
+  }
+
+  /**
+   * Runs with one fault. A device that is lost makes it an error, after which the session is of no
+   * use.
+   */
+  inject(fault: Fault): Promise<Observation> {
+    return this.#observe(fault);
+  }
+
+  /** As `inject`, and tells all that is known of it. */
+  async explain(fault: Fault): Promise<Explanation> {
+    const observation = await this.#observe(fault);
+    const observed = isResting(fault) ? undefined : await this.#device.belay.observed();
+    return { ...observation, ...(observed && { observed }), disagreements: this.#disagreements };
+  }
+
+  async #observe(fault: Fault | undefined): Promise<Observation & { difference?: OutputDifference }> {
+    const { belay } = this.#device;
+    this.#errors = [];
+    this.#disagreements = [];
+    this.#corrections = 0;
+    const resting = fault && isResting(fault) ? fault : undefined;
+    if (fault && !isResting(fault)) belay.arm(fault);
+    let results: Observation["results"] = "none";
+    let difference: OutputDifference | undefined;
+    let error: string | undefined;
+    try {
+      const outputs = await this.#program.run(resting);
+      difference = findDifference(this.#expected, outputs);
+      results = difference ? "wrong" : "right";
+    } catch (thrown) {
+      if (!refusals.some((Refusal) => thrown instanceof Refusal)) error = messageOf(thrown);
+    }
+    const { strikes, hung } = fault && !resting ? await belay.observed() : { strikes: 1, hung: false };
+    belay.disarm();
+    error ??= this.#lost ?? this.#errors[0];
+    return {
+      strikes,
+      hung,
+      results,
+      corrections: this.#corrections,
+      detections: this.#disagreements.length,
+      ...(error !== undefined && { error }),
+      ...(difference && { difference }),
+    };
+  }
+}
+
+/**
+ * Counts what a program executes, in kernels that count. Rejects with a `CampaignError` when runs
+ * differ too much.
+ */
+async function count(
+  program: CampaignProgram,
+  { policy }: CampaignConfiguration,
+  opened: OpenedGpu,
+  seed: number,
+): Promise<StruckKernel[]> {
+  const device = await harden(await newDevice(opened), { ...policy, injectFaults: "profile" });
+  const ready = makeReady(program, device);
+  try {
+    const kernels = await profileOf(device, () => ready.run(), `${seed}/${program.name}`);
+    if (kernels) return kernels;
+    throw new CampaignError("BELAY601", `${program.name} executes other statements in each run`);
+  } finally {
+    device.destroy();
+  }
+}
+
+/** Kernels that stay unprotected would count for a configuration that they are not in. */
+function refuseUnprotected(
+  { name }: CampaignProgram,
+  { name: configuration, policy }: CampaignConfiguration,
+  { kernels }: Report,
+): void {
+  if (policy.redundancy === "none") return;
+  const gap = kernels.find(({ redundancy }) => redundancy === "none");
+  if (!gap) return;
+  const reasons = gap.diagnostics.map(({ message }) => message).join("; ");
+  throw new CampaignError(
+    "BELAY605",
+    `${name}: kernel "${gap.kernel}" stays unprotected in configuration ${configuration}: ${reasons}`,
+    { help: "leave the configuration out by --flavors" },
+  );
+}

@@ -1,0 +1,192 @@
+import type { ChildProcess } from "node:child_process";
+import { extname } from "node:path";
+import { longestWait } from "belay-gpu/internal/runtime/context/timers";
+import { forkGuarded } from "../../shared/workloads/guard.ts";
+import { CampaignError, type CampaignFailureCode } from "../model/failure.ts";
+import type { Exchanges, Question, Sent } from "./messages.ts";
+
+/** The process with the device died, or was killed because it did not answer in time. */
+export class ProcessLost extends Error {
+  override readonly name = "ProcessLost";
+  readonly how: "crash" | "hang";
+
+  constructor(how: "crash" | "hang", message: string) {
+    super(message);
+    this.how = how;
+  }
+}
+
+interface Pending {
+  readonly milliseconds: number;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/** Characters of what the process writes to its standard error that are kept for the message. */
+const KEPT = 2000;
+
+/** A process with a device, and the watchdog over it. */
+export class WatchedProcess {
+  readonly #programs: string;
+  #child: ChildProcess | undefined;
+  #pending: Pending[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #written = "";
+  #bytes = 0;
+
+  /** `programs`: the module that knows the programs by name. */
+  constructor(programs: URL) {
+    this.#programs = programs.href;
+  }
+
+  /**
+   * Asks; the process is started if there is none. It is killed when an answer takes longer than
+   * `milliseconds`.
+   */
+  ask<K extends keyof Exchanges>(
+    kind: K,
+    question: Exchanges[K]["ask"],
+    milliseconds: number,
+  ): Promise<Exchanges[K]["answer"]> {
+    const child = this.#child ?? this.#start();
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ milliseconds, resolve: resolve as Pending["resolve"], reject });
+      if (this.#pending.length === 1) this.#watch();
+      child.send({ kind, ...question } as Question);
+    });
+  }
+
+  /** Bytes of memory that the process took when it answered last. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Ends the process, whatever it is doing. */
+  kill(): void {
+    this.#lose("crash", "it was ended");
+  }
+
+  #start(): ChildProcess {
+    const file = new URL(`deviceProcess${extname(import.meta.url)}`, import.meta.url);
+    const child = forkGuarded(file, [this.#programs], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    this.#child = child;
+    this.#written = "";
+    child.stderr?.on("data", (text) => {
+      this.#written = `${this.#written}${text}`.slice(-KEPT);
+    });
+    child.on("message", (answer: Sent) => {
+      if (child === this.#child) this.#answered(answer);
+    });
+    // Sending to a process that has just died is noticed when it exits.
+    child.on("error", () => {});
+    child.on("exit", (status, signal) => {
+      if (child === this.#child) this.#lose("crash", this.#lastWords(signal ?? `status ${status}`));
+    });
+    return child;
+  }
+
+  #lastWords(how: string): string {
+    const lines = this.#written.trim().split("\n");
+    const said = lines.find((line) => /^\W*\w*Error\b/.test(line)) ?? lines.at(-1);
+    return `the process ended by ${how}${said ? `: ${said}` : ""}`;
+  }
+
+  #watch(): void {
+    clearTimeout(this.#timer);
+    const head = this.#pending[0];
+    if (!head) return;
+    const { milliseconds } = head;
+    this.#timer = setTimeout(
+      () => this.#lose("hang", `no answer in ${(milliseconds / 1000).toFixed(1)} s`),
+      Math.min(milliseconds, longestWait),
+    );
+  }
+
+  #answered(answer: Sent): void {
+    this.#bytes = answer.bytes;
+    const head = this.#pending.shift();
+    this.#watch();
+    if (answer.kind === "answer") {
+      head?.resolve(answer.value);
+      return;
+    }
+    const { code = "BELAY612", message, help } = answer;
+    head?.reject(new CampaignError(code as CampaignFailureCode, message, help === undefined ? {} : { help }));
+  }
+
+  #lose(how: "crash" | "hang", message: string): void {
+    const pending = this.#pending;
+    clearTimeout(this.#timer);
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    this.#pending = [];
+    for (const each of pending) each.reject(new ProcessLost(how, message));
+  }
+}
+
+/** Processes with a device that share the work of a campaign. */
+export class WatchedProcesses {
+  readonly #processes: readonly WatchedProcess[];
+  #failed = false;
+
+  constructor(count: number, programs: URL) {
+    this.#processes = Array.from({ length: count }, () => new WatchedProcess(programs));
+  }
+
+  get count(): number {
+    return this.#processes.length;
+  }
+
+  /** Whether one has failed, so that the others are to end what they have begun. */
+  get failed(): boolean {
+    return this.#failed;
+  }
+
+  /**
+   * Has them do all items, each one at a time, until it `isOver`. Rejects as the work does that
+   * failed first.
+   */
+  async share<Item>(
+    items: readonly Item[],
+    isOver: () => boolean,
+    work: (item: Item, watched: WatchedProcess) => Promise<void>,
+  ): Promise<void> {
+    const queue = [...items];
+    const serve = async (watched: WatchedProcess) => {
+      for (let item = queue.shift(); item !== undefined && !isOver(); item = queue.shift()) {
+        await work(item, watched).catch((error: unknown) => {
+          this.#failed = true;
+          throw error;
+        });
+      }
+    };
+    const ends = await Promise.allSettled(this.#processes.map(serve));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  kill(): void {
+    for (const watched of this.#processes) watched.kill();
+  }
+}
+
+/** Milliseconds that starting a process and opening an adapter may take. */
+export const START_LIMIT = 60_000;
+const ATTEMPTS = 3;
+
+/**
+ * Opens the device in a process, and returns its adapter's description. Rejects with a
+ * `CampaignError` where there is none, which says nothing of the programs: a campaign ends with it,
+ * and can be resumed.
+ */
+export async function openDevice(watched: Pick<WatchedProcess, "ask">): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { adapter } = await watched.ask("start", {}, START_LIMIT);
+      return adapter;
+    } catch (error) {
+      if (!(error instanceof ProcessLost)) throw error;
+      if (attempt < ATTEMPTS) continue;
+      throw new CampaignError("BELAY612", `no device can be opened: ${error.message}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import type { CampaignConfiguration } from "../model/configurations.ts";
+import type { StruckStructure } from "../model/faultModel.ts";
+import { type Outcome, outcomes } from "../model/outcome.ts";
+import type {
+  ControlRecord,
+  Header,
+  InjectionRecord,
+  SkipRecord,
+  StoreRecord,
+  Unit,
+  UnitRecord,
+} from "../model/records.ts";
+import {
+  claims,
+  isInside,
+  numbersBelow,
+  type Progress,
+  progressOf,
+  type Stratum,
+  strataOf,
+  stratumName,
+} from "./plan.ts";
+
+/** A configuration and a structure: one entry of the coverage table. */
+export interface Cell {
+  readonly configuration: CampaignConfiguration;
+  readonly structure: StruckStructure;
+  /** Whether the configuration claims to detect these faults. */
+  readonly inside: boolean;
+  readonly strata: readonly Stratum[];
+  /** The injections that the plan wants, in any order. */
+  readonly injections: readonly InjectionRecord[];
+  /**
+   * Injections past those that the plan wants. A shard decides by its own results how many rounds
+   * it takes, and may take more than all shards together need.
+   */
+  readonly surplus: readonly InjectionRecord[];
+  readonly progress: Progress;
+}
+
+/** All that a campaign has found so far. */
+export class Results {
+  readonly header: Header;
+  #adapter: string | undefined;
+  readonly units: UnitRecord[] = [];
+  readonly controls: ControlRecord[] = [];
+  readonly skipped: SkipRecord[] = [];
+  readonly injections: InjectionRecord[] = [];
+  /** The places of units among all, which come in any order. */
+  readonly #ranks = new Map<string, number>();
+  /** Numbers of the injections, by stratum. */
+  readonly #numbers = new Map<string, Set<number>>();
+  readonly #byCell = new Map<string, InjectionRecord[]>();
+  readonly #parts = new Map<
+    string,
+    { readonly basis: string } & Pick<Cell, "progress" | "injections" | "surplus">
+  >();
+
+  constructor(header: Header, records: readonly StoreRecord[]) {
+    this.header = header;
+    const { programs, configurations } = header.settings;
+    for (const [i, { name: program }] of programs.entries()) {
+      for (const [j, { name: configuration }] of configurations.entries()) {
+        this.#ranks.set(unitName({ program, configuration }), i * configurations.length + j);
+      }
+    }
+    for (const record of records) this.add(record);
+  }
+
+  /** The adapter that all of it was found on; undefined before a device was opened. */
+  get adapter(): string | undefined {
+    return this.#adapter;
+  }
+
+  add(record: StoreRecord): void {
+    switch (record.kind) {
+      case "adapter":
+        this.#adapter = record.description;
+        break;
+      case "unit":
+        // A program that was left out may have been tried again.
+        this.#remove(this.skipped, record);
+        this.#put(this.units, record);
+        break;
+      case "control":
+        this.#put(this.controls, record);
+        break;
+      case "skipped":
+        if (!this.units.some((unit) => unitName(unit) === unitName(record))) this.#put(this.skipped, record);
+        break;
+      case "injection": {
+        const stratum = stratumName(record);
+        const numbers = this.#numbers.get(stratum) ?? new Set();
+        if (numbers.has(record.number)) return;
+        this.#numbers.set(stratum, numbers.add(record.number));
+        const cell = cellName(record);
+        this.#byCell.set(cell, this.#byCell.get(cell) ?? []);
+        this.#byCell.get(cell)!.push(record);
+        this.injections.push(record);
+      }
+    }
+  }
+
+  /** Puts the record of a unit in its place, instead of an earlier one of the same unit. */
+  #put<Record extends Unit>(records: Record[], record: Record): void {
+    this.#remove(records, record);
+    records.push(record);
+    records.sort((a, b) => this.#ranks.get(unitName(a))! - this.#ranks.get(unitName(b))!);
+  }
+
+  #remove(records: Unit[], unit: Unit): void {
+    const at = records.findIndex((each) => unitName(each) === unitName(unit));
+    if (at >= 0) records.splice(at, 1);
+  }
+
+  /** Whether a unit was profiled, or skipped. */
+  knows(unit: Unit): boolean {
+    const isIt = (each: Unit) => each.program === unit.program && each.configuration === unit.configuration;
+    return this.units.some(isIt) || this.skipped.some(isIt);
+  }
+
+  numbersOf(stratum: string): ReadonlySet<number> {
+    return this.#numbers.get(stratum) ?? new Set();
+  }
+
+  /** Every cell that has something to strike. */
+  cells(): Cell[] {
+    const { settings, shard } = this.header;
+    return settings.configurations.flatMap((configuration) => {
+      const units = this.units.filter((unit) => unit.configuration === configuration.name);
+      const strataOfUnits = strataOf(units, settings);
+      return settings.structures.flatMap((structure) => {
+        const strata = strataOfUnits.filter((stratum) => stratum.structure === structure);
+        if (strata.length === 0) return [];
+        const name = cellName({ configuration: configuration.name, structure });
+        const all = this.#byCell.get(name) ?? [];
+        const inside = isInside(configuration, structure);
+        // Decided anew when there is more to decide by; units become known one by one.
+        const basis = `${strata.length}/${all.length}`;
+        let part = this.#parts.get(name);
+        if (part?.basis !== basis) {
+          const progress = progressOf(decidedBy(configuration, all, inside), {
+            strata: strata.length,
+            inside,
+            goal: settings,
+            shard,
+          });
+          const injections = all.filter(({ number }) => number < progress.quota);
+          const surplus = all.filter(({ number }) => number >= progress.quota);
+          part = { basis, progress, injections, surplus };
+          this.#parts.set(name, part);
+        }
+        const { injections, surplus, progress } = part;
+        return [{ configuration, structure, inside, strata, injections, surplus, progress }];
+      });
+    });
+  }
+
+  /** Injections that are done, and planned as far as is known. */
+  amount(): { done: number; planned: number } {
+    let [done, planned] = [0, 0];
+    for (const { strata, injections, progress } of this.cells()) {
+      done += injections.length;
+      planned += strata.length * numbersBelow(progress.quota, this.header.shard);
+    }
+    return { done, planned };
+  }
+}
+
+/** Inside the sphere, what is not claimed decides nothing, as what strikes nothing. */
+function decidedBy(
+  configuration: CampaignConfiguration,
+  injections: readonly InjectionRecord[],
+  inside: boolean,
+): readonly Pick<InjectionRecord, "number" | "outcome">[] {
+  if (!inside) return injections;
+  return injections.map((injection) =>
+    claims(configuration, injection) ? injection : { ...injection, outcome: "notInjected" },
+  );
+}
+
+const unitName = ({ program, configuration }: Unit) => `${program}/${configuration}`;
+
+const cellName = ({ configuration, structure }: Pick<InjectionRecord, "configuration" | "structure">) =>
+  `${configuration}/${structure}`;
+
+/** How many injections had which outcome. */
+export type Counts = Readonly<Record<Outcome, number>>;
+
+export function countOutcomes(injections: readonly Pick<InjectionRecord, "outcome">[]): Counts {
+  const counts = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+  for (const { outcome } of injections) counts[outcome]++;
+  return counts;
+}
+
+/** Injections that struck something. */
+export const effective = (counts: Counts): number =>
+  outcomes.reduce((sum, outcome) => sum + (outcome === "notInjected" ? 0 : counts[outcome]), 0);

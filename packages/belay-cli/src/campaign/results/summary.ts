@@ -1,0 +1,368 @@
+/** What a campaign has found, as a value: every rate with its interval. */
+import type { Redundancy } from "belay-gpu/internal/compiler/contract";
+import {
+  type FaultModel,
+  faultModels,
+  programStructures,
+  type StruckStructure,
+} from "../model/faultModel.ts";
+import { nameOf } from "../model/fingerprint.ts";
+import type { Outcome } from "../model/outcome.ts";
+import type {
+  ControlRecord,
+  Header,
+  InjectionRecord,
+  SkipRecord,
+  Unit,
+  UnitRecord,
+} from "../model/records.ts";
+import {
+  type BitSummary,
+  bitsOf,
+  groupBy,
+  type KernelSummary,
+  kernelsOf,
+  type LineSummary,
+  linesOf,
+  type Tally,
+  tally,
+} from "./breakdowns.ts";
+import { claims, isInside, type Progress, strataOf, stratumName } from "./plan.ts";
+import type { Results } from "./results.ts";
+
+/** The rates of one structure in one configuration. */
+export interface CellSummary extends Tally {
+  readonly configuration: string;
+  readonly flavor: Redundancy;
+  readonly structure: StruckStructure;
+  readonly inside: boolean;
+  readonly state: Progress["state"];
+  /** Injections that are to be made, in all shards together and as far as is known. */
+  readonly planned: number;
+  /**
+   * Of the faults that the configuration claims to detect; undefined outside the sphere of
+   * replication.
+   */
+  readonly claimed?: Tally;
+  /**
+   * Whether their interval shows that; undefined as long as injections are missing, here or in
+   * other shards.
+   */
+  readonly holds?: boolean;
+  readonly models: Readonly<Partial<Record<FaultModel, Tally>>>;
+  /** The id of an injection to look at: a silent one, else one that was detected, else any. */
+  readonly example: string | null;
+}
+
+/**
+ * What protection costs: host time of a clean run, its results read, to that of the plain program.
+ */
+export interface CostSummary extends Unit {
+  readonly plain: number;
+  readonly protected: number;
+}
+
+/** An entry of the coverage table in which no fault has struck. */
+export interface Unstruck {
+  readonly configuration: string;
+  readonly structure: StruckStructure;
+  /** Whether the configuration claims to cover the structure. */
+  readonly inside: boolean;
+}
+
+/**
+ * An entry of which nothing is known, although the programs have something of the structure, or may
+ * have.
+ */
+export interface Untested extends Unstruck {
+  readonly why:
+    | "no injection"
+    | "no injection has struck"
+    | "none of the models strikes it"
+    | "not every program was profiled"
+    | "the programs have no buffer that can be struck at rest";
+}
+
+/**
+ * The parts of executed sites that belong to what protection adds, each site of one invocation
+ * counted once.
+ */
+export interface ShareSummary {
+  readonly configuration: string;
+  readonly machinery: number;
+  /** Between comparison and store. */
+  readonly window: number;
+}
+
+/** What a campaign has shown. */
+export interface Summary {
+  /** The stated coverage held, every control passed, and nothing was left out or is missing. */
+  readonly ok: boolean;
+  readonly problems: readonly string[];
+  readonly settings: Header["settings"];
+  readonly shard: Header["shard"];
+  /** Null before a device was opened. */
+  readonly adapter: string | null;
+  readonly cells: readonly CellSummary[];
+  /**
+   * Entries of structures of which the programs execute nothing. A claim to cover them holds
+   * without a fault.
+   */
+  readonly absent: readonly Unstruck[];
+  /** Entries of which nothing is known, as no fault has struck. */
+  readonly untested: readonly Untested[];
+  /** Injections that shards made past what all of them together need; they are in no rate. */
+  readonly surplus: { readonly injections: number; readonly silent: number };
+  readonly kernels: readonly KernelSummary[];
+  readonly bits: readonly BitSummary[];
+  readonly lines: readonly LineSummary[];
+  readonly costs: readonly CostSummary[];
+  /** Of the configurations in which protection itself is struck. */
+  readonly shares: readonly ShareSummary[];
+  readonly controls: Pick<ControlRecord, "runs" | "detections" | "different">;
+  readonly skipped: readonly Omit<SkipRecord, "kind">[];
+  /**
+   * Whose clean runs have not the bits of the plain program, but results that its own check
+   * accepts.
+   */
+  readonly otherBits: readonly Unit[];
+  /** Parts of kernels that stay outside the sphere of replication. */
+  readonly gaps: readonly (Unit & {
+    readonly kernel: string;
+    readonly line: number;
+    readonly message: string;
+  })[];
+}
+
+/**
+ * What the results of a campaign show: rates with their intervals, and what is wrong or missing.
+ */
+export function summarize(results: Results): Summary {
+  const { settings, shard } = results.header;
+  const { confidence, bound } = settings;
+  const found = results.cells().map((cell) => ({ ...cell, injections: cell.injections.toSorted(byNumber) }));
+  const injections = found.flatMap((cell) => cell.injections);
+  const surplus = found.flatMap((cell) => cell.surplus);
+  const cells = found.map((cell): CellSummary => {
+    const { configuration, structure, inside, injections, progress, strata } = cell;
+    const claimed = tally(
+      injections.filter((injection) => claims(configuration, injection)),
+      confidence,
+    );
+    const { low, high } = claimed.sdc;
+    const isWhole = shard.count === 1 || high <= bound || low > bound;
+    const isDecided = inside && progress.state !== "open" && isWhole;
+    return {
+      configuration: configuration.name,
+      flavor: configuration.policy.redundancy,
+      structure,
+      inside,
+      state: progress.state,
+      planned: strata.length * progress.quota,
+      ...tally(injections, confidence),
+      ...(inside && { claimed }),
+      ...(isDecided && { holds: high <= bound }),
+      example: exampleOf(injections),
+      models: Object.fromEntries(
+        [...groupBy(injections, ({ model }) => model)].map(([model, of]) => [model, tally(of, confidence)]),
+      ),
+    };
+  });
+  const controls = results.controls.reduce(
+    (sum, { runs, detections, different }) => ({
+      runs: sum.runs + runs,
+      detections: sum.detections + detections,
+      different: sum.different + different,
+    }),
+    { runs: 0, detections: 0, different: 0 },
+  );
+  const unstruck = unstruckOf(results, cells);
+  const problems = problemsOf(results, cells, unstruck, controls);
+  return {
+    ok: problems.length === 0,
+    problems,
+    settings,
+    shard,
+    cells,
+    ...unstruck,
+    controls,
+    adapter: results.adapter ?? null,
+    surplus: {
+      injections: surplus.length,
+      silent: surplus.filter(({ outcome }) => outcome === "sdc").length,
+    },
+    kernels: kernelsOf(injections, confidence),
+    bits: bitsOf(injections, confidence),
+    lines: linesOf(injections, results.units, confidence),
+    costs: results.units.map(({ program, configuration, milliseconds }) => ({
+      program,
+      configuration,
+      ...milliseconds,
+    })),
+    shares: sharesOf(results),
+    skipped: results.skipped.map(({ kind: _, ...skipped }) => skipped),
+    otherBits: results.units
+      .filter(({ sameBits }) => !sameBits)
+      .map(({ program, configuration }) => ({ program, configuration })),
+    gaps: results.units.flatMap(({ program, configuration, gaps }) =>
+      gaps.map((gap) => ({ program, configuration, ...gap })),
+    ),
+  };
+}
+
+function sharesOf({ header, units }: Results): ShareSummary[] {
+  return header.settings.configurations.flatMap(({ name, policy }) => {
+    if (!policy.strikeMachinery) return [];
+    const sites = units
+      .filter(({ configuration }) => configuration === name)
+      .flatMap(({ kernels }) => kernels.flatMap((kernel) => kernel.sites));
+    const executions = (of: readonly (typeof sites)[number][]) =>
+      of.reduce((sum, site) => sum + site.executions, 0);
+    const share = (part: "inside" | "window") =>
+      executions(sites.filter(({ machinery }) => machinery === part)) / Math.max(1, executions(sites));
+    return [{ configuration: name, machinery: share("inside"), window: share("window") }];
+  });
+}
+
+function exampleOf(injections: readonly InjectionRecord[]): string | null {
+  const telling: readonly Outcome[] = ["sdc", "unrecovered", "recovered", "corrected"];
+  const found = telling.flatMap((outcome) => injections.find((each) => each.outcome === outcome) ?? []);
+  return [...found, ...injections][0]?.id ?? null;
+}
+
+/**
+ * Orders injections of a cell by what names them, so that a summary is the same in whatever order
+ * they were made.
+ */
+function byNumber(a: InjectionRecord, b: InjectionRecord): number {
+  if (a.number !== b.number) return a.number - b.number;
+  return stratumName(a) < stratumName(b) ? -1 : 1;
+}
+
+/** Whether injections are missing that would decide an entry, here or in other shards. */
+export const isUnfinished = ({ state, inside, holds }: CellSummary): boolean =>
+  state === "open" || (inside && holds === undefined);
+
+/** The faults that an entry is judged by. */
+const judgedBy = (cell: CellSummary): Tally => cell.claimed ?? cell;
+
+/** Returns the entries without a strike, of the configurations that have a program. */
+function unstruckOf(results: Results, cells: readonly CellSummary[]): Pick<Summary, "absent" | "untested"> {
+  const { configurations, structures } = results.header.settings;
+  const [absent, untested]: [Unstruck[], Untested[]] = [[], []];
+  for (const configuration of configurations) {
+    const units = results.units.filter((unit) => unit.configuration === configuration.name);
+    if (units.length === 0) continue;
+    for (const structure of structures) {
+      const inside = isInside(configuration, structure);
+      const entry = { configuration: configuration.name, structure, inside };
+      const cell = cells.find(isEntry(entry));
+      if (cell && judgedBy(cell).sdc.trials > 0) continue;
+      const why = cell ? whyNoStrike(cell) : whyNothingToStrike(results, units, structure);
+      if (why) untested.push({ ...entry, why });
+      else absent.push(entry);
+    }
+  }
+  return { absent, untested };
+}
+
+/** Returns a test for entries of the same configuration and structure. */
+export const isEntry =
+  ({ configuration, structure }: Pick<Unstruck, "configuration" | "structure">) =>
+  (other: Pick<Unstruck, "configuration" | "structure">): boolean =>
+    other.configuration === configuration && other.structure === structure;
+
+const whyNoStrike = (cell: CellSummary): Untested["why"] =>
+  judgedBy(cell).injections > 0 ? "no injection has struck" : "no injection";
+
+/**
+ * Says why faults have nothing to strike in a structure. Returns undefined where the reason is that
+ * the programs execute nothing of it. `units`: those of one configuration.
+ */
+function whyNothingToStrike(
+  { header: { settings } }: Results,
+  units: readonly UnitRecord[],
+  structure: StruckStructure,
+): Untested["why"] | undefined {
+  if (strataOf(units, { structures: [structure], models: faultModels }).length > 0) {
+    return "none of the models strikes it";
+  }
+  if (units.length < settings.programs.length) return "not every program was profiled";
+  // Every program has memory.
+  if (structure === "memory") return "the programs have no buffer that can be struck at rest";
+  return undefined;
+}
+
+/** Structures that the command line names, and of which no configuration has anything to strike. */
+function namedInVain({ header: { settings } }: Results, cells: readonly CellSummary[]): StruckStructure[] {
+  const { structures } = settings;
+  // Who names no structure gets all of the programs, and no other.
+  const isDefault = programStructures.every((structure) => structures.includes(structure));
+  const named = isDefault
+    ? structures.filter((structure) => !programStructures.includes(structure as never))
+    : structures;
+  return named.filter((structure) => cells.every((cell) => cell.structure !== structure));
+}
+
+/**
+ * Returns the entries that were to be tested, and were not: those that are claimed, those with
+ * something to strike, and those that are `inVain`.
+ */
+function missedOf(
+  cells: readonly CellSummary[],
+  untested: readonly Untested[],
+  inVain: readonly StruckStructure[],
+): Untested[] {
+  return untested.filter((entry) => {
+    const cell = cells.find(isEntry(entry));
+    // The number of unfinished cells is a problem of its own.
+    if (cell?.state === "open") return false;
+    return entry.inside || cell !== undefined || inVain.includes(entry.structure);
+  });
+}
+
+function problemsOf(
+  results: Results,
+  cells: readonly CellSummary[],
+  { absent, untested }: Pick<Summary, "absent" | "untested">,
+  { detections, different }: Summary["controls"],
+): string[] {
+  const { settings, shard } = results.header;
+  const percent = (rate: number) => `${(100 * rate).toPrecision(2)} %`;
+  const missing = settings.programs.flatMap(({ name: program }) =>
+    settings.configurations.filter(({ name: configuration }) => !results.knows({ program, configuration })),
+  );
+  const unfinished = cells.filter(isUnfinished);
+  const sum = (of: "injections" | "planned") => unfinished.reduce((total, cell) => total + cell[of], 0);
+  const part = shard.count > 1 ? ` (shard ${nameOf(shard)})` : "";
+  const inVain = namedInVain(results, cells);
+  const absentInVain = inVain.filter((name) => absent.some(({ structure }) => structure === name));
+  return [
+    ...results.skipped.map(
+      ({ program, configuration, message }) => `${program}, ${configuration} is left out: ${message}`,
+    ),
+    ...(missing.length > 0 ? [`${missing.length} programs and configurations are not begun`] : []),
+    ...(unfinished.length > 0
+      ? [
+          `${unfinished.length} of ${cells.length} cells are not finished: ` +
+            `${sum("injections")} of ${sum("planned")} injections${part}`,
+        ]
+      : []),
+    ...(detections > 0 ? [`${detections} false alarms in runs without a fault`] : []),
+    ...(different > 0 ? [`${different} runs without a fault gave other results`] : []),
+    ...(absentInVain.length > 0 ? [`the programs execute nothing of ${absentInVain.join(", ")}`] : []),
+    ...[
+      ...groupBy(missedOf(cells, untested, inVain), ({ configuration, why }) => `${configuration}/${why}`),
+    ].map(([, entries]) => {
+      const { configuration, why } = entries[0]!;
+      const structures = entries.map(({ structure }) => structure).join(", ");
+      return `${configuration} was not tested in ${structures}: ${why}`;
+    }),
+    ...cells.flatMap(({ configuration, structure, claimed, holds }) =>
+      !claimed || holds !== false || claimed.sdc.trials === 0
+        ? []
+        : `${configuration} ${claimed.sdc.low > settings.bound ? `covers ${structure} less than claimed` : `is not shown to cover ${structure} as claimed`}: ${claimed.sdc.events} of ${claimed.sdc.trials} faults are ` +
+          `silent (at most ${percent(claimed.sdc.high)}, allowed ${percent(settings.bound)})`,
+    ),
+  ];
+}

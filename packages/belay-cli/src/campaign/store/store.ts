@@ -1,0 +1,215 @@
+/**
+ * What a campaign has found, in a file that survives its process: one JSON text per line, each with
+ * a checksum.
+ *
+ * A record is written before the next injection begins, so that `kill -9` loses at most the one
+ * under way; the disk is told to keep it (`fsync`) once in a batch, which matters only when the
+ * machine itself goes down.
+ */
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
+import { reasonOf } from "belay-gpu/internal/diagnostics/fileErrors";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { makeDirectory } from "../../shared/files/output.ts";
+import { CampaignError } from "../model/failure.ts";
+import type { Header, StoreRecord } from "../model/records.ts";
+import { Lock } from "./lock.ts";
+
+/** Records between two calls of `fsync`. */
+const BATCH = 64;
+
+/** The name of the store in a campaign's directory. */
+export const storePath = (directory: string) => join(directory, "campaign.jsonl");
+
+/** What a store holds. */
+export interface Stored {
+  readonly header: Header;
+  readonly records: readonly StoreRecord[];
+  /**
+   * Bytes up to the last line that is whole; what lies behind it was being written when the process
+   * died.
+   */
+  readonly bytes: number;
+}
+
+/**
+ * Returns whether the header of a store was not written as a whole, by a machine that went down.
+ * Nothing is lost by beginning anew.
+ */
+export function isCutShort(directory: string): boolean {
+  const path = storePath(directory);
+  if (!existsSync(path)) return false;
+  const text = readContent(path).toString("latin1");
+  return !text.includes("\n") && /^($|\[$|\["[0-9a-f]{0,8}($|"))/.test(text);
+}
+
+/** Reads a whole store. Only its last line may be damaged. */
+export function readStore(directory: string): Stored {
+  const path = storePath(directory);
+  if (!existsSync(path) || isCutShort(directory)) throw notThere(directory);
+  const content = readContent(path);
+  const lines: StoreRecord[] = [];
+  let bytes = 0;
+  for (let start = 0, number = 1; start < content.length; number++) {
+    const end = content.indexOf("\n", start);
+    const record = end < 0 ? undefined : parseLine(content.toString("utf8", start, end));
+    const isLast = end < 0 || end === content.length - 1;
+    if (!record && !(isLast && number > 1)) {
+      throw new CampaignError("BELAY606", `${path} is damaged in line ${number}`, {
+        help: "restore the file; only a last line that was cut short can be left out",
+      });
+    }
+    if (!record) break;
+    lines.push(record);
+    bytes = end + 1;
+    start = end + 1;
+  }
+  const [header, ...records] = lines;
+  if (header?.kind !== "header") throw new CampaignError("BELAY606", `${path} has no header in line 1`);
+  return { header, records, bytes };
+}
+
+function readContent(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new CampaignError("BELAY608", `cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+const checksum = (text: string) => crc32(text).toString(16).padStart(8, "0");
+const toLine = (record: StoreRecord) => {
+  const text = JSON.stringify(record);
+  return `["${checksum(text)}",${text}]\n`;
+};
+
+/** Undefined for a line that is not what was written. */
+function parseLine(line: string): StoreRecord | undefined {
+  const [, sum, text] = /^\["([0-9a-f]{8})",(.*)\]$/.exec(line) ?? [];
+  return sum && text && checksum(text) === sum ? (JSON.parse(text) as StoreRecord) : undefined;
+}
+
+/** A store that is being written. */
+export class Store implements Disposable {
+  /** What it held when it was opened. */
+  readonly begunWith: Omit<Stored, "bytes">;
+  readonly #path: string;
+  readonly #lock: Lock;
+  readonly #file: number;
+  #bytes: number;
+  #unsynced = 0;
+
+  private constructor(path: string, lock: Lock, { bytes, ...begunWith }: Stored) {
+    this.begunWith = begunWith;
+    this.#path = path;
+    this.#lock = lock;
+    this.#bytes = bytes;
+    this.#file = openSync(path, "r+");
+    if (fstatSync(this.#file).size > bytes) ftruncateSync(this.#file, bytes);
+  }
+
+  /** Begins a store. */
+  static create(directory: string, header: Header): Store {
+    const path = storePath(directory);
+    const refuseBegun = () => {
+      if (existsSync(path) && !isCutShort(directory)) throw alreadyThere(directory);
+    };
+    // Before a lock, so that who looks for a lock finds a directory.
+    refuseBegun();
+    return Store.#locked(path, () => {
+      refuseBegun();
+      const line = toLine(header);
+      // A store has its header from the start, whenever the process dies.
+      writeFileSync(`${path}.new`, line, { flush: true });
+      renameSync(`${path}.new`, path);
+      return { header, records: [], bytes: Buffer.byteLength(line) };
+    });
+  }
+
+  /** Goes on with a store, and cuts off what was being written when its process died. */
+  static resume(directory: string): Store {
+    const path = storePath(directory);
+    if (!existsSync(path)) throw notThere(directory);
+    // What is read before the lock is there may be written by another process.
+    return Store.#locked(path, () => readStore(directory));
+  }
+
+  static #locked(path: string, stored: () => Stored): Store {
+    let lock: Lock | undefined;
+    try {
+      makeDirectory(dirname(path));
+      lock = Lock.take(path);
+      return new Store(path, lock, stored());
+    } catch (error) {
+      lock?.release();
+      throw error instanceof CampaignError ? error : unwritable(path, error);
+    }
+  }
+
+  /** Adds a record. What was added before stays, whatever goes wrong. */
+  append(record: StoreRecord): void {
+    const line = Buffer.from(toLine(record));
+    try {
+      // The place is given, as a file that was opened to be cut is not opened to be appended to.
+      for (let written = 0; written < line.length; ) {
+        written += writeSync(this.#file, line, written, line.length - written, this.#bytes + written);
+      }
+      this.#bytes += line.length;
+      if (++this.#unsynced >= BATCH) this.sync();
+    } catch (error) {
+      this.#cut();
+      throw unwritable(this.#path, error);
+    }
+  }
+
+  sync(): void {
+    this.#unsynced = 0;
+    fsyncSync(this.#file);
+  }
+
+  /** Removes the half of a line that did find room. */
+  #cut(): void {
+    try {
+      ftruncateSync(this.#file, this.#bytes);
+    } catch {
+      // The next reader leaves it out.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file);
+    this.#lock.release();
+  }
+}
+
+const alreadyThere = (directory: string) =>
+  new CampaignError("BELAY608", `${directory} holds a campaign already`, {
+    help: "go on with it by --resume, or name another --out",
+  });
+
+const notThere = (directory: string) =>
+  new CampaignError("BELAY608", `${directory} holds no campaign`, { help: "name the --out of a campaign" });
+
+const fullDisk = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+function unwritable(path: string, error: unknown): CampaignError {
+  const isFull = fullDisk.has((error as NodeJS.ErrnoException).code ?? "");
+  const reason = isFull ? "no space is left on the disk" : reasonOf(error);
+  const help = isFull ? "make room and go on by --resume; every finished injection is kept" : undefined;
+  return new CampaignError("BELAY610", `cannot write ${path}: ${reason}`, {
+    cause: error,
+    ...(help && { help }),
+  });
+}

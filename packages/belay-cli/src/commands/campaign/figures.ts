@@ -1,0 +1,112 @@
+/** The figures of a campaign's report. */
+
+import type { LineSummary } from "../../campaign/results/breakdowns.ts";
+import type { Results } from "../../campaign/results/results.ts";
+import { wilson } from "../../campaign/results/statistics.ts";
+import type { Summary } from "../../campaign/results/summary.ts";
+import type { Bar, Listing, Section } from "../../report/report.ts";
+import { percents, proportion } from "./rates.ts";
+
+/** A page has as many colors. */
+const SERIES = 7;
+/** Kernels whose text is shown. */
+const LISTED = 4;
+
+export function campaignFigures(summary: Summary, results: Results): Section[] {
+  return [...programBars(summary), ...bitRanges(summary), ...lineListings(summary, results)];
+}
+
+const seriesOf = ({ settings }: Summary) => settings.configurations.map(({ name }) => name).slice(0, SERIES);
+
+/** Silent corruption of each program, over all structures. */
+function programBars(summary: Summary): Section[] {
+  const series = seriesOf(summary);
+  const { settings, kernels } = summary;
+  const bars = settings.programs.flatMap(({ name: program }) =>
+    series.flatMap((configuration): Bar[] => {
+      const of = kernels.filter((each) => each.program === program && each.configuration === configuration);
+      const [events, trials] = [sum(of, ({ sdc }) => sdc.events), sum(of, ({ sdc }) => sdc.trials)];
+      if (trials === 0) return [];
+      const rate = wilson(events, trials, settings.confidence);
+      return [{ group: program, series: configuration, value: 100 * rate.rate, label: percents(rate) }];
+    }),
+  );
+  if (bars.length === 0) return [];
+  return [
+    {
+      kind: "bars",
+      title: "Silent corruption, by program",
+      lead: "Over all structures, those included that no configuration claims to cover.",
+      axis: "percent of the faults that struck",
+      series,
+      bars,
+    },
+  ];
+}
+
+function bitRanges(summary: Summary): Section[] {
+  const series = seriesOf(summary);
+  const ranges = summary.bits.flatMap(({ configuration, bit, sdc }) =>
+    series.includes(configuration) && sdc.trials > 0
+      ? [{ series: configuration, at: bit, value: 100 * sdc.rate, low: 100 * sdc.low, high: 100 * sdc.high }]
+      : [],
+  );
+  if (ranges.length === 0) return [];
+  return [
+    {
+      kind: "ranges",
+      title: "Sensitivity, by position of the flipped bit",
+      lead: "Of single bits that flipped, over all structures; 31 is the sign of a float, 23 to 30 are its exponent.",
+      across: "position of the bit",
+      axis: "silent corruption, percent",
+      series,
+      ranges,
+    },
+  ];
+}
+
+/** The texts of the kernels that are most prone to silent corruption without protection. */
+function lineListings({ lines, settings }: Summary, { units }: Results): Section[] {
+  const unprotected = settings.configurations[0]!.name;
+  const kernels = new Map<string, LineSummary[]>();
+  for (const line of lines) {
+    if (line.configuration !== unprotected || line.sdc.trials === 0) continue;
+    const name = `${line.program}/${line.kernel}`;
+    kernels.set(name, [...(kernels.get(name) ?? []), line]);
+  }
+  const listings = [...kernels.values()]
+    .sort((a, b) => worst(b) - worst(a))
+    .slice(0, LISTED)
+    .flatMap((of): Listing[] => {
+      const { program, kernel } = of[0]!;
+      const unit = units.find((each) => each.program === program && each.configuration === unprotected);
+      const source = unit?.kernels.find((each) => each.kernel === kernel)?.source;
+      if (source === undefined) return [];
+      return [
+        {
+          title: kernel === program ? program : `${program}: ${kernel}`,
+          source,
+          remarks: of.map(({ line, sdc }) => ({
+            line,
+            text: `${proportion(sdc.rate)} of ${sdc.trials}`,
+            weight: sdc.rate,
+          })),
+        },
+      ];
+    });
+  if (listings.length === 0) return [];
+  return [
+    {
+      kind: "listings",
+      title: "Lines most prone to silent corruption",
+      lead: "Without protection: how many of the faults that struck a line ended in wrong results.",
+      listings,
+    },
+  ];
+}
+
+/** The line that corrupts most often, as far as its interval is sure of it. */
+const worst = (lines: readonly LineSummary[]) => Math.max(...lines.map(({ sdc }) => sdc.low));
+
+const sum = <T>(items: readonly T[], value: (item: T) => number) =>
+  items.reduce((total, item) => total + value(item), 0);

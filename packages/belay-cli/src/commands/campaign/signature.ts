@@ -1,0 +1,89 @@
+import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import { Command } from "commander";
+import { type Collisions, countCollisions } from "../../campaign/results/signatureCollisions.ts";
+import { chanceOfAtLeast } from "../../campaign/results/statistics.ts";
+import { count, whole } from "../../shared/options.ts";
+import { exitStatus } from "../../shared/terminal/failure.ts";
+import { type Io, printJson, tell } from "../../shared/terminal/io.ts";
+import { withProgress } from "../../shared/terminal/progress.ts";
+import { alignColumns } from "../../shared/terminal/table.ts";
+
+interface Flags {
+  readonly pairs: number;
+  readonly seed: number;
+  readonly json: boolean;
+}
+
+/** What `belay campaign signature --json` prints. */
+export interface SignatureRun {
+  /**
+   * No difference in one word was missed, and no kind of difference more often than 2⁻³² explains.
+   */
+  readonly ok: boolean;
+  readonly adapter: string;
+  readonly pairs: number;
+  readonly collisions: number;
+  readonly milliseconds: number;
+  readonly kinds: readonly Collisions[];
+}
+
+/** What a random function of 32 bits misses. */
+const chance = 2 ** -32;
+/** How seldom a hash that is as good as one may be called worse, over all kinds of differences. */
+const falseAlarm = 0.001;
+
+/**
+ * A difference in one word is never missed; any other seldom enough, given how many kinds there
+ * are.
+ */
+function isNoWorse({ oneWord, events, trials }: Collisions, _: number, all: readonly Collisions[]): boolean {
+  if (oneWord) return events === 0;
+  return chanceOfAtLeast(events, trials * chance) > falseAlarm / all.length;
+}
+
+/** `belay campaign signature`: collisions of the hash that stands for what a replica stores. */
+export function campaignSignatureCommand(io: Io, finish: (status: number) => void): Command {
+  return new Command("signature")
+    .summary("count collisions of the signature")
+    .description(
+      "Hashes pairs of streams of stores that differ, as protected kernels do, and counts those whose signatures are the same. The exit status is 1 when some kind of difference is missed more often than a random function of 32 bits would.",
+    )
+    .option("--pairs <count>", "pairs of streams, at least", count, 100_000_000)
+    .option("--seed <number>", "decides the streams", whole, 1)
+    .option("--json", "print the counts as JSON", false)
+    .action(async ({ pairs, seed, json }: Flags) => {
+      using opened = await openGpu();
+      const device = await newDevice(opened);
+      const start = performance.now();
+      const kinds = await withProgress(io, ({ doing }) =>
+        countCollisions(device, { pairs, seed, confidence: 0.95 }, (done) =>
+          doing(`${done} of ${pairs} pairs`),
+        ),
+      );
+      device.destroy();
+      const run: SignatureRun = {
+        ok: kinds.every(isNoWorse),
+        adapter: opened.choice.description,
+        pairs: kinds.reduce((sum, { trials }) => sum + trials, 0),
+        collisions: kinds.reduce((sum, { events }) => sum + events, 0),
+        milliseconds: performance.now() - start,
+        kinds,
+      };
+      if (json) printJson(io, run);
+      else tell(io.stdout, render(run));
+      finish(run.ok ? exitStatus.ok : exitStatus.failed);
+    });
+}
+
+function render({ ok, pairs, collisions, milliseconds, kinds }: SignatureRun): string {
+  const rows = kinds.map(({ difference, trials, events, high }) => [
+    difference,
+    String(trials),
+    String(events),
+    `at most ${high.toExponential(1)}`,
+  ]);
+  const verdict = ok ? "no more than chance explains" : "MORE THAN CHANCE EXPLAINS";
+  const rate = `${(pairs / milliseconds / 1000).toFixed(0)} million pairs per second`;
+  return `${collisions} collisions in ${pairs} pairs (${rate}): ${verdict}\n\n${alignColumns([["difference", "pairs", "collisions", "rate"], ...rows])}\n`;
+}

@@ -1,0 +1,56 @@
+import Table from "cli-table3";
+import type { Judgement, TableSection, Verdict } from "../../report/report.ts";
+import { colorsFor, type Io } from "./io.ts";
+
+/** Aligns columns with spaces alone, indented by two. */
+export function alignColumns(rows: readonly (readonly string[])[]): string {
+  const table = new Table({
+    chars: Object.fromEntries(borders.map((part) => [part, ""])),
+    style: { head: [], border: [], "padding-left": 2, "padding-right": 0 },
+  });
+  table.push(...rows.map((row) => [...row]));
+  return table.toString().replaceAll(/ +$/gm, "");
+}
+
+/** A report's verdict, and the table that tells most, for a terminal. */
+export function renderReport({ ok, headline, detail }: Verdict, table: TableSection, io: Io): string {
+  const color = colorsFor(io.stdout);
+  return [painterOf(ok, color)(color.bold(headline)), color.dim(detail), renderTable(table, io)].join("\n");
+}
+
+/** Paints what is right green, what is wrong red, and what is missing yellow. */
+export function painterOf(ok: Judgement, color: ReturnType<typeof colorsFor>): (text: string) => string {
+  if (ok === null) return color.yellow;
+  return ok ? color.green : color.red;
+}
+
+function renderTable({ columns, rows }: TableSection, io: Io): string {
+  const color = colorsFor(io.stdout);
+  const table = new Table({
+    head: columns.map(({ label }) => label),
+    colAligns: columns.map(({ align }) => (align === "end" ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  table.push(
+    ...rows.map((row) => row.map(({ text, ok }) => (ok === undefined ? text : painterOf(ok, color)(text)))),
+  );
+  return table.toString();
+}
+
+const borders = [
+  "top",
+  "top-mid",
+  "top-left",
+  "top-right",
+  "bottom",
+  "bottom-mid",
+  "bottom-left",
+  "bottom-right",
+  "left",
+  "left-mid",
+  "mid",
+  "mid-mid",
+  "right",
+  "right-mid",
+  "middle",
+];

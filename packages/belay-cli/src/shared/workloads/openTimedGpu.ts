@@ -1,0 +1,14 @@
+import { type OpenedGpu, type OpenGpuOptions, openGpu } from "belay-node/internal/adapter";
+import { CommandFailure } from "../terminal/failure.ts";
+
+/**
+ * Opens WebGPU for a command that takes times on the GPU's own clock, which not every adapter has.
+ */
+export async function openTimedGpu(options?: OpenGpuOptions): Promise<OpenedGpu> {
+  const opened = await openGpu(options);
+  if (opened.adapter.features.has("timestamp-query")) return opened;
+  opened.close();
+  throw new CommandFailure("BELAY409", `${opened.choice.description} has no feature timestamp-query`, {
+    help: "belay doctor shows which adapters there are",
+  });
+}

@@ -1,0 +1,148 @@
+import { setImmediate } from "node:timers/promises";
+import { BelayError } from "belay-gpu/internal/diagnostics/belayError";
+import { isA } from "belay-gpu/internal/diagnostics/isA";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import type { KernelReport, Report } from "belay-gpu/internal/runtime/belay";
+import { type DetectedFault, FaultError } from "belay-gpu/internal/runtime/context/detectedFault";
+import { MemoryFaultError } from "belay-gpu/internal/runtime/context/memoryFault";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
+import { harden } from "belay-gpu/internal/runtime/harden";
+import { describeDifference, findDifference } from "belay-gpu/internal/runtime/tuning/outputDifference";
+import type { Outputs, Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { type AdapterChoice, openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import { CommandFailure } from "../terminal/failure.ts";
+
+/**
+ * Runs a workload once. Whatever goes wrong in it, GPU errors nobody asked for included, is thrown
+ * as one failure that carries the cause.
+ */
+export async function runWorkload(workload: Workload, device: GPUDevice): Promise<Outputs> {
+  let gpuError: GPUError | undefined;
+  let lost: GPUDeviceLostInfo | undefined;
+  void device.lost.then((info) => {
+    lost = info;
+  });
+  const listen = (event: GPUUncapturedErrorEvent) => {
+    event.preventDefault();
+    gpuError ??= event.error;
+  };
+  device.addEventListener("uncapturederror", listen);
+  try {
+    const outputs: unknown = await workload(device);
+    await device.queue.onSubmittedWorkDone();
+    if (gpuError) throw new Error(gpuError.message);
+    return checkedOutputs(outputs);
+  } catch (error) {
+    if (isA(error, CommandFailure)) throw error;
+    // A device that is lost says so a moment later than the calls that fail because of it.
+    await setImmediate();
+    const why = lost ? describeLoss(lost) : messageOf(gpuError ?? error);
+    const help = isA(error, BelayError) ? error.help : undefined;
+    throw new CommandFailure("BELAY408", `the workload failed: ${why}`, { cause: error, help });
+  } finally {
+    device.removeEventListener("uncapturederror", listen);
+  }
+}
+
+/**
+ * Runs a workload on a hardened device; undefined when a detected fault kept its results from being
+ * released.
+ */
+export async function runUnlessRefused(workload: Workload, device: GPUDevice): Promise<Outputs | undefined> {
+  try {
+    return await runWorkload(workload, device);
+  } catch (error) {
+    const cause = error instanceof CommandFailure ? error.cause : undefined;
+    if (isA(cause, FaultError) || isA(cause, MemoryFaultError)) return undefined;
+    throw error;
+  }
+}
+
+function describeLoss({ reason, message }: GPUDeviceLostInfo): string {
+  if (reason === "destroyed") return "the device was destroyed while the workload used it";
+  return `the device was lost: ${message || "the driver gives no reason"}`;
+}
+
+/** Returns copies of the results, as a workload may use the memory of one run again in the next. */
+function checkedOutputs(outputs: unknown): Outputs {
+  const entries = typeof outputs === "object" && outputs !== null ? Object.entries(outputs) : [];
+  const wrong = entries.find(([, value]) => !ArrayBuffer.isView(value));
+  const detached = entries.find(([, value]) => !wrong && isDetached(value as ArrayBufferView));
+  if (detached) {
+    throw new CommandFailure("BELAY408", `the workload failed: result "${detached[0]}" has lost its memory`, {
+      help: "copy what a buffer is mapped to, by `slice()`, before it is unmapped or destroyed",
+    });
+  }
+  if (entries.length === 0 || wrong) {
+    const what = wrong ? `result "${wrong[0]}" is no typed array` : "it gave no results";
+    throw new CommandFailure("BELAY408", `the workload failed: ${what}`, {
+      help: "a workload resolves to an object of typed arrays, such as { sum: new Float32Array(…) }",
+    });
+  }
+  return Object.fromEntries(entries.map(([name, view]) => [name, copyOf(view as ArrayBufferView)]));
+}
+
+function isDetached({ buffer }: ArrayBufferView): boolean {
+  try {
+    return new Uint8Array(buffer).length < 0;
+  } catch {
+    return true;
+  }
+}
+
+function copyOf(view: ArrayBufferView): ArrayBufferView {
+  const { buffer, byteOffset, byteLength } = view;
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice().buffer;
+  return view instanceof DataView ? new DataView(bytes) : (view as Uint8Array).slice();
+}
+
+/** The verdict of `belay run`, which `--json` prints. */
+export interface RunResult {
+  /** The protected run gave the same bytes, and no fault was detected. */
+  readonly ok: boolean;
+  readonly adapter: AdapterChoice;
+  readonly policy: Policy;
+  /** Sizes of the results in bytes, by name, as the unprotected run gave them. */
+  readonly outputs: Readonly<Record<string, number>>;
+  /**
+   * The first difference between the runs; absent when there is none, or when the results were
+   * refused.
+   */
+  readonly difference?: string;
+  /** Results were not released, because a detected fault may have reached them. */
+  readonly refused: boolean;
+  readonly faults: readonly DetectedFault[];
+  /** What was found in protected memory; absent without. */
+  readonly memory?: Report["memory"];
+  readonly memoryFaults: Report["memoryFaults"];
+  readonly kernels: readonly KernelReport[];
+}
+
+/** Runs a workload plain and hardened, and compares the results. */
+export async function runTwice(workload: Workload, policy: Policy): Promise<RunResult> {
+  using opened = await openGpu();
+  const plain = await newDevice(opened);
+  const expected = await runWorkload(workload, plain);
+  plain.destroy();
+
+  const native = await newDevice(opened);
+  const device = await harden(native, policy);
+  const actual = await runUnlessRefused(workload, device);
+  const { kernels, faults, memory, memoryFaults } = await device.belay.report();
+  native.destroy();
+
+  const difference = actual && findDifference(expected, actual);
+  return {
+    ok: actual !== undefined && difference === undefined && faults.length + memoryFaults.length === 0,
+    adapter: opened.choice,
+    policy,
+    outputs: Object.fromEntries(Object.entries(expected).map(([name, view]) => [name, view.byteLength])),
+    ...(difference && { difference: describeDifference(difference) }),
+    refused: actual === undefined,
+    faults,
+    ...(memory && { memory }),
+    memoryFaults,
+    kernels,
+  };
+}

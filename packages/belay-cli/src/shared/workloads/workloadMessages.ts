@@ -1,0 +1,38 @@
+import type { Structure } from "belay-gpu/internal/compiler/configurations";
+import type { Policy } from "belay-gpu/internal/runtime/context/policy";
+import type { Tuning } from "belay-gpu/internal/runtime/tuning/tune";
+import type { MemoryTuning } from "belay-gpu/internal/runtime/tuning/tuneMemory";
+import type { RunResult } from "./runWorkload.ts";
+
+/** The questions that a process with a workload answers: what each asks, and what its answer is. */
+export interface WorkloadTasks {
+  /** Imports the workload, and no more. */
+  load: { readonly asks: object; readonly answer: null };
+  run: { readonly asks: { readonly policy: Policy }; readonly answer: RunResult };
+  tune: {
+    readonly asks: { readonly cover: readonly Structure[]; readonly runs: number };
+    readonly answer: Tuning;
+  };
+  tuneMemory: { readonly asks: { readonly runs: number }; readonly answer: MemoryTuning };
+}
+
+/** A question, and the module with the workload that it is about. */
+export type Task = {
+  [Kind in keyof WorkloadTasks]: { readonly kind: Kind; readonly path: string } & WorkloadTasks[Kind]["asks"];
+}[keyof WorkloadTasks];
+
+/** A message of the process with the workload. */
+export type WorkloadMessage =
+  /**
+   * A run begins, or has ended: there is progress, and the time for the next step counts from now
+   * on.
+   */
+  | { readonly kind: "step"; readonly doing?: string }
+  | { readonly kind: "answer"; readonly value: unknown }
+  | {
+      readonly kind: "failure";
+      readonly code?: string;
+      readonly message: string;
+      readonly help?: string;
+      readonly stack: string;
+    };

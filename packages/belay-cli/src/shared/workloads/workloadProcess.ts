@@ -1,0 +1,87 @@
+/**
+ * The process in which a workload runs, so that a workload that never ends, takes all memory or ends its process takes no
+ * command along. The process that started it ends it once it has answered.
+ *
+ *   node workloadProcess.js TASK     TASK: JSON of a `Task`
+ */
+import { resolve } from "node:path";
+import { nameOf } from "belay-gpu/internal/compiler/configurations";
+import { messageOf } from "belay-gpu/internal/diagnostics/messageOf";
+import { tune } from "belay-gpu/internal/runtime/tuning/tune";
+import { tuneMemory } from "belay-gpu/internal/runtime/tuning/tuneMemory";
+import type { Workload } from "belay-gpu/internal/runtime/tuning/workload";
+import { openGpu } from "belay-node/internal/adapter";
+import { newDevice } from "belay-node/internal/newDevice";
+import { CommandFailure } from "../terminal/failure.ts";
+import { stackOf } from "../terminal/io.ts";
+import { guardProcess } from "./guard.ts";
+import { loadWorkload } from "./loadWorkload.ts";
+import { openTimedGpu } from "./openTimedGpu.ts";
+import { runTwice, runWorkload } from "./runWorkload.ts";
+import type { Task, WorkloadMessage } from "./workloadMessages.ts";
+
+const task = JSON.parse(process.argv[2]!) as Task;
+const channel = process.send!.bind(process);
+// The channel is none of the workload's.
+Object.assign(process, {
+  send: undefined,
+  disconnect: undefined,
+  argv: [process.argv[0], resolve(task.path)],
+});
+guardProcess();
+
+/** Tells the process that started this one. Where that is gone, nobody is left to work for. */
+function send(message: WorkloadMessage): void {
+  channel(message, undefined, undefined, (error) => {
+    if (error) process.kill(process.pid, "SIGKILL");
+  });
+}
+
+function fail(thrown: unknown): void {
+  const { code, help } = thrown as { code?: string; help?: string };
+  send({
+    kind: "failure",
+    message: messageOf(thrown),
+    stack: stackOf(thrown),
+    ...(code && { code }),
+    ...(help && { help }),
+  });
+}
+
+for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+  process.on(event, (thrown: unknown) =>
+    fail(
+      new CommandFailure("BELAY408", `the workload failed: ${messageOf(thrown)}`, {
+        cause: thrown,
+        help: "this was thrown where nobody caught it, or by a promise that nobody awaited",
+      }),
+    ),
+  );
+}
+// Nothing is left that could make the workload go on.
+process.once("beforeExit", () =>
+  fail(new CommandFailure("BELAY408", "the workload waits for something that never happens")),
+);
+
+async function answer(): Promise<unknown> {
+  const loaded = await loadWorkload(task.path);
+  if (task.kind === "load") return null;
+  const workload: Workload = (device) => {
+    send({ kind: "step" });
+    return loaded(device);
+  };
+  if (task.kind === "run") return runTwice(workload, task.policy);
+  const checked: Workload = (device) => runWorkload(workload, device);
+  using opened = task.kind === "tuneMemory" ? await openGpu() : await openTimedGpu();
+  const options = { runs: task.runs, newDevice: () => newDevice(opened) };
+  const progress = (doing: string) => send({ kind: "step", doing });
+  if (task.kind === "tuneMemory") return await tuneMemory(checked, { ...options, progress });
+  return await tune(checked, {
+    ...options,
+    cover: task.cover,
+    progress: (configuration) => progress(nameOf(configuration)),
+  });
+}
+
+// No `await` here: one that is never settled would end the process with a status of its own.
+answer().then((value) => send({ kind: "answer", value }), fail);
