@@ -7,6 +7,7 @@ import { addressSpaceOf } from "../analysis/places.ts";
 import { memoryCodes } from "../codes/scheme.ts";
 import type { Diagnostic } from "../diagnostics/diagnostic.ts";
 import { pairingConflict, subgroupsMissing } from "../diagnostics/protection.ts";
+import { refuseUnknownOptions } from "../diagnostics/refuseUnknownOptions.ts";
 import type { Program } from "../wgsl/program.ts";
 import type {
   BindingPoint,
@@ -50,16 +51,9 @@ const names: Readonly<Record<keyof ProtectOptions, true>> = {
   constants: true,
 };
 
-/**
- * Throws a `TypeError` for options and values that do not exist, which types do not keep JavaScript
- * from passing.
- */
+/** Throws a `TypeError` for options and values that do not exist. */
 export function refuseUnknown(options: ProtectOptions): void {
-  if (typeof options !== "object" || options === null) throw new TypeError("the options are no object");
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) {
-    throw new TypeError(`there is no option ${unknown}: the options are ${Object.keys(names).join(", ")}`);
-  }
+  refuseUnknownOptions(options, names);
   for (const [option, values] of Object.entries(choices)) {
     const value = options[option as keyof typeof choices];
     if (value === undefined || typeof value === "object") continue;
