@@ -15,7 +15,7 @@ const numRuns = Number(process.env.ARBITRARY_LOOPS ?? 5);
 
 /** The default engine, on versions of elements from the beginning. */
 const versioned: Engine<SpeculateOptions> = (workspace, execution) =>
-  runDefault(workspace, execution, { plan: "versioned" });
+  runDefault(workspace, execution, { plan: "multi-version" });
 
 const engines: Readonly<Record<string, SpeculateOptions>> = {
   default: {},

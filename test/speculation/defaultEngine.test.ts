@@ -96,7 +96,7 @@ describe("plans", () => {
       { arrays: { a: values(), p: order, q: order }, count: n },
       { device },
     );
-    expect(statistics.plans).toEqual(["logged", "versioned"]);
+    expect(statistics.plans).toEqual(["logged", "multi-version"]);
     expect(statistics.misspeculated).toBeGreaterThan(0);
   });
 });
@@ -125,9 +125,9 @@ describe("iterations that depend on each other where nobody knows it before", ()
   it("are executed on versions, in few rounds", async () => {
     const device = await devices.newDevice();
     const first = await expectSequential(union, { arrays: arrays(), count: many }, { device });
-    expect(first.statistics.plans).toEqual(["logged", "versioned"]);
+    expect(first.statistics.plans).toEqual(["logged", "multi-version"]);
     const { statistics } = await expectSequential(union, { arrays: arrays(), count: many }, { device });
-    expect(statistics).toMatchObject({ plans: ["versioned"], onCpu: 0 });
+    expect(statistics).toMatchObject({ plans: ["multi-version"], onCpu: 0 });
     expect(statistics.rounds).toBeLessThan(30);
   });
 
@@ -142,7 +142,7 @@ describe("iterations that depend on each other where nobody knows it before", ()
     };
     const loop = { ...update, schedule: { iterationsPerRound: 16 } };
     const engine: Engine<SpeculateOptions> = (workspace, execution) =>
-      runDefault(workspace, execution, { plan: "versioned" });
+      runDefault(workspace, execution, { plan: "multi-version" });
     const { statistics } = await expectSequential(loop, { arrays, count }, { device, engine });
     expect(statistics.rounds).toBeGreaterThan(mostEpochs);
   });
@@ -170,7 +170,7 @@ describe("branches that follow from what the loop writes", () => {
   it("do not keep iterations from being executed on versions", async () => {
     const device = await devices.newDevice();
     const { statistics } = await expectSequential(matching, { arrays: arrays(), count: n }, { device });
-    expect(statistics.plans).toEqual(["logged", "versioned"]);
+    expect(statistics.plans).toEqual(["logged", "multi-version"]);
     expect(statistics.rounds).toBeLessThan(30);
   });
 

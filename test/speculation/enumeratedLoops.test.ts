@@ -85,7 +85,7 @@ describe.each(["fixed", "dependent"] as const)(
   (name) => {
     it.each([20, 100])("in rounds of %s", async (iterations) => {
       const engine: Engine<SpeculateOptions> = (workspace, execution) =>
-        runDefault(workspace, execution, { plan: "versioned" });
+        runDefault(workspace, execution, { plan: "multi-version" });
       expect(await wrongLoops(name, { engine }, iterations)).toEqual([]);
     });
   },

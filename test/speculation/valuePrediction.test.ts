@@ -56,7 +56,7 @@ describe("variables that addresses follow from", () => {
     const carried = Object.fromEntries(summed.carried.map(({ name }) => [name, 1]));
     const execution = { arrays: { a: numbers(100, (i) => i) }, carried, count: 100 };
     const { statistics } = await expectSequential(summed, execution, { device });
-    expect(statistics.plans).toEqual(["logged", "versioned"]);
+    expect(statistics.plans).toEqual(["logged", "multi-version"]);
   });
 
   it("are compared before windows are taken over from an earlier execution", async () => {

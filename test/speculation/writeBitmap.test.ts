@@ -12,8 +12,8 @@ import { changeKernels } from "./changedKernels.ts";
 import { expectSequential, loopFrom, numbers } from "./sourceLoops.ts";
 
 const devices = testDevices();
-const claimed: Engine<SpeculateOptions> = (workspace, execution) =>
-  runDefault(workspace, execution, { plan: "claimed" });
+const withWriteBitmap: Engine<SpeculateOptions> = (workspace, execution) =>
+  runDefault(workspace, execution, { plan: "write bitmap" });
 
 const iterations = 5;
 const elements = 120;
@@ -49,9 +49,9 @@ it("are found exactly", async () => {
   for (let seed = 0; seed < 100; seed++) {
     const places = placesOf(seed);
     const arrays = { a: numbers(elements, (i) => i * i), ...places };
-    const run = expectSequential(loop, { arrays, count: iterations }, { device, engine: claimed });
+    const run = expectSequential(loop, { arrays, count: iterations }, { device, engine: withWriteBitmap });
     const { plans } = (await run).statistics;
-    expect(plans[0]).toBe("claimed");
+    expect(plans[0]).toBe("write bitmap");
     expect(plans.length > 1, `seed ${seed}`).toBe(depend(places));
     dependent += Number(plans.length > 1);
   }
@@ -63,7 +63,7 @@ it("are looked for with bits where there are many elements", async () => {
   const device = await devices.newDevice();
   const arrays = () => ({ ...placesOf(1), a: numbers(2 ** 16, (i) => i) });
   const large = await expectSequential(loop, { arrays: arrays(), count: iterations }, { device });
-  expect(large.statistics.plans[0]).toBe("claimed");
+  expect(large.statistics.plans[0]).toBe("write bitmap");
 });
 
 it("are looked for in each window by itself, in several windows at once", async () => {
@@ -80,8 +80,12 @@ it("are looked for in each window by itself, in several windows at once", async 
   for (let execution = 0; execution < 2; execution++) {
     const submit = vi.spyOn(device.queue, "submit");
     const arrays = { a: numbers(elements, (i) => i * i), ...places };
-    const { statistics } = await expectSequential(again, { arrays, count }, { device, engine: claimed });
-    expect(statistics).toMatchObject({ plans: ["claimed"], rounds: 6, misspeculated: 0 });
+    const { statistics } = await expectSequential(
+      again,
+      { arrays, count },
+      { device, engine: withWriteBitmap },
+    );
+    expect(statistics).toMatchObject({ plans: ["write bitmap"], rounds: 6, misspeculated: 0 });
     submits.push(submit.mock.calls.length);
     submit.mockRestore();
   }
@@ -91,8 +95,8 @@ it("are looked for in each window by itself, in several windows at once", async 
 
 describe("a rule left out", () => {
   it.each([
-    ["claim", "!= 0u) { report_conflict", "> 0xfffffffeu) { report_conflict"],
-    ["checkClaims", "!= 0u && !owns(id)", "> 0xfffffffeu && !owns(id)"],
+    ["fillBitmap", "!= 0u) { report_conflict", "> 0xfffffffeu) { report_conflict"],
+    ["checkBitmap", "!= 0u && !owns(id)", "> 0xfffffffeu && !owns(id)"],
   ] as const)("gives wrong results: %s", async (name, find, put) => {
     const device = await devices.newDevice();
     const changed = changeKernels(device, find, put, name);
@@ -101,13 +105,13 @@ describe("a rule left out", () => {
     // Either each stores where the next one stores before it, or it loads what an earlier one
     // stores.
     const places =
-      name === "claim"
+      name === "fillBitmap"
         ? { p: apart, q: apart, r: numbers(count, (i) => i + 1) }
         : { p: apart, q: numbers(count, (i) => Math.max(0, i - 1)), r: numbers(count, (i) => 200 + i) };
     const arrays = { a: numbers(300, (i) => i), ...places };
-    await expect(expectSequential(loop, { arrays, count }, { device, engine: claimed })).rejects.toThrow(
-      "to deeply equal",
-    );
+    await expect(
+      expectSequential(loop, { arrays, count }, { device, engine: withWriteBitmap }),
+    ).rejects.toThrow("to deeply equal");
     expect(changed()).toBe(1);
   });
 });

@@ -20,7 +20,7 @@ const direct: Effects = {
   store: ({ name }) => `  poke_${wgslName(name)}(element, bits);`,
   loadCarried: () => "  return 0u;",
   storeCarried: () => "",
-  escape: "",
+  bailOut: "",
   endLoop: "",
   misspeculate: "",
 };

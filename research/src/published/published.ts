@@ -104,7 +104,7 @@ export async function runPublished(
       schedule.observe({ iterations: size, misspeculated: state.marked, breaks: state.breaks });
       dense = 2 * state.marked > size ? dense + 1 : 0;
       let forCpu = 0;
-      if (state.escaped !== 0) {
+      if (state.bailed_out !== 0) {
         forCpu = chunk;
         chunk *= 2;
       } else if (!localization && state.marked > 0) forCpu = size;

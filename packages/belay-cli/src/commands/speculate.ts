@@ -58,7 +58,7 @@ function plansOf({ loop }: TranslatedLoop): Plan[] {
   const names: PlanName[] = [firstPlan(loop, Infinity)];
   if (addresses?.isExact) names.push("in place");
   if (addresses && !addresses.isPredicted) names.push("by reservation");
-  if (!addresses?.isExact) names.push("versioned");
+  if (!addresses?.isExact) names.push("multi-version");
   if (addresses?.followsFromNumbers) names.push("proven");
   return [...new Set(names)].map((name) => planOf(name, loop, logSize(loop, assumed)));
 }

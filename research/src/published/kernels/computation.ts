@@ -13,7 +13,7 @@ export const mostNamed = 64;
 const logged = (key: string, value: string) => `  let key = ${key};
   let own = own_store(key);
   if (own != NONE) { return log_words[log_value(own)]; }
-  note_load(key);
+  record_load(key);
   return ${value};`;
 
 /**
@@ -25,11 +25,11 @@ export const computing: Effects = {
     role === "read"
       ? `  return peek_${wgslName(name)}(element);`
       : logged(`params.key_${wgslName(name)} + element`, `peek_${wgslName(name)}(element)`),
-  store: ({ name }) => `  note_store(params.key_${wgslName(name)} + element, bits);`,
+  store: ({ name }) => `  record_store(params.key_${wgslName(name)} + element, bits);`,
   loadCarried: (_, slot) =>
     logged(`params.key_carried + ${slot}u`, `atomicLoad(&state[${stateWords.length + slot}u])`),
-  storeCarried: (_, slot) => `  note_store(params.key_carried + ${slot}u, bits);`,
-  escape: "  flags |= LOG_ESCAPED;",
+  storeCarried: (_, slot) => `  record_store(params.key_carried + ${slot}u, bits);`,
+  bailOut: "  flags |= LOG_BAILED_OUT;",
   endLoop: `  flags |= LOG_ENDS;
   atomicMin(&state[STATE_STOP], rank + 1u);`,
   misspeculate: `  if (farthest < nearest) { return; }
@@ -61,17 +61,17 @@ fn own_store(key: u32) -> u32 {
   return NONE;
 }
 
-fn note_load(key: u32) {
+fn record_load(key: u32) {
   if (key >= params.tracked_keys) { return; }
-  if (loads == params.most_loads) { escape(ESCAPE_OVERFLOW); return; }
+  if (loads == params.most_loads) { bail_out(BAIL_OUT_OVERFLOW); return; }
   log_words[log_load(rank, loads)] = key;
   loads += 1u;
 }
 
-fn note_store(key: u32, bits: u32) {
+fn record_store(key: u32, bits: u32) {
   var slot = own_store(key);
   if (slot == NONE) {
-    if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
+    if (stores == params.most_stores) { bail_out(BAIL_OUT_OVERFLOW); return; }
     slot = log_store(rank, stores);
     stores += 1u;
     log_words[slot] = key;

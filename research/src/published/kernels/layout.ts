@@ -35,7 +35,7 @@ export const stateWords = [
   /** 1 when what was run again wrote what an unmarked iteration read. */
   "wronged",
   /** One more than the rank that only the CPU can execute, or 0. */
-  "escaped",
+  "bailed_out",
   /** How often a branch was taken that makes all that follow wrong. */
   "breaks",
 ] as const;

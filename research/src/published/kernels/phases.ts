@@ -7,7 +7,7 @@ const NONE = 0xffffffffu;
 /** In place of a last reader: its unmarked readers have been found, and marked. */
 const WRONGED = 0xffffffffu;
 const LOG_ENDS = 1u;
-const LOG_ESCAPED = 2u;
+const LOG_BAILED_OUT = 2u;
 
 ${stateWords.map((word, place) => `const STATE_${word.toUpperCase()} = ${place}u;`).join("\n")}
 
@@ -69,7 +69,7 @@ fn is_contended(key: u32) -> bool {
 @compute @workgroup_size(${workgroupSize}) fn published_check(${placeInGrid}) {
   let rank = ${numberInGrid};
   if (rank >= params.size) { return; }
-  var contended = (log_words[log_flags(rank)] & LOG_ESCAPED) != 0u;
+  var contended = (log_words[log_flags(rank)] & LOG_BAILED_OUT) != 0u;
   let loads = log_words[log_loads(rank)];
   for (var n = 0u; n < loads && !contended; n++) { contended = is_contended(log_words[log_load(rank, n)]); }
   let stores = log_words[log_stores(rank)];

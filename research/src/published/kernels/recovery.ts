@@ -16,7 +16,7 @@ const load = (key: string, value: string) => `  let slot = earlier_store(${key})
 
 const store = (key: string, value: string) => `  let key = ${key};
   let slot = earlier_store(key);
-  if (undone == MOST_UNDONE) { escape(ESCAPE_OVERFLOW); return; }
+  if (undone == MOST_UNDONE) { bail_out(BAIL_OUT_OVERFLOW); return; }
   if (slot != NONE) {
     keep_for_undo(TAKEN_BY_SLOT | slot, log_words[log_value(slot)]);
     log_words[log_value(slot)] = bits;
@@ -40,7 +40,7 @@ export const recovering: Effects = {
   store: ({ name }) => store(`params.key_${wgslName(name)} + element`, `peek_${wgslName(name)}(element)`),
   loadCarried: (_, slot) => load(`params.key_carried + ${slot}u`, carried(slot)),
   storeCarried: (_, slot) => store(`params.key_carried + ${slot}u`, carried(slot)),
-  escape: "",
+  bailOut: "",
   endLoop: `  atomicMin(&state[STATE_STOP], rank + 1u);
   ended = true;`,
   misspeculate: `  if (farthest < max(nearest, 1)) { return; }
@@ -142,11 +142,11 @@ fn finish() {
     atomicAdd(&state[STATE_AGAIN], 1u);
     undone = 0u;
     ended = false;
-    escaped = false;
+    bailed_out = false;
     fuel = params.fuel;
     start_reductions();
     iterate(params.first + ${loop.index.type}(params.base + rank) * ${loop.index.type}(params.step));
-    if (escaped) {
+    if (bailed_out) {
       undo_stores();
       atomicStore(&state[STATE_STOP], rank);
       atomicStore(&state[STATE_ESCAPED], rank + 1u);

@@ -27,7 +27,7 @@ export class Workspace {
   readonly #written = new WeakMap<GPUBuffer, Uint32Array<ArrayBuffer>>();
   /** What came of buffers that were made since it was last looked at. */
   readonly #allocations: Promise<GPUError | null>[] = [];
-  #stamp = 0;
+  #executionId = 0;
   #last: Promise<unknown> = Promise.resolve();
   #working = 0;
   #isLost = false;
@@ -65,9 +65,9 @@ export class Workspace {
    * A number that tells one execution of a loop from the ones before it; not 0, which is what new
    * memory holds.
    */
-  nextStamp(): number {
-    this.#stamp = (this.#stamp % 0xffffffff) + 1;
-    return this.#stamp;
+  nextExecutionId(): number {
+    this.#executionId = (this.#executionId % 0xffffffff) + 1;
+    return this.#executionId;
   }
 
   /** Runs `work` after all work that came before has ended, well or not. */

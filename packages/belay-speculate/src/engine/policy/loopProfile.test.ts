@@ -10,7 +10,7 @@ it("forgets the last rounds now and then, and more seldom the more often that wa
   const forgotten: number[] = [];
   for (let execution = 0; execution < 150; execution++) {
     if (profile.lastRounds === null) forgotten.push(execution);
-    const plan: PlanName = execution < 112 ? "logged" : "claimed";
+    const plan: PlanName = execution < 112 ? "logged" : "write bitmap";
     profile.keepRounds({ plan } as LastRounds);
   }
   // In vain at 16 and 48; then the data is easier, which 112 finds out.

@@ -30,12 +30,12 @@ describe("the plan after a log", () => {
   it("is another one when it was mostly in vain", () => {
     expect(logged(useful)).toBeUndefined();
     expect(logged(wasteful)).toBe("by reservation");
-    expect(logged(wasteful, { ...both, reserve: false })).toBe("versioned");
+    expect(logged(wasteful, { ...both, reserve: false })).toBe("multi-version");
     expect(logged(wasteful, neither)).toBeUndefined();
   });
 
   it("reserves what may not be accessed only where there is no room for versions", () => {
-    expect(logged(wasteful, { ...both, isExact: false })).toBe("versioned");
+    expect(logged(wasteful, { ...both, isExact: false })).toBe("multi-version");
     expect(logged(wasteful, { ...both, isExact: false, version: false })).toBe("by reservation");
   });
 
@@ -45,5 +45,5 @@ describe("the plan after a log", () => {
 });
 
 it("is the same where another one than the log wastes much", () => {
-  expect(nextPlan("versioned", { state: states.running, conflicts: 0 }, wasteful, both)).toBeNull();
+  expect(nextPlan("multi-version", { state: states.running, conflicts: 0 }, wasteful, both)).toBeNull();
 });

@@ -6,7 +6,7 @@ import type { Loop } from "../../loops/tree/ir.ts";
 import { rounds } from "./tuning.ts";
 
 /**
- * - `claimed`: as `in place`, and finds out that nothing depends in less time, but nothing else.
+ * - `write bitmap`: as `in place`, and finds out that nothing depends in less time, but nothing else.
  * - `in place`: executes windows up to the first iteration that depends on another one; where that
  *   makes too many of them, they conflict.
  * - `proven`: executes windows that `in place` has found in an earlier execution with the same
@@ -15,10 +15,10 @@ import { rounds } from "./tuning.ts";
  *   the others wait.
  * - `logged`: executes iterations on what was there before the window, and commits those before the
  *   first that should have seen something else.
- * - `versioned`: executes iterations on what earlier ones of the window stored the last time, until
+ * - `multi-version`: executes iterations on what earlier ones of the window stored the last time, until
  *   they store nothing else.
  */
-export type PlanName = "claimed" | "in place" | "proven" | "by reservation" | "logged" | "versioned";
+export type PlanName = "write bitmap" | "in place" | "proven" | "by reservation" | "logged" | "multi-version";
 
 /**
  * The work of rounds: iterations that they looked at, some more than once, and iterations that they
@@ -54,7 +54,9 @@ export function firstPlan(loop: Loop, marked: number): PlanName {
   if (!addresses?.isExact) return "logged";
   if (addresses.isPredicted) return "in place";
   const stores = (loop.mostStores ?? Infinity) + loop.carried.length;
-  return hasMarks(loop) && stores <= mostBitmapStores && marked >= rounds.fewestBits ? "claimed" : "in place";
+  return hasMarks(loop) && stores <= mostBitmapStores && marked >= rounds.fewestBits
+    ? "write bitmap"
+    : "in place";
 }
 
 /**
@@ -77,5 +79,5 @@ export function nextPlan(
   // An iteration that reserves all that it may access waits for iterations that it does not depend
   // on.
   if (can.reserve && (can.isExact || !can.version)) return { name: "by reservation", window };
-  return can.version ? { name: "versioned", window } : null;
+  return can.version ? { name: "multi-version", window } : null;
 }

@@ -27,8 +27,8 @@ export async function keepFindings(
   windows: number | null,
 ): Promise<void> {
   const profile = workspace.profileOf(loop);
-  if (plan.covers) {
-    const names = await readOverwritten(workspace, loop, lengths, buffers.covered!);
+  if (plan.recordsStores) {
+    const names = await readOverwritten(workspace, loop, lengths, buffers.stored_bits!);
     profile.overwritten.set(numbers, names);
   }
   if (windows === null || windows > mostWindows) return;
@@ -46,7 +46,7 @@ export function mayOverwrite(loop: Loop): boolean {
 }
 
 /** Counts the bytes of a bit for each place of a loop's written arrays. */
-export function coveredBytes(loop: Loop, lengths: Readonly<Record<string, number>>): number {
+export function storedBytes(loop: Loop, lengths: Readonly<Record<string, number>>): number {
   const ends = [...offsetsOf(loop, lengths)].map(([name, offset]) => offset + lengths[name]!);
   return 4 * Math.ceil(Math.max(0, ...ends) / 32);
 }
@@ -58,9 +58,9 @@ async function readOverwritten(
   workspace: Workspace,
   loop: Loop,
   lengths: Readonly<Record<string, number>>,
-  covered: GPUBuffer,
+  storedBits: GPUBuffer,
 ): Promise<string[]> {
-  const read = await readBuffers(workspace, [{ buffer: covered, bytes: coveredBytes(loop, lengths) }]);
+  const read = await readBuffers(workspace, [{ buffer: storedBits, bytes: storedBytes(loop, lengths) }]);
   let names: string[] = [];
   read((bytes) => {
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);

@@ -39,14 +39,14 @@ export interface Plan {
    */
   readonly continues?: true;
   /** Whether it finds out which elements are stored to. */
-  readonly covers?: true;
+  readonly recordsStores?: true;
 }
 
 /**
  * The plan of a name for a loop, whose iterations log so much at most; `proven`, it may find out
  * what is overwritten.
  */
-export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false): Plan {
+export function planOf(name: PlanName, loop: Loop, size: LogSize, recordsStores = false): Plan {
   const kernels = kernelsOf(loop);
   const check = (kernel: Kernel): Phase => ({ kernel, phase: "check", isSingle: false });
   const schedule = (kernel: Kernel): Phase => ({ kernel, phase: "scheduling", isSingle: true });
@@ -55,12 +55,12 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false
   const ifMarked = (phase: Phase) => (hasMarks(loop) ? [phase] : []);
   const ifNeeded = (phase: Phase) => (hasMarks(loop) || mayReport(loop) ? [phase] : []);
   switch (name) {
-    case "claimed":
+    case "write bitmap":
       return {
         name,
         phases: [
-          check(kernels.claim),
-          check(kernels.checkClaims),
+          check(kernels.fillBitmap),
+          check(kernels.checkBitmap),
           schedule(kernels.scheduleInPlace),
           compute(kernels.execute),
         ],
@@ -86,12 +86,12 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false
         name,
         phases: [
           schedule(kernels.scheduleProven),
-          compute(covers ? kernels.executeCovering : kernels.execute),
+          compute(recordsStores ? kernels.executeRecordingStores : kernels.execute),
         ],
         epochs: 1,
         bytesPerSlot: 0,
         marksPerElement: 0,
-        ...(covers && { covers }),
+        ...(recordsStores && { recordsStores }),
       };
     case "by reservation":
       return {
@@ -120,10 +120,10 @@ export function planOf(name: PlanName, loop: Loop, size: LogSize, covers = false
         bytesPerSlot: logBytes(size),
         marksPerElement: 1,
       };
-    case "versioned":
+    case "multi-version":
       return {
         name,
-        phases: [schedule(kernels.scheduleVersioned), compute(kernels.advance)],
+        phases: [schedule(kernels.scheduleMultiVersion), compute(kernels.advance)],
         epochs: 1,
         bytesPerSlot: versionBytes(size),
         marksPerElement: 2,

@@ -116,10 +116,10 @@ export class Rounds {
     );
     let pass: GPUComputePassEncoder | undefined;
     for (let round = 0; round < rounds; round++) {
-      if (this.#plan.name === "claimed") {
+      if (this.#plan.name === "write bitmap") {
         pass?.end();
         pass = undefined;
-        encoder.clearBuffer(this.#buffers.claims!);
+        encoder.clearBuffer(this.#buffers.bitmap!);
       }
       for (const [place, { isSingle, phase }] of this.#plan.phases.entries()) {
         if (this.#timer) {

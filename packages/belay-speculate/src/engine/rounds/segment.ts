@@ -30,7 +30,7 @@ export interface SegmentResult extends Interrupted {
    * Why the GPU stopped before the end: the next iteration is one for the CPU, or the CPU is
    * faster.
    */
-  readonly stopped: "escaped" | "slow" | null;
+  readonly stopped: "bail-out" | "slow" | null;
 }
 
 /** Some iterations of a loop, one behind the other, on the GPU: as far as it gets. */
@@ -38,7 +38,7 @@ export class Segment {
   readonly #workspace: Workspace;
   readonly #execution: Part;
   readonly #progress: Progress;
-  readonly #stamp: number;
+  readonly #executionId: number;
   readonly #memory: SegmentMemory;
   readonly #profile: LoopProfile;
   /** What windows that are found are good for. */
@@ -58,7 +58,7 @@ export class Segment {
     this.#workspace = workspace;
     this.#execution = execution;
     this.#progress = progress;
-    this.#stamp = workspace.nextStamp();
+    this.#executionId = workspace.nextExecutionId();
     this.#memory = new SegmentMemory(workspace, execution, progress);
     this.#profile = workspace.profileOf(execution.loop);
     this.#numbers = numbersOf(execution);
@@ -72,7 +72,7 @@ export class Segment {
     const { count } = this.#execution;
     const { timer, handover } = this.#progress;
     const plan = this.#possible(wanted);
-    const isWhole = plan === "claimed" || plan === "in place";
+    const isWhole = plan === "write bitmap" || plan === "in place";
     this.#proven = this.#progress.reuses ? this.#profile.windows.get(this.#numbers) : null;
     if (this.#proven) await this.#begin("proven", 0, this.#proven[0]!);
     else await this.#begin(plan, 0, isWhole ? Infinity : this.#progress.window);
@@ -94,7 +94,11 @@ export class Segment {
       const slow = state.state === states.running && handover?.isDue(count - this.#tally.executed) === true;
       if (state.state === states.running && !slow) continue;
       if (state.state === states.finished) await this.#keep(state);
-      if (state.state === states.escaped && state.escape === bailOuts.overflow && this.#memory.growLog()) {
+      if (
+        state.state === states.bailedOut &&
+        state.bail_out_reason === bailOuts.overflow &&
+        this.#memory.growLog()
+      ) {
         await this.#begin(this.#plan.name, base, this.#progress.window);
         continue;
       }
@@ -104,7 +108,7 @@ export class Segment {
         ? await interrupt(this.#workspace, this.#execution, state, buffers, this.#memory.capacity(this.#plan))
         : { done: base, waiting: [] };
       await combineContributions(this.#workspace, this.#execution, buffers, result.done, timer);
-      const stopped = slow ? "slow" : state.state === states.escaped ? "escaped" : null;
+      const stopped = slow ? "slow" : state.state === states.bailedOut ? "bail-out" : null;
       return { ended: state.state === states.ended, ...result, stopped };
     }
   }
@@ -113,14 +117,14 @@ export class Segment {
   #possible(wanted: PlanName): PlanName {
     const { reserve, version } = this.#memory.possible;
     if (wanted === "by reservation" && !reserve) return "logged";
-    return wanted === "versioned" && !version ? "logged" : wanted;
+    return wanted === "multi-version" && !version ? "logged" : wanted;
   }
 
   /** Starts the rounds of a plan at an iteration up to which everything is done. */
   async #begin(name: PlanName, base: number, window: number): Promise<void> {
     const { loop, carried } = this.#execution;
     const { plans, timer } = this.#progress;
-    this.#isProving = name === "claimed" || (name === "in place" && base === 0);
+    this.#isProving = name === "write bitmap" || (name === "in place" && base === 0);
     if (name !== "proven") {
       this.#proven = null;
       this.#progress.plan = name;
@@ -130,7 +134,7 @@ export class Segment {
     if (plans.at(-1) !== name) plans.push(name);
     const buffers = this.#memory.buffers(this.#plan);
     await this.#workspace.allocated();
-    if (this.#plan.covers) this.#clear(buffers.covered!);
+    if (this.#plan.recordsStores) this.#clear(buffers.stored_bits!);
     this.#rounds = new Rounds(this.#workspace, loop, this.#plan, pipelines, buffers, timer);
     const length = Math.min(
       loop.schedule.iterationsPerRound ?? window,
@@ -143,7 +147,7 @@ export class Segment {
     this.#tally = new Tally(name, this.#progress, base, length);
     this.#rounds.begin(this.#memory.parameters(this.#plan, this.#longestNext), {
       ...start,
-      asked: this.#stamp,
+      execution_id: this.#executionId,
     });
     if (this.#proven) this.#rounds.take(this.#proven);
   }
@@ -151,8 +155,8 @@ export class Segment {
   /** The plan of a name, which looks for what is overwritten while nobody knows that. */
   #planOf(name: PlanName): Plan {
     const { loop } = this.#execution;
-    const covers = mayOverwrite(loop) && this.#profile.overwritten.get(this.#numbers) === null;
-    return planOf(name, loop, this.#memory.logSize, covers);
+    const recordsStores = mayOverwrite(loop) && this.#profile.overwritten.get(this.#numbers) === null;
+    return planOf(name, loop, this.#memory.logSize, recordsStores);
   }
 
   #compile({ phases }: Plan): Promise<LoopPipeline[]> {
@@ -187,7 +191,7 @@ export class Segment {
     const longest = this.#longestNext;
     const state = await this.#rounds.run(rounds, longest);
     this.#isGrowing = state.window === longest && longest === tuning.mostGrowth * this.#tally.window;
-    if (state.stamp !== this.#stamp) throw new DeviceFailure("it did not execute the loop");
+    if (state.executed_id !== this.#executionId) throw new DeviceFailure("it did not execute the loop");
     this.#tally.count(state, this.#execution.count, performance.now() - start);
     return state;
   }

@@ -10,7 +10,7 @@ import type { PlanName, Possible } from "../policy/planChoice.ts";
 import { rounds } from "../policy/tuning.ts";
 import { contributionBytes } from "./contributions.ts";
 import type { Part } from "./execution.ts";
-import { coveredBytes } from "./findings.ts";
+import { storedBytes } from "./findings.ts";
 import type { Plan } from "./plans.ts";
 import type { Progress } from "./progress.ts";
 
@@ -92,10 +92,14 @@ export class SegmentMemory {
       control: named("control", 4 * controlSize(loop.carried.length), STORAGE | COPY_SRC),
       marks: named("marks", 4 * this.#marked * this.#marksOf(plan), STORAGE),
       windows: named("windows", 4 * mostWindows, STORAGE | COPY_SRC),
-      covered: named("covered", plan.covers ? coveredBytes(loop, lengths) : 0, STORAGE | COPY_SRC),
-      claims: named("claims", plan.name === "claimed" ? 4 << bitmapShift(this.#marked) : 0, STORAGE),
+      stored_bits: named(
+        "stored_bits",
+        plan.recordsStores ? storedBytes(loop, lengths) : 0,
+        STORAGE | COPY_SRC,
+      ),
+      bitmap: named("bitmap", plan.name === "write bitmap" ? 4 << bitmapShift(this.#marked) : 0, STORAGE),
       lists: named("lists", slots("by reservation"), STORAGE | COPY_SRC),
-      log_words: named("log_words", slots("logged") + slots("versioned"), STORAGE),
+      log_words: named("log_words", slots("logged") + slots("multi-version"), STORAGE),
       contributions: named("contributions", contributionBytes(loop, count), STORAGE | COPY_SRC),
       ...Object.fromEntries(loop.arrays.map(({ name }) => [`array_${wgslName(name)}`, buffers[name]!])),
     };
@@ -113,7 +117,7 @@ export class SegmentMemory {
     for (const { name } of loop.arrays) values[`length_${wgslName(name)}`] = lengths[name]!;
     for (const [name, offset] of offsetsOf(loop, lengths)) values[`offset_${wgslName(name)}`] = offset;
     values.marked = this.#marked;
-    values.claim_shift = bitmapShift(this.#marked);
+    values.bitmap_shift = bitmapShift(this.#marked);
     values.most_loads = this.logSize.mostLoads;
     values.most_stores = this.logSize.mostStores;
     values.versions = this.#versions;

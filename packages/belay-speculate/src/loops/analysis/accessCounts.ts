@@ -2,8 +2,8 @@ import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
 import { expressionsOf, operandsOf } from "../tree/walk.ts";
 
 /**
- * How many elements of tracked arrays an iteration loads and stores at most; null where nothing
- * bounds them.
+ * The largest numbers of elements of tracked arrays that an iteration loads and stores. Null if
+ * nothing bounds a number.
  */
 export interface AccessCounts {
   readonly loads: number | null;
@@ -21,19 +21,22 @@ const larger = (one: Counts, other: Counts): Counts => ({
   loads: Math.max(one.loads, other.loads),
   stores: Math.max(one.stores, other.stores),
 });
-/** Nothing is nothing, however often. */
+/** Multiplies counts. Zero stays zero, also times infinity. */
 const times = (count: number, { loads, stores }: Counts): Counts => ({
   loads: loads === 0 ? 0 : loads * count,
   stores: stores === 0 ? 0 : stores * count,
 });
 
 /**
- * A larger number, such as that of the elements between two indices in an array, is as good as
- * none.
+ * The largest useful bound. A larger one, such as the distance of two indices in an array, helps no
+ * more than none.
  */
 const largest = 2 ** 16;
 
-/** Counts the accesses of an iteration: of branches the larger, of loops all turns. */
+/**
+ * Counts the accesses of an iteration: the larger side of a branch, and all iterations of an inner
+ * loop.
+ */
 export function accessCounts(body: readonly Statement[], arrays: readonly LoopArray[]): AccessCounts {
   const tracked = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
 
@@ -58,7 +61,7 @@ export function accessCounts(body: readonly Statement[], arrays: readonly LoopAr
         return add(evaluated, larger(ofList(statement.yes), ofList(statement.no)));
       case "loop": {
         const most = statement.most ?? Number.POSITIVE_INFINITY;
-        // The last time, the body only gets to its test.
+        // The last time, the body runs only up to its test.
         const test = ofList(statement.body.slice(0, statement.body.findIndex(leaves) + 1));
         return add(test, times(most, add(ofList(statement.body), ofList(statement.update))));
       }

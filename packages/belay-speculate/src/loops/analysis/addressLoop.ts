@@ -10,31 +10,32 @@ import {
 } from "../tree/walk.ts";
 
 /**
- * A loop to evaluate instead of another one, to find out which elements its iterations may access
- * before any is executed.
+ * A loop that is evaluated in place of another one, to find the elements that its iterations may
+ * access before any is executed.
  */
 export interface AddressLoop {
   readonly loop: Loop;
   /**
-   * Whether iterations access, and branch, just like this; otherwise they may leave some of it out.
+   * True if the iterations of both loops access the same elements and take the same branches.
+   * Otherwise the original's iterations may leave some accesses out.
    */
   readonly isExact: boolean;
   /**
-   * Whether addresses follow from carried variables, which are predicted to stay as they are: they
-   * do up to the first iteration of a window that stores to one.
+   * True if addresses follow from carried variables, whose values are predicted to stay the same.
+   * The prediction holds up to the first iteration of a window that stores to one.
    */
   readonly isPredicted: boolean;
   /**
-   * Whether they follow from numbers alone: from inputs, lengths and variables, and from no element
-   * of any array.
+   * True if addresses follow from inputs, lengths and variables only, and from no element of any
+   * array.
    */
   readonly followsFromNumbers: boolean;
 }
 
 /**
- * Makes the loop by which kernels find an iteration's addresses before its values, each time the
- * same ones; null when there is none. That needs elements that nothing decides about which the loop
- * writes, and no arithmetic whose rounding WGSL leaves to the compiler of one kernel. Where only
+ * Makes the loop by which kernels find an iteration's addresses before its values. Every evaluation
+ * gives the same addresses. Null if there is no such loop. Requires that no element which the loop
+ * writes decides an address, nor arithmetic whose rounding differs between kernels. If only
  * branches depend on such values, both sides are evaluated, one after the other.
  */
 export const addressLoop = oncePerLoop(
@@ -47,8 +48,7 @@ function findWith(loop: Loop, isPredicted: boolean): AddressLoop | null {
   const varies = varyingIn(loop, read, isPredicted);
   const { expressions, indices, branches } = partsOf(loop);
   if (indices.some(varies)) return null;
-  // What is predicted must be known whenever it changes, or nobody knows where the iteration goes
-  // on.
+  // A predicted variable's change must be known, or the address of the next iteration is not.
   if (isPredicted && loop.carried.some(({ name, type }) => varies({ kind: "carried", name, type })))
     return null;
   const open = branches.filter(({ test }) => varies(test));
@@ -73,7 +73,7 @@ function followsFromNumbers(loop: Loop, isPredicted: boolean): boolean {
   );
 }
 
-/** All expressions of a loop, those that are indices, and its branches. */
+/** Returns all expressions of a loop, those that are indices, and its branches. */
 function partsOf(loop: Loop) {
   const statements = [...everyStatement(loop.body)];
   const expressions = statements.flatMap((statement) =>
@@ -87,7 +87,7 @@ function partsOf(loop: Loop) {
   return { expressions, indices, branches };
 }
 
-/** Whether statements jump to a loop around them, or end the speculated one. */
+/** Returns true if the statements jump to a loop around them, or end the speculated loop. */
 function leaves(statements: readonly Statement[]): boolean {
   const inside = [...everyStatement(statements)];
   const labels = new Set(inside.flatMap((statement) => (statement.kind === "loop" ? [statement.label] : [])));
@@ -99,17 +99,17 @@ function leaves(statements: readonly Statement[]): boolean {
 }
 
 /**
- * Statements that evaluate all loads that these may evaluate. Values that vary come out wrong,
- * which no address depends on.
+ * Returns statements that evaluate all loads that the given ones may evaluate. Varying values come
+ * out wrong; no address depends on them.
  */
 function hoistConditionalLoads(
   statements: readonly Statement[],
   varies: (expression: Expression) => boolean,
 ): Statement[] {
-  return new Opening(varies).block(statements);
+  return new LoadHoister(varies).block(statements);
 }
 
-class Opening {
+class LoadHoister {
   readonly #varies: (expression: Expression) => boolean;
   #names = 0;
 
@@ -118,8 +118,8 @@ class Opening {
   }
 
   /**
-   * `isOpen`: in a branch that may not be taken, so that the iteration may go on where it seems to
-   * end.
+   * Rewrites a block. `isOpen` says that the block is in a branch that may not be taken, so that
+   * the iteration continues after its `endIteration`.
    */
   block(statements: readonly Statement[], isOpen = false): Statement[] {
     return statements.flatMap((statement) => this.#statement(statement, isOpen));
@@ -162,7 +162,7 @@ class Opening {
     }
   }
 
-  /** What to evaluate before an expression that may leave some of its loads out. */
+  /** Returns the loads to evaluate before an expression that may leave some of its loads out. */
   #loads(expression: Expression): Statement[] {
     return this.#isOpen(expression) ? this.#load(expression) : [];
   }
@@ -175,7 +175,7 @@ class Opening {
     return [...withOperands(expression)].some((part) => choosesLoads(part, this.#varies));
   }
 
-  /** Evaluates all loads of an expression; the loads in their indices come along. */
+  /** Returns statements that evaluate all loads of an expression, including those in indices. */
   #load(expression: Expression): Statement[] {
     if (isLoad(expression)) {
       return [{ kind: "declare", name: `$opened${this.#names++}`, type: expression.type, value: expression }];
@@ -184,12 +184,13 @@ class Opening {
   }
 }
 
-/** Functions of f32 whose result every kernel computes alike. */
+/** The functions of f32 whose result is the same in every kernel. */
 const exactFunctions = new Set<MathFunction>(["abs", "ceil", "floor", "trunc", "sign", "min", "max"]);
 
 /**
- * Tells expressions whose value may depend on elements of other arrays than those, or on a kernel's
- * rounding; and on carried variables, unless what is stored to these does not.
+ * Returns a predicate for expressions that may vary: their values depend on elements of arrays
+ * outside `read` or on a kernel's rounding. Carried variables vary too, unless they are predicted
+ * and only values that do not vary are stored to them.
  */
 function varyingIn(
   loop: Loop,
@@ -216,8 +217,8 @@ function varyingIn(
     return operandsOf(expression).some(varies);
   };
 
-  // A local varies when anything that varies is assigned to it, or anything in a branch that may
-  // not be taken; `own` are the locals of that branch, which do not exist outside of it.
+  // A local varies when a varying value is assigned to it, or any value in a branch that may not be
+  // taken. `own` are the locals of that branch, which do not exist outside of it.
   const walk = (statements: readonly Statement[], own: Set<string> | null): void => {
     for (const statement of statements) {
       switch (statement.kind) {
@@ -250,7 +251,7 @@ function varyingIn(
   return varies;
 }
 
-/** Whether a value that varies decides whether the expression loads something. */
+/** Returns true if a varying value decides whether the expression loads something. */
 function choosesLoads(expression: Expression, varies: (test: Expression) => boolean): boolean {
   const loads = (side: Expression) => someExpression(side, isLoad);
   switch (expression.kind) {

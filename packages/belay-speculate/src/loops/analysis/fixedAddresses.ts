@@ -2,10 +2,9 @@ import type { Expression, LoopArray, Statement } from "../tree/ir.ts";
 import { everyStatement, expressionsOf, withOperands } from "../tree/walk.ts";
 
 /**
- * Whether it is known before a loop runs which elements each iteration accesses and which way it
- * branches: nothing of that follows from a tracked element or a carried variable. A value follows
- * from another through locals, and through elements of an owned array, which an iteration may store
- * and load again.
+ * Returns true if no tracked element and no carried variable decides which elements an iteration
+ * accesses or which branches it takes. Values are followed through locals, and through elements of
+ * owned arrays, because an iteration may store such an element and load it again.
  */
 export function addressesAreFixed(body: readonly Statement[], arrays: readonly LoopArray[]): boolean {
   const changing = new Set(arrays.filter(({ role }) => role === "tracked").map(({ name }) => name));
@@ -38,7 +37,7 @@ export function addressesAreFixed(body: readonly Statement[], arrays: readonly L
   );
 }
 
-/** Whether a part of the expression decides which element is loaded, or whether one is. */
+/** Returns true if a part of the expression decides which element is loaded, or whether one is. */
 function choosesAccess(expression: Expression, changes: (part: Expression) => boolean): boolean {
   return [...withOperands(expression)].some((part) => {
     switch (part.kind) {

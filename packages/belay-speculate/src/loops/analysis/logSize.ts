@@ -2,15 +2,15 @@ import type { Loop, LoopArray } from "../tree/ir.ts";
 import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import { accessCounts } from "./accessCounts.ts";
 
-/** Most accesses that are logged of one iteration. */
+/** The largest numbers of accesses that are logged of one iteration. */
 export interface LogSize {
   readonly mostLoads: number;
   readonly mostStores: number;
 }
 
 /**
- * Most loads and stores that are to be logged of one iteration, where `otherwise` is assumed for
- * what cannot be counted.
+ * Returns the largest numbers of loads and stores to log of one iteration. `otherwise` replaces a
+ * number that cannot be counted.
  */
 export function logSize(loop: Loop, otherwise: number): LogSize {
   const stores = storesOf(loop);
@@ -23,7 +23,9 @@ export function logSize(loop: Loop, otherwise: number): LogSize {
   };
 }
 
-/** Bounds the stores of an iteration to any array; null where nothing bounds them. */
+/**
+ * The largest number of stores of an iteration to arrays of any role. Null if nothing bounds it.
+ */
 const storesOf = oncePerLoop((loop): number | null => {
   const written = loop.arrays.map(
     (array): LoopArray => ({
@@ -34,15 +36,18 @@ const storesOf = oncePerLoop((loop): number | null => {
   return accessCounts(loop.body, written).stores;
 });
 
-/** Most loads, or stores, of arrays that one iteration can log: their numbers share a word. */
+/**
+ * The largest number of array loads, or of stores, that one iteration can log: both numbers share a
+ * word.
+ */
 const mostLogged = 2 ** 15;
 
-/** Bytes of the log for each iteration of a window. */
+/** Returns the size of the log of one iteration of a window, in bytes. */
 export function logBytes({ mostLoads, mostStores }: LogSize): number {
   return 4 * (1 + mostLoads + 2 * mostStores);
 }
 
-/** The same where only stores are logged, in two rounds. */
+/** Returns the size of one iteration's log of stores in two rounds, in bytes. */
 export function versionBytes({ mostStores }: LogSize): number {
   return 8 * (1 + 2 * mostStores);
 }

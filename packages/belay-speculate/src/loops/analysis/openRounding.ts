@@ -3,12 +3,14 @@ import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import { everyExpression } from "../tree/walk.ts";
 
 /**
- * Whether a GPU may compute other bits than the CPU: WGSL leaves it open how f32 arithmetic and conversions to f32 are rounded, whether
- * operations are fused, in which order an f32 reduction adds, and whether an operation takes numbers too small to be normal (below 2⁻¹²⁶)
- * for zero. Copies of floats are exact, and so is what kernels do with their bits: comparisons, remainders, the nearest integers, minima
- * and maxima, conversions to integers and booleans.
- *
- * Source: WGSL, 15.7.2 "Differences from IEEE-754", 15.7.4 "Floating point accuracy" and 15.7.5 "Reassociation and fusion".
+ * True if a GPU may compute other bits than the CPU. WGSL does not fix how f32 arithmetic and
+ * conversions to f32 are rounded, nor whether operations are fused. It does not fix the order in
+ * which an f32 reduction adds, nor whether an operation takes subnormal numbers (below 2⁻¹²⁶) as
+ * zero.
+ * Copies of floats are exact. So are kernels' operations on their bits: comparisons, remainders,
+ * the nearest integers, minima and maxima, conversions to integers and booleans.
+ * Source: WGSL, 15.7.2 "Differences from IEEE-754", 15.7.4 "Floating point accuracy" and 15.7.5
+ * "Reassociation and fusion".
  */
 export const hasOpenRounding = oncePerLoop(
   (loop) =>

@@ -1,26 +1,29 @@
 import type { Expression } from "../tree/ir.ts";
 import { allOf, asType, combined, hull, type Range, rangeOf, rangeOfBinary } from "./ranges.ts";
 
-/** What is known of a loop when it starts. */
+/** The numbers known when a loop starts. */
 export interface LoopNumbers {
   readonly inputs: Readonly<Record<string, number>>;
   readonly lengths: Readonly<Record<string, number>>;
-  /** The index of the first iteration, and what it changes by. */
+  /** The index of the first iteration and the difference to the next index. */
   readonly first: number;
   readonly step: number;
   readonly count: number;
 }
 
-/** What is known at a place in the body. */
+/** The facts known at one place of the body. */
 export interface Known {
   readonly numbers: LoopNumbers;
-  /** What the elements of each array may be. */
+  /** The range of the elements of each array. */
   readonly elements: ReadonlyMap<string, Range | null>;
-  /** Where locals are; those that are missing may have any value. */
+  /** The ranges of locals. A missing local may have any value. */
   readonly locals: ReadonlyMap<string, Range | null>;
 }
 
-/** The expression with what is proven about it, and its range; null for what is no integer. */
+/**
+ * Returns the expression with the facts proven about it, and its range. The range is null if the
+ * expression is no integer.
+ */
 export function prove(expression: Expression, known: Known): [Expression, Range | null] {
   const { type } = expression;
   switch (expression.kind) {
@@ -93,7 +96,8 @@ export function prove(expression: Expression, known: Known): [Expression, Range 
 }
 
 /**
- * Says of an access that it stays inside its array, where that follows from the range of its index.
+ * Returns the property that says that an access stays inside its array, if the range of its index
+ * proves it.
  */
 export function insideOf(array: string, index: Range | null, { numbers }: Known): { inside?: true } {
   return index && index.low >= 0 && index.high < numbers.lengths[array]! ? { inside: true } : {};

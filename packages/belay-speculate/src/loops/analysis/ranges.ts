@@ -1,6 +1,6 @@
 /**
- * Intervals of the 32-bit integers that expressions give, as far as numbers tell that are known
- * when a loop starts.
+ * Intervals of the 32-bit integers that expressions give, computed from the numbers known when a
+ * loop starts.
  */
 import type { Expression, NumberType } from "../tree/ir.ts";
 
@@ -15,13 +15,16 @@ type Binary = Extract<Expression, { kind: "binary" }>;
 export const rangeOf = (low: number, high: number): Range => ({ low, high });
 const point = (value: number) => rangeOf(value, value);
 
-/** All values of a type; those of `f32` are no integers. */
+/** Returns the range of all values of an integer type; null for other types. */
 export function allOf(type: Expression["type"]): Range | null {
   if (type === "i32") return rangeOf(-(2 ** 31), 2 ** 31 - 1);
   return type === "u32" ? rangeOf(0, 2 ** 32 - 1) : null;
 }
 
-/** The range as values of a type: what leaves the type wraps, and may be anything then. */
+/**
+ * Returns the range as values of a type. A range that exceeds the type wraps and becomes all its
+ * values.
+ */
 export function asType(type: Expression["type"], range: Range | null): Range | null {
   const all = allOf(type);
   return range && all && range.low >= all.low && range.high <= all.high ? range : all;
@@ -31,7 +34,7 @@ export function hull(one: Range | null, other: Range | null): Range | null {
   return one && other && rangeOf(Math.min(one.low, other.low), Math.max(one.high, other.high));
 }
 
-/** What `min` and `max`, and sums and products that may wrap, give. */
+/** Returns the range of a minimum, a maximum, or a sum, difference or product before it wraps. */
 export function combined(name: "+" | "-" | "*" | "min" | "max", one: Range, other: Range): Range {
   const apply = { "+": add, "-": subtract, "*": multiply, min: Math.min, max: Math.max }[name];
   const ends = [one.low, one.high].flatMap((a) => [other.low, other.high].map((b) => apply(a, b)));
@@ -42,7 +45,10 @@ const add = (a: number, b: number) => a + b;
 const subtract = (a: number, b: number) => a - b;
 const multiply = (a: number, b: number) => a * b;
 
-/** The range of an operation on integers before it wraps; null where that is not looked at. */
+/**
+ * Returns the range of an operation on integers before it wraps; null if the operation is not
+ * analysed.
+ */
 export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Range): Range | null {
   const arePositive = left.low >= 0 && right.low >= 0;
   switch (operator) {
@@ -51,7 +57,7 @@ export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Ra
       return combined(operator, left, right);
     case "*": {
       const product = combined("*", left, right);
-      // Larger ones are not exact.
+      // Larger products are not exact in a double.
       return Math.max(-product.low, product.high) <= Number.MAX_SAFE_INTEGER ? product : null;
     }
     case "/":
@@ -64,7 +70,7 @@ export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Ra
       if (left.low < 0 && right.low < 0) return null;
       const highs = [left, right].flatMap(({ low, high }) => (low >= 0 ? [high] : []));
       const high = Math.min(...highs);
-      // As an i32 it may have a sign bit from 2^31 on.
+      // From 2^31 on, an i32 would be negative.
       return type === "i32" && high >= 2 ** 31 ? null : rangeOf(0, high);
     }
     case "|":
@@ -86,7 +92,7 @@ export function rangeOfBinary({ operator, type }: Binary, left: Range, right: Ra
   }
 }
 
-/** What elements of an array can be. */
+/** Returns the range of an array's elements; null for `f32`. */
 export function rangeOfElements(element: string): Range | null {
   switch (element) {
     case "i8":

@@ -2,8 +2,8 @@ import { oncePerLoop } from "../tree/oncePerLoop.ts";
 import { everyExpression } from "../tree/walk.ts";
 
 /**
- * Names of the arrays that a loop stores to and never loads from: what they held before matters
- * only where it is not overwritten.
+ * The names of the arrays that a loop stores to and never loads from. Their old elements matter
+ * only where the loop does not overwrite them.
  */
 export const storedOnly = oncePerLoop((loop): readonly string[] => {
   const loaded = new Set(

@@ -15,9 +15,9 @@ import { engineParameters, identify, indexAt, markFunctions } from "./marks.ts";
 export const control: Resource = { name: "control", access: "write", type: "Control" };
 export const inWindow = "let slot_here = place;";
 
-/** Effects of a kernel that evaluates addresses only. */
+/** Returns the effects of a kernel that evaluates addresses only. */
 export function addressEffects(
-  marked: Pick<Effects, "escape" | "endLoop"> & { load(id: string): string; store(id: string): string },
+  marked: Pick<Effects, "bailOut" | "endLoop"> & { load(id: string): string; store(id: string): string },
 ): Effects {
   return {
     load(array) {
@@ -27,15 +27,16 @@ export function addressEffects(
     store: (array) => (array.role === "tracked" ? marked.store(identify(array)) : ""),
     loadCarried: (_, slot) => `${marked.load(`${slot}u`)}\n  return 0u;`,
     storeCarried: (_, slot) => marked.store(`${slot}u`),
-    escape: marked.escape,
+    bailOut: marked.bailOut,
     endLoop: marked.endLoop,
     misspeculate: "",
   };
 }
 
 /**
- * A kernel that evaluates the addresses of each iteration of a round: of the one that `where` calls
- * `slot_here`, with words of `control` that are `atomics`.
+ * Makes a kernel that evaluates the addresses of iterations. `where` sets `slot_here`, the
+ * iteration of the window that an invocation evaluates. `atomics` are the words of `control` that
+ * are atomic.
  */
 export function addressKernel(
   loop: Loop,
@@ -48,14 +49,14 @@ export function addressKernel(
     variables: string;
     where: string;
     before: string;
-    /** What goes before each evaluation, where there are several. */
-    turns?: readonly string[];
+    /** The code before each evaluation, if there are several. */
+    evaluations?: readonly string[];
     after: string;
   },
 ): Kernel {
-  const turn = (before: string) => `${before}
+  const evaluate = (before: string) => `${before}
   fuel = params.fuel;
-  escaped = false;
+  bailed_out = false;
   iterate(${indexAt(loop, "(control.base + slot)")});`;
   return assembleKernel({
     name,
@@ -74,7 +75,7 @@ fn ${name}(${placeInGrid}) {
   ${parts.where}
   slot = slot_here;
   ${parts.before}
-  ${(parts.turns ?? [""]).map(turn).join("\n  ")}
+  ${(parts.evaluations ?? [""]).map(evaluate).join("\n  ")}
   ${parts.after}
 }`,
     ],

@@ -1,25 +1,26 @@
 /**
- * The words by which the kernels of a loop steer themselves from round to round, without the host.
- * One buffer, seen as atomics by kernels of many invocations, and as plain words by the scheduler.
+ * The control words, by which the kernels of a loop proceed from round to round without the host.
+ * They are one buffer. Kernels of many invocations see some words as atomics; the scheduler sees
+ * plain words.
  */
 
 /**
- * What the engine is doing. Every other state than `running` makes the rounds that are still
- * encoded do nothing.
+ * The states of the engine. In every state but `running`, the rounds that are still encoded do
+ * nothing.
  */
 export const states = {
   running: 0,
-  /** No iterations are left. */
+  /** All iterations are done. */
   finished: 1,
-  /** The loop left itself with a `break`. */
+  /** The loop ended by a `break`. */
   ended: 2,
-  /** The first iteration that is not committed is one for the CPU. */
-  escaped: 3,
-  /** Iterations of the window depend on each other, and executing them in place is not allowed. */
+  /** The first iteration that is not committed bails out to the CPU. */
+  bailedOut: 3,
+  /** Iterations of the window depend on each other, and the loop may not be executed in place. */
   conflicting: 4,
 } as const;
 
-/** What was found between iterations of a window: bits of the word `conflicts`. */
+/** The kinds of conflict between iterations of a window: bits of the word `conflicts`. */
 export const conflictKinds = {
   /** An iteration loads what an earlier one stores. */
   flow: 1,
@@ -28,75 +29,75 @@ export const conflictKinds = {
    * loads.
    */
   order: 2,
-  /** One of these. */
+  /** A conflict of one of these kinds. */
   unclear: 4,
 } as const;
 
-/** A word that says "none" where an iteration of the window is named. */
+/** The value of a word that names no iteration of the window. */
 export const none = 0xffffffff;
 
 /**
- * Iterations of a window are numbered in this many bits; the other bits of a mark tell the rounds
+ * The number of bits that number an iteration of a window. The other bits of a mark tell rounds
  * apart.
  */
 export const slotBits = 24;
-/** Most iterations in a window. */
+/** The largest number of iterations in a window. */
 export const longestWindow = 2 ** slotBits;
-/** Rounds that can be told apart; then all marks must be cleared. */
+/** The number of rounds whose marks differ. After them, all marks must be cleared. */
 export const mostEpochs = 2 ** (32 - slotBits) - 1;
 
 const words = {
-  state: "What the engine is doing.",
+  state: "The state of the engine.",
   base: "The first iteration of the window. Iterations count from 0.",
-  window: "How many iterations the window has.",
-  slots: "How many iterations this round looks at.",
-  listed: "How many of them are in the list of those that wait; they come first.",
-  fresh:
-    "The first iteration that no round has looked at before, where some wait; counted as those of a window.",
-  list: "Which of the two lists of waiting iterations is read; the other one is written.",
-  epoch: "Tells the marks of this round from older ones.",
-  executing: "How many iterations are executed or committed now.",
-  executing_base: "The first iteration of the window that they belong to.",
-  executing_epoch: "The epoch in which they were marked.",
-  ordered: "1 when several of them may store to one element, so that the last one must be found.",
-  seen: "How many iterations of the window the round before has executed as well, where that compares what they store.",
-  sure: "How many of them are right if those before them are.",
-  progress: "Iterations committed lately: half as many as before, and those of the round.",
-  rounds: "Rounds so far.",
-  evaluated: "Iterations that rounds have looked at, modulo 2^32.",
-  evaluated_high: "The same, in units of 2^32.",
-  asked: "What the host calls this execution.",
-  stamp: "The same, once the device has executed a round of it.",
+  window: "The number of iterations in the window.",
+  slots: "The number of iterations that this round evaluates.",
+  listed: "The number of these iterations that are in the list of waiting ones; they come first.",
+  fresh: "The first iteration of the window that no round has evaluated before, if some iterations wait.",
+  list: "The list of waiting iterations to read, 0 or 1; the other one is written.",
+  epoch: "The number in this round's marks, which tells them from older ones.",
+  executing: "The number of iterations to execute or commit now.",
+  executing_base: "The first iteration of the window of these iterations.",
+  executing_epoch: "The epoch of the marks of these iterations.",
+  ordered: "1 if several of these iterations may store to one element, so that the last must be found.",
+  overlap:
+    "The number of iterations of the window that the previous round executed as well, if rounds compare stores.",
+  valid_limit: "The number of iterations that saw all versions, and are right if all earlier ones are.",
+  progress: "The running number of committed iterations: half the old number plus those of this round.",
+  rounds: "The number of rounds so far.",
+  evaluated: "The number of iterations that rounds evaluated, modulo 2^32.",
+  evaluated_high: "The same number in units of 2^32.",
+  execution_id: "The host's number for this execution.",
+  executed_id: "The same number once the device has executed a round.",
 } as const;
 
 const atomicWords = {
-  cut: "The first iteration of the window that must not be committed; iterations of a window count from 0.",
+  cut: "The first iteration of the window that must not be committed, counted from 0 in the window.",
   end: "The first iteration of the window that ends the loop.",
-  conflicts: "Kinds of conflict found in this round.",
-  escape: "Why the first iteration of the window is one for the CPU; 0 when it is not.",
-  changed: "The first iteration of the window that did not store what it stored in the round before.",
-  held: "How many iterations hold all their elements.",
-  waiting: "How many iterations do not.",
+  conflicts: "The kinds of conflict found in this round.",
+  bail_out_reason: "The reason why the first iteration of the window bails out; 0 if it does not.",
+  changed: "The first iteration of the window whose stores differ from those of the previous round.",
+  held: "The number of iterations that hold all their elements.",
+  waiting: "The number of iterations that wait for an element.",
 } as const;
 
 export type AtomicWord = keyof typeof atomicWords;
 export type ControlWord = keyof typeof words | AtomicWord;
 
 /**
- * The order of the words in the buffer; the bits of the carried variables follow, as they are and
- * as they were.
+ * The order of the words in the buffer. The bits of the carried variables follow: their current
+ * values, then those before the current execution.
  */
 export const controlWords = [...Object.keys(words), ...Object.keys(atomicWords)] as ControlWord[];
 
-/** Words of the buffer in all. */
+/** Returns the number of words in the buffer. */
 export function controlSize(carried: number): number {
   return controlWords.length + 2 * carried;
 }
 
 /**
- * `struct Control`, for kernels of which several invocations change the words in `atomics`. The
- * others are plain words: every invocation reads some of them, and what is atomic would come from
- * one place far away each time.
+ * Returns `struct Control` for kernels of which several invocations change the words in `atomics`.
+ * The other words are plain: every invocation reads some of them, and an atomic word comes from one
+ * distant place each time.
  */
 export function declareControl(carried: number, atomics: readonly AtomicWord[] = []): string {
   const members = [
@@ -107,8 +108,8 @@ export function declareControl(carried: number, atomics: readonly AtomicWord[] =
     ),
     ...(carried > 0
       ? [
-          `  /** Values of the carried variables. */\n  carried: array<u32, ${carried}>,`,
-          `  /** The same before what is executed now. */\n  carried_before: array<u32, ${carried}>,`,
+          `  /** The values of the carried variables. */\n  carried: array<u32, ${carried}>,`,
+          `  /** The values before the iterations that are executed now. */\n  carried_before: array<u32, ${carried}>,`,
         ]
       : []),
   ];

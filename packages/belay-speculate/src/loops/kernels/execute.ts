@@ -15,47 +15,46 @@ import { declareControl } from "./control.ts";
 import { engineParameters, identify, indexAt } from "./marks.ts";
 import { valuePrediction } from "./valuePrediction.ts";
 
-type Name = "execute" | "executeHeld" | "executeCovering";
+type Name = "execute" | "executeHeld" | "executeRecordingStores";
 
 /**
- * The kernels that execute iterations of which no two can meet, reading and writing the arrays
- * themselves.
- *
- * - `execute`: those of a window.
- * - `executeHeld`: those that hold what they touch.
- * - `executeCovering`: those of a window, and sets a bit for each element that they store to of
- *   arrays that the loop only stores to.
+ * The kernels that execute iterations without conflicts, reading and writing the arrays themselves.
+ * - `execute`: executes the iterations of a window.
+ * - `executeHeld`: executes the iterations that hold their elements.
+ * - `executeRecordingStores`: executes the iterations of a window. It sets a bit for each element
+ *   stored to, in the arrays that the loop only stores to.
  */
 export function executeKernels(loop: Loop, isPredicted: boolean): Record<Name, Kernel> {
   return {
     execute: executeKernel(loop, "execute", isPredicted),
     executeHeld: executeKernel(loop, "executeHeld", false),
-    executeCovering: executeKernel(loop, "executeCovering", isPredicted),
+    executeRecordingStores: executeKernel(loop, "executeRecordingStores", isPredicted),
   };
 }
 
 /**
- * Three lists of iterations of the window: two of waiting ones, which take turns, and of those to
- * execute.
+ * Three lists of iterations of the window: two of waiting iterations, used alternately, and one of
+ * the iterations to execute.
  */
 export const lists = (access: "read" | "write"): Resource => ({ name: "lists", access, type: "array<u32>" });
 
-const cover = `
-fn cover(place: u32) { atomicOr(&covered[place >> 5u], 1u << (place & 31u)); }`.trim();
+const recordStore = `
+fn record_store(place: u32) { atomicOr(&stored_bits[place >> 5u], 1u << (place & 31u)); }`.trim();
 
 function executeKernel(loop: Loop, name: Name, isPredicted: boolean): Kernel {
   const held = name === "executeHeld";
-  const covers = (array: LoopArray) => name === "executeCovering" && storedOnly(loop).includes(array.name);
+  const recordsStores = (array: LoopArray) =>
+    name === "executeRecordingStores" && storedOnly(loop).includes(array.name);
   const predicted = isPredicted
     ? valuePrediction(loop, "carried_before", (slot) => `  control.carried[${slot}] = bits;`)
     : null;
   const effects: Effects = {
     load: ({ name }: LoopArray) => `  return peek_${wgslName(name)}(element);`,
     store: (array) =>
-      `${covers(array) ? `  cover(${identify(array)});\n` : ""}  poke_${wgslName(array.name)}(element, bits);`,
+      `${recordsStores(array) ? `  record_store(${identify(array)});\n` : ""}  poke_${wgslName(array.name)}(element, bits);`,
     loadCarried: (_, slot) => `  return control.carried[${slot}];`,
     storeCarried: (_, slot) => `  control.carried[${slot}] = bits;`,
-    escape: "",
+    bailOut: "",
     endLoop: "",
     misspeculate: "",
     ...predicted?.effects,
@@ -68,11 +67,11 @@ function executeKernel(loop: Loop, name: Name, isPredicted: boolean): Kernel {
     resources: [
       loop.carried.length > 0 ? control : { ...control, access: "read" },
       ...(held ? [lists("read")] : []),
-      { name: "covered", access: "write", type: "array<atomic<u32>>" },
+      { name: "stored_bits", access: "write", type: "array<atomic<u32>>" },
       ...contributions(loop),
     ],
     functions: [
-      ...(name === "executeCovering" ? [cover] : []),
+      ...(name === "executeRecordingStores" ? [recordStore] : []),
       ...(predicted ? [predicted.declaration] : []),
       emitBody(loop, effects),
       `@compute @workgroup_size(${workgroupSize})
@@ -90,14 +89,14 @@ fn ${name}(${placeInGrid}) {
 }
 
 /**
- * What each iteration adds to each reduction, by reduction and iteration; combined when the loop is
- * done.
+ * The contributions to the reductions, by reduction and iteration. They are combined at the end of
+ * the loop.
  */
 export function contributions({ reductions }: Loop): Resource[] {
   return reductions.length > 0 ? [{ name: "contributions", access: "write", type: "array<u32>" }] : [];
 }
 
-/** Keeps what the iteration `iteration` adds to the reductions. */
+/** Returns the statements that keep the contributions of the iteration `iteration`. */
 export function contribute({ reductions }: Loop): string {
   return reductions
     .map(({ name, type }, place) => {

@@ -19,22 +19,24 @@ import {
 import { valuePrediction } from "./valuePrediction.ts";
 
 /**
- * The kernels of loops whose addresses may be evaluated before their values (`addressLoop.ts`): iterations announce what they may
- * access, those that cannot meet are executed in place, and nothing is copied.
- *
- * - `mark`: each iteration of the window marks what it stores, finds out whether it is one for the CPU, or ends the loop.
- * - `check`: finds the first iteration that depends on an earlier one of the window, in any way. Those before it are executed.
+ * The kernels of loops whose addresses can be evaluated before their values (`addressLoop.ts`).
+ * Iterations announce the elements that they may access. Those that cannot conflict are executed in
+ * place, and nothing is copied.
+ * - `mark`: each iteration of the window marks its stores, and finds out whether it bails out or ends
+ *   the loop.
+ * - `check`: finds the first iteration that depends in any way on an earlier one of the window. The
+ *   iterations before it are executed.
  * - `execute`: executes iterations, reading and writing the arrays themselves (`execute.ts`).
- *
- * Carried variables that addresses follow from are predicted (`valuePrediction.ts`); others are elements like those of arrays.
- *
- * Where there are dependences, iterations are executed past them, by reservation: `markAll` also marks what is loaded, and
- * `reserve` divides the iterations into those that are first at everything that they touch with a store, which are executed, and those that wait.
- *
- * Evaluating addresses needs no loop of its own: in all kernels but `execute` a load of something that the loop writes gives 0, stores
- * only mark, and the driver's compiler drops what computes values.
- *
- * Source: reservations: Blelloch et al., "Internally deterministic parallel algorithms can be fast", 2012.
+ * Carried variables that addresses follow from are predicted (`valuePrediction.ts`). Other carried
+ * variables are treated like elements of arrays.
+ * If there are dependences, iterations are executed past them, by reservation. `markAll` also marks
+ * loads. `reserve` executes the iterations that are first at each element they access, if it is
+ * stored to; the others wait.
+ * The kernels do not need a separate loop to evaluate addresses. In all of them but `execute`, a
+ * load of something that the loop writes gives 0 and a store only marks. The driver's compiler then
+ * drops the computation of values.
+ * Source: reservations: Blelloch et al., "Internally deterministic parallel algorithms can be
+ * fast", 2012.
  */
 export function inPlaceKernels(
   loop: Loop,
@@ -94,7 +96,7 @@ function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
     cut_at(max(slot, first));
   }`,
     store: () => "",
-    escape: "",
+    bailOut: "",
     endLoop: "",
   });
   const predicted = isPredicted ? valuePrediction(loop, "carried", () => "") : null;
@@ -103,9 +105,9 @@ function checkKernel(loop: Loop, isPredicted: boolean): Kernel {
     reports: `${reportConflict}\n\n${cutAt}`,
     resources: [control, { name: "marks", access: "read", type: "array<u32>" }],
     effects: { ...effects, ...predicted?.effects },
-    variables: `/** Kinds of conflict that this iteration takes part in. */\nvar<private> found: u32;${predicted ? `\n${predicted.declaration}` : ""}`,
+    variables: `/** The kinds of conflict in which this iteration takes part. */\nvar<private> found: u32;${predicted ? `\n${predicted.declaration}` : ""}`,
     where: inWindow,
-    // What others find meanwhile only leaves fewer iterations to look at.
+    // Conflicts that other invocations find meanwhile only reduce the iterations to check.
     before: `if (slot >= atomicLoad(&control.cut) || (control.end != NONE && slot > control.end)) { return; }${predicted ? `\n  ${predicted.start}` : ""}`,
     after: "report_conflict(found);",
   });
@@ -118,7 +120,7 @@ function reserveKernel(loop: Loop): Kernel {
       id,
     ) => `  let first = min(slot_of(marks[${id}], control.epoch), slot_of(marks[params.marked + ${id}], control.epoch));
   if (first < slot) { blocked = true; }`,
-    escape: "",
+    bailOut: "",
     endLoop: "",
   });
   return assembleKernel({
@@ -129,9 +131,9 @@ function reserveKernel(loop: Loop): Kernel {
     resources: [control, { name: "marks", access: "read", type: "array<u32>" }, lists("write")],
     functions: [
       `var<private> slot: u32;
-/** An earlier iteration that is still waiting must come first. */
+/** True if an earlier iteration that still waits must come first. */
 var<private> blocked: bool;
-/** How many iterations of this workgroup hold their elements, and wait; then where they go in the lists. */
+/** The numbers of this workgroup's iterations that hold their elements and that wait; then their starts in the lists. */
 var<workgroup> counts: array<atomic<u32>, 2>;
 var<workgroup> starts: array<u32, 2>;`,
       limitFunction,
@@ -154,7 +156,7 @@ fn reserve(${placeInGrid}) {
   if (takes_part) { offset = atomicAdd(&counts[waits], 1u); }
   workgroupBarrier();
   if (local == 0u) {
-    // Most workgroups of a round have nothing to do, and no reason to wait for each other.
+    // Most workgroups of a round have nothing to add, so they skip the contended atomics.
     let held = atomicLoad(&counts[0]);
     let waiting = atomicLoad(&counts[1]);
     if (held > 0u) { starts[0] = atomicAdd(&control.held, held); }

@@ -24,19 +24,16 @@ import {
 } from "./marks.ts";
 
 /**
- * The kernels for any loop: each iteration of the window reads what was there before the window, or
- * what it stored itself, and keeps its stores in a log.
- *
- * - `compute`: executes iterations, logs what they load and store, and marks what they store.
- * - `checkLog`: an iteration that loaded what an earlier one stores is wrong; no iteration from the
- *   first wrong one on is committed.
- * - `order`: where several iterations store to one element, finds the last of those that are
- *   committed.
- * - `commit`: stores what was logged.
- *
- * That a later iteration stores to what an earlier one loads or stores is harmless. The first
- * iteration of a window is never wrong, so each round commits one at least, and an iteration that
- * was executed on wrong data, wherever that led it, is executed again.
+ * The kernels for any loop. Each iteration of the window reads the memory from before the window,
+ * or what it stored itself, and keeps its stores in a log.
+ * - `compute`: executes iterations, logs their loads and stores, and marks what they store.
+ * - `checkLog`: finds iterations that loaded what an earlier one stores. They misspeculated, and no
+ *   iteration from the first of them on is committed.
+ * - `order`: finds the last committed iteration among several that store to one element.
+ * - `commit`: stores the logged values.
+ * A later iteration may store to what an earlier one loads or stores. The first iteration of a
+ * window never misspeculates, so each round commits at least one. An iteration that ran on wrong
+ * data is executed again, whatever it did.
  */
 export function loggedKernels(loop: Loop): Record<"compute" | "checkLog" | "order" | "commit", Kernel> {
   return {
@@ -75,24 +72,25 @@ function computeKernel(loop: Loop): Kernel {
   const loadAt = (place: string, value: string, isTracked: boolean) => `  let place = ${place};
   let own = own_store(place);
   if (own != NONE) { return log_words[log_value(slot, own)]; }
-${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
+${isTracked ? "  record_load(place);\n" : ""}  return ${value};`;
   const effects: Effects = {
     load: (array) =>
       array.role === "read"
         ? `  return ${peek(array)};`
         : loadAt(identify(array), peek(array), array.role === "tracked"),
-    store: (array) => `  note_store(${identify(array)}, bits);`,
-    // A variable is loaded often, and has to be logged once.
+    store: (array) => `  record_store(${identify(array)}, bits);`,
+    // A variable is loaded often and needs one log entry.
     loadCarried: (_, carried) => `  let own = own_store(${carried}u);
   if (own != NONE) { return log_words[log_value(slot, own)]; }
   if ((carried_loads[${carried >> 5}] & ${(1 << (carried & 31)) >>> 0}u) == 0u) {
     carried_loads[${carried >> 5}] |= ${(1 << (carried & 31)) >>> 0}u;
-    note_load(${carried}u);
+    record_load(${carried}u);
   }
   return control.carried[${carried}];`,
-    storeCarried: (_, carried) => `  if (!escaped) { note_store(${carried}u, bits); }`,
+    storeCarried: (_, carried) => `  if (!bailed_out) { record_store(${carried}u, bits); }`,
     ...reports,
-    // What the branch names and precedes it, or is the iteration itself, does not follow from it.
+    // Iterations that the branch names do not misspeculate if they are the iteration itself or
+    // precede it.
     misspeculate: `  let first = u32(max(nearest, 1));
   if (farthest >= i32(first) && slot + first < control.window) { cut_at(slot + first); }`,
   };
@@ -109,7 +107,7 @@ ${isTracked ? "  note_load(place);\n" : ""}  return ${value};`;
     ],
     functions: [
       logFunctions,
-      notingFunctions,
+      recordFunctions,
       ...(loop.carried.length > 0
         ? [
             `/** The carried variables whose loads are logged. */\nvar<private> carried_loads: array<u32, ${Math.ceil(loop.carried.length / 32)}>;`,
@@ -133,7 +131,7 @@ fn compute(${placeInGrid}) {
   });
 }
 
-/** A kernel that goes through what the iterations logged. */
+/** Makes a kernel that goes through what the iterations logged. */
 function eachOf(
   loop: Loop,
   name: string,
@@ -169,9 +167,9 @@ ${parts.body}
 const peek = ({ name }: LoopArray) => `peek_${wgslName(name)}(element)`;
 
 /**
- * Functions of the words of the log, in rows of one word for each iteration of the window: how many
- * loads and stores it made; the places that it loaded, those that it stored to, and the bits that
- * it stored. Places are those of `offsetsOf`.
+ * Functions that address the words of the log. It has rows of one word per iteration of the window:
+ * the numbers of loads and stores; the places loaded; the places stored to; the bits stored. Places
+ * are numbered as by `offsetsOf`.
  */
 const logFunctions = `
 fn loads_of(counts: u32) -> u32 { return counts & 0xffffu; }
@@ -180,20 +178,20 @@ fn log_load(slot: u32, n: u32) -> u32 { return (1u + n) * params.capacity + slot
 fn log_store(slot: u32, n: u32) -> u32 { return (1u + params.most_loads + n) * params.capacity + slot; }
 fn log_value(slot: u32, n: u32) -> u32 { return log_store(slot, n) + params.most_stores * params.capacity; }
 
-/** Marks the last store: of two marks of one epoch the larger is of the later iteration. */
+/** Returns the mark of a last store. Of two marks of one epoch, the larger belongs to the later iteration. */
 fn order_mark(slot: u32) -> u32 { return ((control.executing_epoch + 1u) << SLOT_BITS) | slot; }`.trim();
 
 /** The log, for kernels that write it. */
 const logWords: Resource = { name: "log_words", access: "write", type: "array<u32>" };
 
-/** Functions that note what an iteration loads and stores. */
-const notingFunctions = `
+/** Functions that record an iteration's loads and stores. */
+const recordFunctions = `
 var<private> slot: u32;
 var<private> own_mark: u32;
 var<private> loads: u32;
 var<private> stores: u32;
 
-/** Which of its stores was to this place, or NONE. */
+/** Returns the number of the iteration's store to this place, or NONE. */
 fn own_store(place: u32) -> u32 {
   for (var n = 0u; n < stores; n += 1u) {
     if (log_words[log_store(slot, n)] == place) { return n; }
@@ -201,16 +199,16 @@ fn own_store(place: u32) -> u32 {
   return NONE;
 }
 
-fn note_load(place: u32) {
-  if (loads == params.most_loads) { escape(ESCAPE_OVERFLOW); return; }
+fn record_load(place: u32) {
+  if (loads == params.most_loads) { bail_out(BAIL_OUT_OVERFLOW); return; }
   log_words[log_load(slot, loads)] = place;
   loads += 1u;
 }
 
-fn note_store(place: u32, bits: u32) {
+fn record_store(place: u32, bits: u32) {
   var own = own_store(place);
   if (own == NONE) {
-    if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
+    if (stores == params.most_stores) { bail_out(BAIL_OUT_OVERFLOW); return; }
     own = stores;
     stores += 1u;
     log_words[log_store(slot, own)] = place;

@@ -5,10 +5,10 @@ import { parametersOf } from "./code/parameters.ts";
 import { type AtomicWord, conflictKinds, none, slotBits } from "./control.ts";
 
 /**
- * Marks: one word for each element of the tracked arrays, and each carried variable, by which
- * iterations of a window find out about each other. A mark names a round and an iteration; the
- * larger of two marks is of the later round or, within a round, of the earlier iteration.
- * `atomicMax` thus finds the first iteration, and no mark ever has to be cleared.
+ * The functions of marks. Each element of the tracked arrays and each carried variable has a mark
+ * of one word, by which iterations of a window detect conflicts. A mark names a round and an
+ * iteration. The larger of two marks belongs to the later round or, within a round, to the earlier
+ * iteration. `atomicMax` thus finds the first iteration, and marks are not cleared between rounds.
  */
 export const markFunctions = `
 const NONE = 0x${none.toString(16)}u;
@@ -19,21 +19,21 @@ const SLOT_BITS = ${slotBits}u;
 
 fn mark_of(epoch: u32, slot: u32) -> u32 { return (epoch << ${slotBits}u) | (${2 ** slotBits - 1}u - slot); }
 
-/** The iteration of the window that made a mark; none when it is of another round. */
+/** Returns the iteration of the window that made a mark; NONE if the mark is of another round. */
 fn slot_of(mark: u32, epoch: u32) -> u32 {
   return select(NONE, ${2 ** slotBits - 1}u - (mark & ${2 ** slotBits - 1}u), mark >> ${slotBits}u == epoch);
 }`.trim();
 
 /**
- * What kernels of many invocations tell the scheduler about conflicts; most find that somebody else
- * has told it already.
+ * The function that reports conflicts to the scheduler. Most invocations find the conflict already
+ * reported and skip the atomic.
  */
 export const reportConflict = `
 fn report_conflict(kinds: u32) {
   if ((kinds & ~atomicLoad(&control.conflicts)) != 0u) { atomicOr(&control.conflicts, kinds); }
 }`.trim();
 
-/** The same about single iterations. */
+/** The function that reports the first iteration that must not be committed. */
 export const cutAt = `
 /** Nothing from this iteration of the window on may be committed. */
 fn cut_at(slot: u32) {
@@ -45,32 +45,40 @@ fn end_at(slot: u32) {
   if (slot < atomicLoad(&control.end)) { atomicMin(&control.end, slot); }
 }`.trim();
 
-/** For kernels behind those that change it. */
+/**
+ * The function that gives the number of committable iterations, for kernels that run after `cut`
+ * and `end` are final.
+ */
 export const limitFunction = `
-/** How many iterations of the window may be committed: none from the cut on, and none after the one that ends the loop. */
+/** Returns the number of iterations of the window that may be committed: those before the cut, up to the one that ends the loop. */
 fn limit() -> u32 {
   return min(control.cut, select(control.end + 1u, NONE, control.end == NONE));
 }`.trim();
 
-/** The words that kernels change which first meet an iteration, and by what. */
-export const reportedWords = ["cut", "end", "conflicts", "escape"] as const satisfies readonly AtomicWord[];
+/** The control words that change in the kernels that evaluate an iteration first. */
+export const reportedWords = [
+  "cut",
+  "end",
+  "conflicts",
+  "bail_out_reason",
+] as const satisfies readonly AtomicWord[];
 export const reportFunctions = [reportConflict, cutAt, endAt].join("\n\n");
 
-/** Effects on the scheduler that every kernel has which first meets an iteration. */
+/** The effects on these control words in every kernel that evaluates an iteration first. */
 export const reports = {
-  escape: `  cut_at(slot);
-  if (slot == 0u) { atomicStore(&control.escape, reason); }`,
+  bailOut: `  cut_at(slot);
+  if (slot == 0u) { atomicStore(&control.bail_out_reason, reason); }`,
   endLoop: "  end_at(slot);",
 };
 
-/** Whether any two iterations can depend on each other. */
+/** Returns true if two iterations of the loop can depend on each other. */
 export function hasMarks(loop: Loop): boolean {
   return loop.arrays.some(({ role }) => role === "tracked") || loop.carried.length > 0;
 }
 
 /**
- * The first place, among the marks and in the log, of each written array: carried variables first,
- * then tracked arrays, then owned ones.
+ * Returns the first place of each written array, among the marks and in the log. Carried variables
+ * come first, then tracked arrays, then owned arrays.
  */
 export function offsetsOf(loop: Loop, lengths: Readonly<Record<string, number>>): Map<string, number> {
   const offsets = new Map<string, number>();
@@ -85,7 +93,7 @@ export function offsetsOf(loop: Loop, lengths: Readonly<Record<string, number>>)
   return offsets;
 }
 
-/** How many places have marks: those of carried variables and tracked arrays. */
+/** Returns the number of places with marks: those of carried variables and tracked arrays. */
 export function markedElements(loop: Loop, lengths: Readonly<Record<string, number>>): number {
   return loop.arrays.reduce(
     (sum, { name, role }) => sum + (role === "tracked" ? lengths[name]! : 0),
@@ -93,23 +101,27 @@ export function markedElements(loop: Loop, lengths: Readonly<Record<string, numb
   );
 }
 
-/** The place of an element; see {@link offsetsOf}. */
+/** Returns the WGSL expression of an element's place; see {@link offsetsOf}. */
 export function identify(array: LoopArray): string {
   return `${offsetOf(array)} + element`;
 }
 
-/** The place of an array's first element. */
+/** Returns the WGSL expression of the place of an array's first element. */
 function offsetOf({ name }: LoopArray): string {
   return `params.offset_${wgslName(name)}`;
 }
 
 /**
- * The parameters of the default engine's kernels: those of the loop, `offset_a` of each written
- * array (see {@link offsetsOf}), how many elements are `marked`, turns of inner loops per iteration
- * (`fuel`), what an iteration may log (`most_loads`, `most_stores`), the iterations there is room
- * for (`capacity`) and those of the longest window now (`longest`), the window that the program
- * asked for (`window`, 0 for none), and where the bits of claims are (`claim_shift`), and how many
- * versions elements have (`versions`).
+ * The parameters of the default engine's kernels, in addition to those of the loop:
+ * - `offset_a`: the first place of each written array (see {@link offsetsOf})
+ * - `marked`: the number of places with marks
+ * - `fuel`: the iterations of inner loops per iteration
+ * - `most_loads`, `most_stores`: the size of an iteration's log
+ * - `capacity`: the iterations for which there is memory
+ * - `longest`: the iterations of the longest window now
+ * - `window`: the window that the program asked for; 0 if none
+ * - `bitmap_shift`: the binary logarithm of the write bitmap's words
+ * - `versions`: the versions of an element
  */
 export const engineParameters = oncePerLoop((loop): Map<string, NumberType> => {
   const written = loop.arrays.filter(({ role }) => role !== "read");
@@ -123,19 +135,19 @@ export const engineParameters = oncePerLoop((loop): Map<string, NumberType> => {
     "capacity",
     "longest",
     "window",
-    "claim_shift",
+    "bitmap_shift",
     "versions",
   ]);
 });
 
-/** The value of the index in iteration `iteration`, counted from 0. */
+/** Returns the WGSL expression of the index in iteration `iteration`, counted from 0. */
 export function indexAt({ index }: Loop, iteration: string): string {
   return index.type === "i32"
     ? `params.first + bitcast<i32>(${iteration}) * params.step`
     : `params.first + ${iteration} * bitcast<u32>(params.step)`;
 }
 
-/** `fn poke_place(place, bits)`: stores to a place, of whichever array or variable. */
+/** Returns `fn poke_place(place, bits)`, which stores to a place of any array or variable. */
 export function pokePlace(loop: Loop): string {
   const inOrder = ["owned", "tracked"].flatMap((role) =>
     loop.arrays.filter((array) => array.role === role).reverse(),

@@ -16,39 +16,41 @@ import {
 } from "./marks.ts";
 
 /**
- * The kernel for loops whose iterations depend on each other often, at elements that nobody knows before: `advance` executes the
- * iterations of a window again and again, each on what the earlier ones stored the last time, until they store the same as then.
- *
- * What an iteration stored in the round before is a version of these elements, of which all later iterations of the window see the last
- * one before them instead of what is in the arrays: the marks of an element name its first writers, and their logs have the values. So what
- * an iteration sees is right when all before it stored the last time what they store now, and the iterations up to the first that changes,
- * this one included, are right. They are committed while the others are executed the next time, which see their versions and not the arrays
- * that change meanwhile.
- *
- * An element has `params.versions` of them: where it has one more writer, nothing from that one on is committed, and nothing behind it is sure in
- * the round after, which does not see its version. As many rounds are needed as the longest chain of dependences in a window has
- * links, few where a loop would have to be executed up to the first dependence hundreds of times.
- *
- * Words of the log, twice, for this round and the one before: how many stores each iteration made; the places that it stored to; the bits.
- *
- * Source: multi-version memory and execution until nothing changes: Gelashvili et al., "Block-STM: scaling blockchain execution by turning
- * ordering curse to a performance blessing", 2023.
+ * The kernel for loops whose iterations often depend on each other, at elements unknown in advance.
+ * `advance` executes the iterations of a window again and again, each on what earlier ones stored
+ * the last time, until they store the same as the last time.
+ * The stores of an iteration in the previous round are versions of these elements. A later
+ * iteration of the window sees the last version before it in place of the array's element. The
+ * marks of an element name its first writers, and their logs have the values.
+ * What an iteration sees is right if all earlier ones store now what they stored the last time. So
+ * all iterations up to and including the first that changes are right. They are committed while the
+ * others are executed the next time. Those see the versions, and not the arrays, which change
+ * meanwhile.
+ * Each element records at most `params.versions` writers per round. A further writer and all later
+ * iterations are not committed. In the next round, iterations after that writer are not committed
+ * either, because they did not see its version.
+ * The number of rounds is the length of the longest chain of dependences in a window. It is small
+ * where execution up to the first dependence would take hundreds of rounds.
+ * The words of the log exist twice, for this round and the previous one: the number of stores of
+ * each iteration; the places stored to; the bits.
+ * Source: multi-version memory and execution until nothing changes: Gelashvili et al., "Block-STM:
+ * scaling blockchain execution by turning ordering curse to a performance blessing", 2023.
  */
 export function multiVersionKernels(loop: Loop): Record<"advance", Kernel> {
   return { advance: advanceKernel(loop) };
 }
 
 const layout = `
-/** Where the log of a round begins, of which only the parity of the epoch matters. */
+/** Returns the first word of a round's log. Rounds alternate between two logs. */
 fn log_of(epoch: u32) -> u32 { return (epoch & 1u) * params.capacity * (1u + 2u * params.most_stores); }
 fn log_store(log: u32, slot: u32, n: u32) -> u32 { return log + (1u + n) * params.capacity + slot; }
 fn log_value(log: u32, slot: u32, n: u32) -> u32 { return log_store(log, slot, n) + params.most_stores * params.capacity; }
-/** The mark of one of the first writers of a place, the first one being 0. */
+/** Returns the index of the mark for one of the first writers of a place, numbered from 0. */
 fn mark_at(epoch: u32, writer: u32, place: u32) -> u32 {
   return ((epoch & 1u) * params.versions + writer) * params.marked + place;
 }
 
-/** Which of its stores that a log has was to this place, or NONE. */
+/** Returns the number of a logged iteration's store to this place, or NONE. */
 fn store_to(place: u32, log: u32, slot: u32, stores: u32) -> u32 {
   for (var n = 0u; n < stores; n += 1u) {
     if (log_words[log_store(log, slot, n)] == place) { return n; }
@@ -56,15 +58,15 @@ fn store_to(place: u32, log: u32, slot: u32, stores: u32) -> u32 {
   return NONE;
 }`.trim();
 
-const noting = `
+const recording = `
 var<private> slot: u32;
-/** The same iteration in the window of the round before. */
+/** The number of the same iteration in the window of the previous round. */
 var<private> slot_before: u32;
 var<private> log_now: u32;
 var<private> log_before: u32;
 var<private> stores: u32;
 
-/** The last of the first writers of a place in the round before that comes before an iteration, counted as then; NONE where there is none. */
+/** Returns the last recorded writer of a place in the previous round before the iteration \`later\`, both numbered as in that round, or NONE. */
 fn writer_before(place: u32, later: u32) -> u32 {
   var last = NONE;
   for (var n = 0u; n < params.versions; n += 1u) {
@@ -75,13 +77,13 @@ fn writer_before(place: u32, later: u32) -> u32 {
   return last;
 }
 
-/** What it stored there. */
+/** Returns the bits that a writer of the previous round stored to a place. */
 fn version(writer: u32, place: u32) -> u32 {
   let n = store_to(place, log_before, writer, log_words[log_before + writer]);
   return log_words[log_value(log_before, writer, n)];
 }
 
-/** Each mark keeps the first writer that comes by, and the other one goes on to the next. */
+/** Records a writer of a place. Each mark keeps the earlier of two iterations and passes the other on to the next mark. */
 fn mark_writer(place: u32) {
   var mark = mark_of(control.epoch, slot);
   for (var n = 0u; n < params.versions; n += 1u) {
@@ -92,10 +94,10 @@ fn mark_writer(place: u32) {
   cut_at(slot_of(mark, control.epoch));
 }
 
-fn note_store(place: u32, bits: u32) {
+fn record_store(place: u32, bits: u32) {
   var own = store_to(place, log_now, slot, stores);
   if (own == NONE) {
-    if (stores == params.most_stores) { escape(ESCAPE_OVERFLOW); return; }
+    if (stores == params.most_stores) { bail_out(BAIL_OUT_OVERFLOW); return; }
     own = stores;
     stores += 1u;
     log_words[log_store(log_now, slot, own)] = place;
@@ -104,9 +106,9 @@ fn note_store(place: u32, bits: u32) {
   log_words[log_value(log_now, slot, own)] = bits;
 }
 
-/** Whether it stored the same in the round before, in which an iteration that was not executed stored nothing. */
+/** Returns true if the iteration stored the same in the previous round. An iteration that was not executed then stored nothing. */
 fn stored_the_same() -> bool {
-  let is_new = slot >= control.seen;
+  let is_new = slot >= control.overlap;
   if (is_new) { return stores == 0u; }
   if (log_words[log_before + slot_before] != stores) { return false; }
   for (var n = 0u; n < stores; n += 1u) {
@@ -116,7 +118,7 @@ fn stored_the_same() -> bool {
   return true;
 }
 
-/** Stores what an iteration of the round before stored, and no later one that is committed now. */
+/** Commits the stores of an iteration of the previous round to which no later committed iteration stores as well. */
 fn commit(committed: u32) {
   let log = log_of(control.executing_epoch);
   let stored = log_words[log + committed];
@@ -145,11 +147,11 @@ ${isTracked ? "  let writer = writer_before(place, slot_before);\n  if (writer !
       array.role === "read"
         ? `  return ${peek(array)};`
         : load(identify(array), array.role === "tracked", peek(array)),
-    store: (array) => `  note_store(${identify(array)}, bits);`,
+    store: (array) => `  record_store(${identify(array)}, bits);`,
     loadCarried: (_, carried) => load(`${carried}u`, true, `control.carried[${carried}]`),
-    storeCarried: (_, carried) => `  if (!escaped) { note_store(${carried}u, bits); }`,
+    storeCarried: (_, carried) => `  if (!bailed_out) { record_store(${carried}u, bits); }`,
     ...reports,
-    // Whatever follows from a branch shows in what is stored.
+    // A branch's consequences show in the stores.
     misspeculate: "",
   };
   return assembleKernel({
@@ -165,7 +167,7 @@ ${isTracked ? "  let writer = writer_before(place, slot_before);\n  if (writer !
     ],
     functions: [
       layout,
-      noting,
+      recording,
       reportFunctions,
       changedAt,
       pokePlace(loop),

@@ -7,18 +7,18 @@ import { declareControl } from "./control.ts";
 import { engineParameters } from "./marks.ts";
 
 /**
- * The same on all devices, so that sums of f32 are too; half of what every device has, so that a
- * hardened one can double it.
+ * The workgroup size, the same on all devices, so that sums of f32 are the same too. It is half of
+ * every device's minimum, so that a hardened device can double it.
  */
 const workgroupSize = 128;
-/** Values that one invocation combines before its workgroup does. */
+/** The number of values that one invocation combines before its workgroup does. */
 const perInvocation = 8;
-/** Values that become one in a level of the tree. */
+/** The number of values that become one in a level of the tree. */
 const perWorkgroup = perInvocation * workgroupSize;
 
 /**
- * One level of the tree that combines what the iterations contribute to a reduction; words of the
- * buffer `contributions`.
+ * One level of the tree that combines the iterations' contributions to a reduction. `length`,
+ * `source` and `target` count words of the buffer `contributions`.
  */
 export interface Level {
   readonly length: number;
@@ -28,9 +28,9 @@ export interface Level {
 }
 
 /**
- * The levels for `count` contributions from word `source` on. Sums of levels go to `scratch` and
- * after it; the last one has one word. The tree depends on `count` only, so f32 sums do not depend
- * on how iterations fell into rounds.
+ * Returns the levels for `count` contributions from word `source` on. Results of levels go to word
+ * `scratch` and after it; the last level gives one word. The tree depends on `count` only, so f32
+ * sums do not depend on the rounds in which iterations fell.
  */
 export function levelsOf(count: number, source: number, scratch: number): Level[] {
   const levels: Level[] = [];
@@ -43,19 +43,19 @@ export function levelsOf(count: number, source: number, scratch: number): Level[
   return levels;
 }
 
-/** Words that the levels need besides the contributions. */
+/** Returns the number of words that the levels need besides the contributions. */
 export function scratchWords(count: number): number {
   return levelsOf(count, 0, 0).reduce((sum, { workgroups }) => sum + workgroups, 0);
 }
 
-/** The words of a `Level` as the kernel reads them. */
+/** Returns the words of a `Level` as the kernel reads them. */
 export function packLevel({ length, source, target }: Level, isFirst: boolean): Uint32Array<ArrayBuffer> {
   return Uint32Array.of(length, source, target, isFirst ? 1 : 0);
 }
 
 /**
- * Combines one level. Contributions of iterations from `control.base` on were never committed, and
- * do not count.
+ * Makes the kernel that combines one level. Contributions of iterations from `control.base` on were
+ * never committed and do not count.
  */
 export function reductionKernel(loop: Loop, reduction: Reduction): Kernel {
   const { type } = reduction;

@@ -4,22 +4,19 @@ import { conflictKinds, declareControl, none, slotBits, states } from "./control
 import { engineParameters } from "./marks.ts";
 
 /**
- * The first phase, on the GPU: one invocation that looks at what the checks found, says what is
- * executed or committed now, and where the next round begins and how long it is, so that the host
- * may encode rounds ahead and only looks now and then. Windows are never longer than
- * `params.longest`, for which the host makes the dispatches large enough: what has less to do ends
- * at once, and costs much less than a dispatch whose size only the GPU knows.
- *
- * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. Where
- *   that would take more rounds than a loop should have, or nobody knows which one that is, leaves
- *   the decision to the host.
- * - `scheduleProven`: executes windows that `scheduleInPlace` has found earlier, for the same
- *   addresses.
- * - `scheduleReserved`: executes those that hold their elements; the others wait for the next
+ * Kernels of one invocation that schedule the rounds on the GPU. Each reads what the checks found,
+ * chooses the iterations to execute or commit now, and sets the start and length of the next round.
+ * The host can therefore encode rounds in advance and read the state now and then. Windows are
+ * never longer than `params.longest`, for which the host sizes the dispatches. Surplus invocations
+ * end at once, which costs much less than an indirect dispatch.
+ * - `scheduleInPlace`: executes the iterations before the first that depends on one of them. It leaves
+ *   the decision to the host if the first is unknown, or if the loop would take too many rounds.
+ * - `scheduleProven`: executes windows that `scheduleInPlace` found earlier for the same addresses.
+ * - `scheduleReserved`: executes the iterations that hold their elements; the others wait for the next
  *   round.
- * - `scheduleLogged`: commits the iterations before the first that is wrong.
- * - `scheduleVersioned`: commits the iterations up to the first that may still change; comes first
- *   in a round, so that `base` is what is committed whenever the host looks.
+ * - `scheduleLogged`: commits the iterations before the first that misspeculated.
+ * - `scheduleMultiVersion`: commits the iterations up to the first that may still change. It comes
+ *   first in a round, so that `base` counts the committed iterations whenever the host reads it.
  */
 export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Kernel> {
   const kernel = (name: keyof typeof decisions) =>
@@ -39,31 +36,31 @@ export function schedulingKernels(loop: Loop): Record<keyof typeof decisions, Ke
     scheduleProven: kernel("scheduleProven"),
     scheduleReserved: kernel("scheduleReserved"),
     scheduleLogged: kernel("scheduleLogged"),
-    scheduleVersioned: kernel("scheduleVersioned"),
+    scheduleMultiVersion: kernel("scheduleMultiVersion"),
   };
 }
 
 /**
- * Windows in which a loop may be executed in place where that depends on how long they are: so many
- * launches are worth it.
+ * The largest number of windows for which a loop is executed in place if that depends on their
+ * lengths. More launches are not worth it.
  */
 export const mostWindows = 64;
 
-/** Windows do not become shorter than this because of conflicts: less than a GPU does at once. */
+/** The shortest window after conflicts. A GPU executes about as many iterations at once. */
 export const shortestWindow = 1024;
 
 const shared = `
 const NONE = 0x${none.toString(16)}u;
 
-/** The iterations before the one for the CPU, up to the one that ends the loop. */
+/** The number of iterations before the first bail-out, up to the one that ends the loop. */
 fn before_end() -> u32 {
   return min(control.cut, select(control.end + 1u, NONE, control.end == NONE));
 }
 
-/** The iterations of the window that come to an end. */
+/** The number of iterations of the window that can be completed. */
 fn limit() -> u32 { return min(control.window, before_end()); }
 
-/** Moves the window past its first iterations, which are done, and gives it a length. */
+/** Moves the window past its completed iterations and sets its length. */
 fn advance(done: u32, length: u32) {
   let ended = control.end != NONE && done == control.end + 1u;
   control.base += done;
@@ -71,7 +68,7 @@ fn advance(done: u32, length: u32) {
   control.fresh = 0u;
   if (ended) { control.state = ${states.ended}u; }
   else if (control.base == params.count) { control.state = ${states.finished}u; }
-  else if (done == 0u) { control.state = ${states.escaped}u; }
+  else if (done == 0u) { control.state = ${states.bailedOut}u; }
   let wanted = select(params.window, length, params.window == 0u);
   control.window = min(min(wanted, params.longest), params.count - control.base);
   control.slots = control.window;
@@ -88,7 +85,7 @@ fn decide() {
   let done = limit();
   let conflicts = control.conflicts;
   let reached = control.base + done;
-  // Windows that double do not become many.
+  // A loop whose windows double needs few of them.
   let isSlow = control.rounds > 2u * (32u - countLeadingZeros(reached));
   let isShort = isSlow && reached / control.rounds < params.count / ${mostWindows}u;
   if ((conflicts & ${conflictKinds.unclear}u) != 0u || (conflicts != 0u && isShort)) {
@@ -107,8 +104,8 @@ fn decide() {
   advance(control.executing, windows[min(control.rounds, ${mostWindows - 1}u)]);
 }`.trim(),
 
-  // Rounds take as many new iterations as others have made room for. Those that wait are looked at
-  // again each time, so most should not.
+  // A round takes as many new iterations as earlier ones made room for. Waiting iterations are
+  // checked again in each round, so most iterations should not wait.
   scheduleReserved: `
 fn decide() {
   control.executing = control.held;
@@ -131,8 +128,8 @@ fn decide() {
   control.waiting = 0u;
 }`.trim(),
 
-  // After a misspeculation the window is twice as long as what could be committed, and grows fast
-  // when nothing goes wrong.
+  // After a misspeculation the window is twice as long as the committed part. Without
+  // misspeculations it grows fast.
   scheduleLogged: `
 fn decide() {
   let done = limit();
@@ -142,33 +139,33 @@ fn decide() {
   var length = control.window;
   if (!clean) { length = max(twice(done), ${shortestWindow}u); }
   else { length = twice(twice(length)); }
-  // The search for last stores marks in an epoch of its own.
+  // The search for last stores uses marks of its own epoch.
   control.epoch += 1u;
   advance(done, length);
 }`.trim(),
 
-  // Each round makes some of the window right: a large part where it could be longer, a small one
-  // where most is executed too often.
-  scheduleVersioned: `
+  // Each round validates a part of the window. A large part asks for a longer window. After a small
+  // part, most iterations were executed too often.
+  scheduleMultiVersion: `
 fn decide() {
   if (control.slots == 0u) {
     control.slots = control.window;
-    control.seen = 0u;
-    control.sure = NONE;
+    control.overlap = 0u;
+    control.valid_limit = NONE;
     control.progress = control.window / 8u;
     return;
   }
   let seen = control.slots;
   let cut = control.cut;
   let first_changed = select(control.changed + 1u, NONE, control.changed == NONE);
-  let done = min(min(seen, before_end()), min(first_changed, control.sure));
+  let done = min(min(seen, before_end()), min(first_changed, control.valid_limit));
   control.executing = done;
   control.progress = control.progress / 2u + done;
   var length = control.window;
   if (control.progress > length / 4u) { length = twice(length); }
   else if (control.progress < length / 32u) { length = max(length / 2u, ${shortestWindow}u); }
-  control.seen = seen - done;
-  control.sure = select(cut - done + 1u, NONE, cut == NONE);
+  control.overlap = seen - done;
+  control.valid_limit = select(cut - done + 1u, NONE, cut == NONE);
   control.changed = NONE;
   advance(done, length);
 }`.trim(),
@@ -182,13 +179,13 @@ fn ${name}() {
     control.rounds += 1u;
     control.evaluated += control.slots;
     if (control.evaluated < control.slots) { control.evaluated_high += 1u; }
-    control.stamp = control.asked;
+    control.executed_id = control.execution_id;
     control.executing_base = control.base;
     control.executing_epoch = control.epoch;
     decide();
     control.epoch += 1u;
   }
-  // Whatever is still encoded does nothing.
+  // Rounds that are still encoded do nothing.
   if (control.state != ${states.running}u) { control.slots = 0u; }
 }`;
 }

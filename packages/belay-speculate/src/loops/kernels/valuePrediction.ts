@@ -2,10 +2,12 @@ import type { Loop } from "../tree/ir.ts";
 import type { Effects } from "./code/body.ts";
 
 /**
- * Carried variables that are predicted to stay as they are before the window, so that iterations need not wait for each other: each has a
- * copy. The first that stores to one ends the window, and is the last to be executed in it, so that those before it were right.
- *
- * Source: value prediction; Lipasti, Shen, "Exceeding the dataflow limit via value prediction", 1996.
+ * Returns the code for carried variables that are predicted to keep their values from before the
+ * window, so that iterations need not wait for each other. Each iteration has a copy of them. The
+ * first iteration that stores to one ends the window and is the last one executed in it. All
+ * earlier iterations were therefore predicted right.
+ * Source: value prediction; Lipasti, Shen, "Exceeding the dataflow limit via value prediction",
+ * 1996.
  */
 export function valuePrediction(
   { carried }: Loop,
@@ -17,7 +19,7 @@ export function valuePrediction(
       loadCarried: (_, slot) => `  return own_carried[${slot}];`,
       storeCarried: (_, slot) => `  own_carried[${slot}] = bits;\n${whenStored(slot)}`.trimEnd(),
     },
-    declaration: `/** Carried variables as the iteration sees them. */\nvar<private> own_carried: array<u32, ${carried.length}>;`,
+    declaration: `/** The carried variables as the iteration sees them. */\nvar<private> own_carried: array<u32, ${carried.length}>;`,
     start: `own_carried = control.${from};`,
   };
 }

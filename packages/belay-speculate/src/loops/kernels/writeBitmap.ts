@@ -5,57 +5,55 @@ import type { Kernel } from "./code/kernel.ts";
 import { limitFunction, reportConflict, reportedWords, reportFunctions, reports } from "./marks.ts";
 
 /**
- * Whether iterations of a window depend on each other, with a bit for each element instead of a
- * word: a 32nd of the memory that is accessed at random, which is what checking costs. Which
- * iteration has claimed an element is not kept, nor what kind of dependence was found, so the bits
- * say all only where there is none.
- *
- * - `claim`: each iteration of the window sets the bits of what it stores; two that set the same
- *   one conflict.
- * - `checkClaims`: an iteration conflicts that loads what is claimed, unless it stores there
- *   itself.
- *
- * An iteration knows the last four elements that it stored to. One that stores to more of them may
- * conflict with itself, which is only a waste. All bits must be zero before.
+ * The kernels that check with a write bitmap whether iterations of a window depend on each other. A
+ * bit per element in place of a word reduces the memory accessed at random to a 32nd, and that
+ * access is the cost of the check. The bitmap keeps neither the writing iteration nor the kind of a
+ * dependence. Its result is therefore final only if there is no conflict.
+ * - `fillBitmap`: each iteration of the window sets the bits of its stores. Two iterations that set the
+ *   same bit conflict.
+ * - `checkBitmap`: an iteration that loads an element whose bit is set conflicts, unless it stores
+ *   there itself.
+ * An iteration knows the last four elements that it stored to. An iteration that stores to more may
+ * conflict with itself, which costs time only. All bits must be zero before the round.
  */
-export function writeBitmapKernels(loop: Loop): Record<"claim" | "checkClaims", Kernel> {
+export function writeBitmapKernels(loop: Loop): Record<"fillBitmap" | "checkBitmap", Kernel> {
   const addresses = addressLoop(loop)?.loop ?? loop;
-  return { claim: claimKernel(addresses), checkClaims: checkKernel(addresses) };
+  return { fillBitmap: fillKernel(addresses), checkBitmap: checkKernel(addresses) };
 }
 
-/** Stores of an iteration up to which it does not conflict with itself. */
+/** The largest number of stores for which an iteration cannot conflict with itself. */
 export const mostBitmapStores = 4;
 
-/** How many words hold the bits of so many elements: 2 to the power of this. */
+/** Returns the binary logarithm of the number of words that hold the bits of so many elements. */
 export function bitmapShift(elements: number): number {
   return Math.max(0, Math.ceil(Math.log2(elements / 32)));
 }
 
-const claiming = `
-/** The elements that the iteration claimed last. */
+const bitmapFunctions = `
+/** The last elements that the iteration stored to. */
 var<private> own: vec4u = vec4u(NONE);
 
 fn owns(id: u32) -> bool { return any(own == vec4u(id)); }
 
-/** The bits of neighbours are in neighbouring words, which a subgroup accesses at once. */
-fn word_of(id: u32) -> u32 { return id & ((1u << params.claim_shift) - 1u); }
-fn bit_of(id: u32) -> u32 { return 1u << (id >> params.claim_shift); }`.trim();
+/** Returns the word of an element's bit. Neighbours have neighbouring words, which a subgroup accesses at once. */
+fn word_of(id: u32) -> u32 { return id & ((1u << params.bitmap_shift) - 1u); }
+fn bit_of(id: u32) -> u32 { return 1u << (id >> params.bitmap_shift); }`.trim();
 
-function claimKernel(loop: Loop): Kernel {
+function fillKernel(loop: Loop): Kernel {
   const effects = addressEffects({
     load: () => "",
     store: (id) => `  let id = ${id};
   if (owns(id)) { return; }
   own = vec4u(id, own.xyz);
-  if ((atomicOr(&claims[word_of(id)], bit_of(id)) & bit_of(id)) != 0u) { report_conflict(CONFLICT_UNCLEAR); }`,
+  if ((atomicOr(&bitmap[word_of(id)], bit_of(id)) & bit_of(id)) != 0u) { report_conflict(CONFLICT_UNCLEAR); }`,
     ...reports,
   });
-  return addressKernel(loop, "claim", {
+  return addressKernel(loop, "fillBitmap", {
     atomics: reportedWords,
     reports: reportFunctions,
-    resources: [control, { name: "claims", access: "write", type: "array<atomic<u32>>" }],
+    resources: [control, { name: "bitmap", access: "write", type: "array<atomic<u32>>" }],
     effects,
-    variables: claiming,
+    variables: bitmapFunctions,
     where: inWindow,
     before: "",
     after: "",
@@ -65,24 +63,24 @@ function claimKernel(loop: Loop): Kernel {
 function checkKernel(loop: Loop): Kernel {
   const effects = addressEffects({
     load: (id) => `  let id = ${id};
-  if (checking && (claims[word_of(id)] & bit_of(id)) != 0u && !owns(id)) { found = true; }`,
+  if (checking && (bitmap[word_of(id)] & bit_of(id)) != 0u && !owns(id)) { found = true; }`,
     store: (id) => `  let id = ${id};
   if (!checking && !owns(id)) { own = vec4u(id, own.xyz); }`,
-    escape: "",
+    bailOut: "",
     endLoop: "",
   });
-  return addressKernel(loop, "checkClaims", {
+  return addressKernel(loop, "checkBitmap", {
     atomics: ["conflicts"],
     reports: `${reportConflict}\n\n${limitFunction}`,
-    resources: [control, { name: "claims", access: "read", type: "array<u32>" }],
+    resources: [control, { name: "bitmap", access: "read", type: "array<u32>" }],
     effects,
-    variables: `${claiming}\n
-/** Whether loads are looked at; stores are before, as they may follow in the iteration. */
+    variables: `${bitmapFunctions}\n
+/** True while loads are checked. Stores are collected before, because a store may follow a load in the iteration. */
 var<private> checking: bool;
 var<private> found: bool;`,
     where: inWindow,
     before: "if (slot >= limit()) { return; }",
-    turns: ["checking = false;", "checking = true;"],
+    evaluations: ["checking = false;", "checking = true;"],
     after: "if (found) { report_conflict(CONFLICT_UNCLEAR); }",
   });
 }

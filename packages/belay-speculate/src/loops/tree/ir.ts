@@ -1,53 +1,51 @@
 /**
- * A loop as everything behind the front end knows it: plain data, typed, with all names resolved.
- *
- * The front end (TypeScript and directives) makes it, the plugin writes it into the program as
- * JSON, and the engine turns it into kernels. It has no closures and no positions other than
- * offsets in `source`.
- *
- * Numbers follow the rules of asm.js: an expression of type `i32` or `u32` has exactly the bits
- * that the JavaScript expression has after `|0` or `>>>0`, which is what its consumer applies;
- * `f32` is what `Math.fround` of each operation gives, up to what WGSL leaves open.
- *
- * The tree has the shape of the source, so that its operators, applied by JavaScript to whatever
- * JavaScript would find, give what the source gives, also where an element does not exist and is
- * `undefined`. Kernels leave iterations that meet such an element to the CPU. Stores to elements
- * that do not exist do nothing.
+ * The intermediate representation of a loop: plain data, typed, with all names resolved.
+ * The front end makes it from TypeScript and directives. The bundler plugin writes it into the
+ * program as JSON. The engine generates kernels from it. It has no closures, and no positions other
+ * than offsets in `source`.
+ * Numbers follow the rules of asm.js. An expression of type `i32` or `u32` has the bits that the
+ * JavaScript expression has after `|0` or `>>>0`; its consumer applies that coercion. An expression
+ * of type `f32` has the value of `Math.fround` around each operation, within the freedom that WGSL
+ * leaves.
+ * The tree has the shape of the source. JavaScript that applies the tree's operators therefore
+ * gives the source's results, also when an element does not exist and is `undefined`. In kernels an
+ * iteration that loads such an element bails out to the CPU. A store to an element that does not
+ * exist does nothing.
  */
 import type { Span } from "belay-gpu/internal/diagnostics/diagnostic";
 
 export type NumberType = "i32" | "u32" | "f32";
 export type ValueType = NumberType | "bool";
 
-/** Element types of typed arrays; `u8c` clamps on a store, as a `Uint8ClampedArray` does. */
+/** The element type of a typed array. `u8c` clamps on a store, as a `Uint8ClampedArray` does. */
 export type ElementType = "i8" | "u8" | "u8c" | "i16" | "u16" | NumberType;
 
-/** A loop as the translator has understood it; kernels and the CPU version are made of it. */
+/** A loop in the translator's representation. Kernels and the CPU version are generated from it. */
 export interface Loop {
   readonly name: string;
-  /** Where the loop stands in its file. */
+  /** The position of the loop in its file. */
   readonly span: Span;
-  /** The induction variable's name and type; iteration `k` (from 0) sees `from + k * step`. */
+  /** The name and type of the induction variable. Iteration `k`, from 0, sees `from + k * step`. */
   readonly index: { readonly name: string; readonly type: "i32" | "u32" };
   readonly arrays: readonly LoopArray[];
-  /** Values from outside that the loop only reads. */
+  /** The variables from outside the loop that it only reads. */
   readonly inputs: readonly { readonly name: string; readonly type: NumberType }[];
   /**
-   * Variables from outside that the loop also writes. The engine treats each as a tracked array of
-   * one element, so a loop that carries a value through every iteration is as sequential as it
-   * looks.
+   * The variables from outside the loop that it also writes. The engine treats each one as a
+   * tracked array of one element. A loop that carries a value through every iteration therefore
+   * runs sequentially.
    */
   readonly carried: readonly { readonly name: string; readonly type: NumberType }[];
   readonly reductions: readonly Reduction[];
   readonly body: readonly Statement[];
   /**
-   * True when no tracked element decides which elements an iteration accesses or which way it
-   * branches.
+   * True if no tracked element decides which elements an iteration accesses or which branch it
+   * takes.
    */
   readonly addressesAreFixed: boolean;
   /**
-   * Most tracked loads and stores of one iteration: counted, or given by a clause; null when
-   * neither bounds them.
+   * The largest number of tracked loads, and of stores, in one iteration: counted, or given by a
+   * clause. Null if neither bounds it.
    */
   readonly mostLoads: number | null;
   readonly mostStores: number | null;
@@ -58,9 +56,9 @@ export interface LoopArray {
   readonly name: string;
   readonly element: ElementType;
   /**
-   * `read`: never written by the loop. `tracked`: accesses are checked for dependences. `owned`:
-   * written, and proven to be accessed by no two iterations at the same element, so nothing has to
-   * be checked.
+   * The role of the array. `read`: the loop never writes it. `tracked`: accesses are checked for
+   * dependences. `owned`: the loop writes it, and no two iterations provably access the same
+   * element, so accesses need no check.
    */
   readonly role: "read" | "tracked" | "owned";
 }
@@ -71,15 +69,15 @@ export interface Reduction {
   readonly operator: "+" | "*" | "min" | "max" | "&" | "|" | "^";
 }
 
-/** How many iterations a round takes. Null: the engine decides and adapts. */
+/** The number of iterations of a round. Null lets the engine decide and adapt. */
 export interface Schedule {
   readonly iterationsPerRound: number | null;
 }
 
 export type Expression =
   /**
-   * `value` is the number; for `bool` 0 or 1; NaN and infinities are written as strings, which JSON
-   * can carry.
+   * A constant. `value` is the number, and 0 or 1 for `bool`. NaN and infinities are strings,
+   * because JSON cannot hold them as numbers.
    */
   | {
       readonly kind: "literal";
@@ -97,7 +95,7 @@ export type Expression =
       readonly array: string;
       readonly index: Expression;
       readonly span: Span;
-      /** The element is known to exist. */
+      /** True if the element is known to exist. */
       readonly inside?: true;
     }
   | {
@@ -113,11 +111,12 @@ export type Expression =
       readonly left: Expression;
       readonly right: Expression;
       /**
-       * Of a product of integers: it is known to have at most 53 bits, so that it wraps like a sum.
+       * True if a product of integers is known to have at most 53 bits, so that it wraps like a
+       * sum.
        */
       readonly small?: true;
     }
-  /** Evaluates only the side it takes, like `&&` and `||` do. */
+  /** A choice that evaluates only the side it takes, as `&&` and `||` do. */
   | {
       readonly kind: "conditional";
       readonly type: ValueType;
@@ -132,8 +131,8 @@ export type Expression =
       readonly args: readonly Expression[];
     }
   /**
-   * To another type, by JavaScript's rules: ToInt32, ToUint32, `Math.fround`. One that is implicit
-   * gives a number another type for kernels; to JavaScript it is the same number.
+   * A conversion by JavaScript's rules: ToInt32, ToUint32 or `Math.fround`. An implicit conversion
+   * changes the type for kernels only; JavaScript sees the same number.
    */
   | {
       readonly kind: "convert";
@@ -143,8 +142,9 @@ export type Expression =
     };
 
 /**
- * Operands have the same type, except for shifts; `/` and `%` of integers are JavaScript's after
- * `|0`: by zero they give 0. A quotient of integers only stands where it is coerced or truncated.
+ * The operators of two operands. Both operands have the same type, except for shifts. `/` and `%`
+ * of integers are JavaScript's after `|0`, so that a division by zero gives 0. A quotient of
+ * integers only occurs where it is coerced or truncated.
  */
 export type BinaryOperator =
   | "+"
@@ -168,8 +168,8 @@ export type BinaryOperator =
   | "||";
 
 /**
- * `floor`, `ceil` and `trunc` of an integer type are of an integer quotient, which is truncated
- * already.
+ * The functions of `Math`. `floor`, `ceil` and `trunc` of an integer type take an integer quotient,
+ * which is already truncated.
  */
 export type MathFunction =
   | "abs"
@@ -210,7 +210,7 @@ export type Statement =
       readonly index: Expression;
       readonly value: Expression;
       readonly span: Span;
-      /** The element is known to exist. */
+      /** True if the element is known to exist. */
       readonly inside?: true;
     }
   | { readonly kind: "reduce"; readonly name: string; readonly value: Expression }
@@ -221,28 +221,29 @@ export type Statement =
       readonly no: readonly Statement[];
     }
   /**
-   * `while (true) { body; update }`; `continue` goes to `update`. `label` is unique in the loop.
+   * The loop `while (true) { body; update }`. `continue` goes to `update`. `label` is unique in the
+   * speculated loop.
    */
   | {
       readonly kind: "loop";
       readonly label: string;
-      /** How often the body runs at most, where that is known. */
+      /** The largest number of executions of the body, if it is known. */
       readonly most?: number;
       readonly body: readonly Statement[];
       readonly update: readonly Statement[];
     }
   | { readonly kind: "break"; readonly label: string }
   | { readonly kind: "continue"; readonly label: string }
-  /** Ends the iteration, as `continue` of the speculated loop does. */
+  /** The end of the iteration, as by `continue` of the speculated loop. */
   | { readonly kind: "endIteration" }
-  /** Ends the speculated loop after this iteration, as its `break` does. */
+  /** The end of the speculated loop after this iteration, as by its `break`. */
   | { readonly kind: "endLoop" }
   | { readonly kind: "misspeculate"; readonly which: Misspeculated; readonly span: Span };
 
 /**
- * The iterations that a branch makes wrong, once it is taken: relative to the iteration that takes
- * it, from `from` to `to` (null: all that follow), the iteration with an index that is computed, or
- * those between two of either kind.
+ * The iterations that misspeculate when a branch is taken. `relative` and `range` count from the
+ * iteration that takes the branch; a range to null has no end. `absolute` is the iteration with a
+ * computed index. `between` lies between two iterations of either kind.
  */
 export type Misspeculated =
   | { readonly kind: "relative"; readonly offsets: readonly number[] }
@@ -250,7 +251,7 @@ export type Misspeculated =
   | { readonly kind: "absolute"; readonly index: Expression }
   | { readonly kind: "between"; readonly from: IterationBound; readonly to: IterationBound | null };
 
-/** An iteration: at a distance from another one, or with an index. */
+/** An iteration, given by its distance from another one or by its index. */
 export type IterationBound =
   | { readonly kind: "relative"; readonly offset: number }
   | { readonly kind: "absolute"; readonly index: Expression };

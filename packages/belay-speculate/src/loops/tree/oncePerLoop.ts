@@ -1,8 +1,8 @@
 import type { Loop } from "./ir.ts";
 
 /**
- * The same function, which looks at each loop once: their trees do not change, and calls of short
- * loops are to be short.
+ * Returns `of` with its results cached per loop. A loop's tree never changes, and a cached result
+ * keeps calls of short loops short.
  */
 export function oncePerLoop<Result>(of: (loop: Loop) => Result): (loop: Loop) => Result {
   const known = new WeakMap<Loop, { readonly result: Result }>();

@@ -1,7 +1,7 @@
 import type { Expression, Loop, Misspeculated, Statement } from "./ir.ts";
 import { oncePerLoop } from "./oncePerLoop.ts";
 
-/** The expressions that an expression is made of. */
+/** Returns the direct operands of an expression. */
 export function operandsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case "load":
@@ -20,17 +20,19 @@ export function operandsOf(expression: Expression): readonly Expression[] {
   }
 }
 
-/** Whether the expression or one inside it is as asked. */
+/** Returns true if `is` holds for the expression or for one inside it. */
 export function someExpression(expression: Expression, is: (expression: Expression) => boolean): boolean {
   return is(expression) || operandsOf(expression).some((operand) => someExpression(operand, is));
 }
 
-/** Loads an element or a carried variable: something that an engine has to see. */
+/**
+ * Returns true if the expression loads an element or a carried variable. The engine tracks both.
+ */
 export function isLoad({ kind }: Expression): boolean {
   return kind === "load" || kind === "carried";
 }
 
-/** The statements of blocks inside a statement. */
+/** Returns the blocks that a statement contains. */
 function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
   switch (statement.kind) {
     case "if":
@@ -42,7 +44,7 @@ function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
   }
 }
 
-/** Every statement, outer ones before those inside them. */
+/** Yields every statement, outer ones before the statements inside them. */
 export function* everyStatement(statements: readonly Statement[]): Generator<Statement> {
   for (const statement of statements) {
     yield statement;
@@ -50,7 +52,7 @@ export function* everyStatement(statements: readonly Statement[]): Generator<Sta
   }
 }
 
-/** The outermost expressions of a statement, without those of the statements inside it. */
+/** Returns the outermost expressions of a statement, without those of the statements inside it. */
 export function expressionsOf(statement: Statement): readonly Expression[] {
   switch (statement.kind) {
     case "declare":
@@ -80,39 +82,42 @@ function indicesOf(which: Misspeculated): readonly Expression[] {
   }
 }
 
-/** Every expression of a loop, outer ones before those inside them. */
+/** Yields every expression of a loop, outer ones before those inside them. */
 export function* everyExpression(loop: Loop): Generator<Expression> {
   for (const statement of everyStatement(loop.body)) {
     for (const expression of expressionsOf(statement)) yield* withOperands(expression);
   }
 }
 
-/** An expression and everything in it, outer ones first. */
+/** Yields an expression and everything in it, outer ones first. */
 export function* withOperands(expression: Expression): Generator<Expression> {
   yield expression;
   for (const operand of operandsOf(expression)) yield* withOperands(operand);
 }
 
 /**
- * How many turns the loops in these statements take together at most; infinite where nothing bounds
- * them.
+ * Returns the largest total number of iterations of the loops in these statements; infinite if
+ * nothing bounds it.
  */
-function turnsOf(statements: readonly Statement[]): number {
-  return statements.reduce((sum, statement) => {
-    const inside = blocksOf(statement).reduce((turns, block) => turns + turnsOf(block), 0);
-    return sum + (statement.kind === "loop" ? (statement.most ?? Infinity) * (1 + inside) : inside);
+function innerIterations(statements: readonly Statement[]): number {
+  return statements.reduce((total, statement) => {
+    const inBlocks = blocksOf(statement).reduce((sum, block) => sum + innerIterations(block), 0);
+    return total + (statement.kind === "loop" ? (statement.most ?? Infinity) * (1 + inBlocks) : inBlocks);
   }, 0);
 }
 
-/** Turns that an inner loop, with those inside it, may take uncounted. */
-const mostTurns = 2 ** 13;
+/**
+ * The largest number of iterations that an inner loop, with the loops inside it, may run without a
+ * counter.
+ */
+const mostUncounted = 2 ** 13;
 
-/** Whether an inner loop ends soon, whatever the data. */
+/** Returns true if an inner loop ends soon, whatever the data. */
 export function endsSoon(statement: Statement): boolean {
-  return turnsOf([statement]) <= mostTurns;
+  return innerIterations([statement]) <= mostUncounted;
 }
 
-/** Whether an iteration may be one for the CPU, or end the loop. */
+/** True if an iteration may bail out to the CPU or end the loop. */
 export const mayReport = oncePerLoop((loop) => {
   const statements = [...everyStatement(loop.body)];
   return (
@@ -122,10 +127,10 @@ export const mayReport = oncePerLoop((loop) => {
   );
 });
 
-/** Whether an iteration may take time worth mentioning. */
-export const takesLong = oncePerLoop(({ body }) => turnsOf(body) > 64);
+/** True if an iteration may run more than 64 iterations of inner loops. */
+export const takesLong = oncePerLoop(({ body }) => innerIterations(body) > 64);
 
-/** Whether an iteration has loops of its own, so that nothing says how long it takes. */
+/** True if an iteration has inner loops, so that its time is unknown. */
 export const hasInnerLoops = oncePerLoop(({ body }) =>
   [...everyStatement(body)].some(({ kind }) => kind === "loop"),
 );

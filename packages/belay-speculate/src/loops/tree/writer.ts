@@ -1,4 +1,4 @@
-/** Lines of JavaScript. */
+/** An indented text of JavaScript, written line by line. */
 export class Writer {
   text = "";
   #depth = 0;

@@ -4,31 +4,32 @@ import { everyStatement, expressionsOf, mayReport, operandsOf, withOperands } fr
 import type { LoopNumbers } from "../prove.ts";
 import { specialize } from "./specialize.ts";
 
-/** Iterations that keep a GPU busy without those of inner loops. */
+/** The number of iterations that keeps a GPU busy without those of inner loops. */
 const fewest = 2 ** 18;
 
-/** An execution of another loop that does the same. */
+/** An execution of another loop that gives the same result. */
 export interface Collapsed extends LoopNumbers {
   readonly loop: Loop;
 }
 
 /**
- * A loop with few iterations that consist of an inner loop as one over all turns of these, where no two turns access an element that is
- * written. Null where that cannot be told before it runs, or the CPU might have to take over.
- *
- * Before:  for (i …) { const x = p[i]; for (j = 0; j < n; j++) a[i * n + j] += x; }
- * After:   for (t …) { const i = t / n, j = t % n, x = p[i]; a[i * n + j] += x; }
- *
- * Source: loop coalescing; Polychronopoulos, "Loop coalescing: a compiler transformation for parallel machines", 1987.
+ * Collapses a loop of few iterations, each an inner loop, into one loop over all inner iterations.
+ * Before: for (i …) { const x = p[i]; for (j = 0; j < n; j++) a[i * n + j] += x; }
+ * After: for (t …) { const i = t / n, j = t % n, x = p[i]; a[i * n + j] += x; }
+ * Requires that no two inner iterations access an element that the loop writes. Returns null if
+ * that cannot be shown before the loop runs, or if an iteration might bail out to the CPU.
+ * Source: loop coalescing; Polychronopoulos, "Loop coalescing: a compiler transformation for
+ * parallel machines", 1987.
  */
 export function collapse(loop: Loop, numbers: LoopNumbers): Collapsed | null {
   const nest = nestOf(loop);
   if (!nest || numbers.count >= fewest) return null;
   const [from, to] = [numberFrom(nest.from, numbers), numberFrom(nest.to, numbers)];
-  const turns = Math.ceil((to - from) / nest.step);
-  const count = turns * numbers.count;
-  if (!(turns > 1) || count >= 2 ** 31 || !iterationsAreDisjoint(loop, nest, numbers, turns)) return null;
-  const inputs = { ...numbers.inputs, $first: numbers.first, $step: numbers.step, $turns: turns };
+  const tripCount = Math.ceil((to - from) / nest.step);
+  const count = tripCount * numbers.count;
+  if (!(tripCount > 1) || count >= 2 ** 31 || !iterationsAreDisjoint(loop, nest, numbers, tripCount))
+    return null;
+  const inputs = { ...numbers.inputs, $first: numbers.first, $step: numbers.step, $turns: tripCount };
   const result = { inputs, lengths: numbers.lengths, first: 0, step: 1, count };
   const made = collapsedLoop(loop)!;
   const proven = specialize(made, result);
@@ -37,8 +38,8 @@ export function collapse(loop: Loop, numbers: LoopNumbers): Collapsed | null {
 }
 
 /**
- * Makes the loop over all turns, with the numbers of the one before as inputs; null where {@link
- * nestOf} finds none.
+ * The loop over all inner iterations, with the numbers of the original loop as inputs. Null if
+ * {@link nestOf} finds no nest.
  */
 const collapsedLoop = oncePerLoop((loop): Loop | null => {
   const nest = nestOf(loop);
@@ -92,8 +93,8 @@ const collapsedLoop = oncePerLoop((loop): Loop | null => {
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
 
 /**
- * An inner loop that is all that iterations do, `for (counter = from; counter < to; counter +=
- * step)`, and what comes before it.
+ * An inner loop `for (counter = from; counter < to; counter += step)` that is all of an iteration's
+ * work, and the declarations before it.
  */
 export interface Nest {
   readonly before: readonly Extract<Statement, { kind: "declare" }>[];
@@ -105,8 +106,8 @@ export interface Nest {
 }
 
 /**
- * Finds the loop that is all that iterations of this one do, where its turns are counted before the
- * first one; null where there is none.
+ * Finds the inner loop that is all of an iteration's work and whose iterations are counted before
+ * the first one. Null if there is none.
  */
 const nestOf = oncePerLoop(({ body, arrays, carried, reductions, index }): Nest | null => {
   const isSimple = carried.length + reductions.length === 0 && index.type === "i32";
@@ -152,22 +153,24 @@ function countedBy({ body: [leave, ...body], update }: InnerLoop): Omit<Nest, "b
   return { counter, to: operand.right, step: Number(value.right.value), body };
 }
 
-/** The value of what is the same in all turns; NaN for anything else. */
+/** Returns the value of an expression that is the same in all iterations; NaN for any other. */
 function numberFrom(expression: Expression, { inputs, lengths }: LoopNumbers): number {
   if (expression.kind === "literal") return Number(expression.value);
   if (expression.kind === "input" && expression.type !== "f32") return inputs[expression.name]!;
   return expression.kind === "length" ? lengths[expression.array]! : Number.NaN;
 }
 
-/** `index * i + counter * j + constant`. */
+/** The linear form `index * i + counter * j + constant`. */
 interface Form {
   readonly index: number;
   readonly counter: number;
   readonly constant: number;
 }
 
-/** Whether every turn has elements of its own in each array that is written. */
-function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, turns: number): boolean {
+/**
+ * Returns true if every inner iteration has elements of its own in each array that the loop writes.
+ */
+function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, tripCount: number): boolean {
   const inside = [...everyStatement(nest.body)];
   const loads = inside.flatMap((statement) => expressionsOf(statement).flatMap(loadsOf));
   const accesses = [
@@ -188,13 +191,14 @@ function iterationsAreDisjoint(loop: Loop, nest: Nest, numbers: LoopNumbers, tur
     const [row, column] = [Math.abs(first.index * numbers.step), Math.abs(first.counter * nest.step)];
     return (
       isSame &&
-      ((column > 0 && row > column * (turns - 1)) || (row > 0 && column > row * (numbers.count - 1)))
+      ((column > 0 && row > column * (tripCount - 1)) || (row > 0 && column > row * (numbers.count - 1)))
     );
   });
 }
 
 /**
- * An index as a linear form, where it is one; `inside` of `specialize` says that it does not wrap.
+ * Returns an index as a linear form; null if it is none. `specialize` proved with `inside` that the
+ * index does not wrap.
  */
 function formOf(expression: Expression, nest: Nest, numbers: LoopNumbers): Form | null {
   const constant = numberFrom(expression, numbers);

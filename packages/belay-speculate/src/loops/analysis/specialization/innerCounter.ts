@@ -1,19 +1,20 @@
 import type { Expression, Statement } from "../../tree/ir.ts";
 import { type Known, prove } from "../prove.ts";
 import { allOf, type Range, rangeOf } from "../ranges.ts";
-import { type CountedLoop, mostAhead } from "./unroll.ts";
+import { type CountedInnerLoop, mostAhead } from "./unroll.ts";
 
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
 
 /**
- * `for (; name < end; name += step)`, where nothing else changes any of these: the values of `name`
- * in the body. `changed` are the locals that it assigns to.
+ * Returns the counter of an inner loop `for (; name < end; name += step)`, with the range of `name`
+ * in the body. Returns null if the loop has another form or changes any of these elsewhere.
+ * `changed` are the locals that the loop assigns.
  */
 export function counterOf(
   { body, update }: InnerLoop,
   changed: readonly string[],
   known: Known,
-): (Pick<CountedLoop, "counter" | "test" | "step" | "turns"> & { readonly values: Range }) | null {
+): (Pick<CountedInnerLoop, "counter" | "test" | "step" | "tripCount"> & { readonly values: Range }) | null {
   const [leave] = body;
   if (leave?.kind !== "if" || leave.yes[0]?.kind !== "break") return null;
   const { test } = leave;
@@ -37,16 +38,18 @@ export function counterOf(
   const values = isUp
     ? rangeOf(start.low, Math.max(start.low, end.high - closed))
     : rangeOf(Math.min(start.high, end.low + closed), start.high);
-  // Some steps further it must not wrap.
+  // The counter must not wrap some steps past its last value.
   const ahead = mostAhead * size;
   const reached = isUp ? rangeOf(values.low, values.high + ahead) : rangeOf(values.low - ahead, values.high);
   const all = allOf(left.type);
   if (!all || reached.low < all.low || reached.high > all.high) return null;
-  const turns = Math.ceil((values.high - values.low + 1) / size);
-  return { counter: left, test: test.operand, step: size, values, turns };
+  const tripCount = Math.ceil((values.high - values.low + 1) / size);
+  return { counter: left, test: test.operand, step: size, values, tripCount };
 }
 
-/** The range of an expression that no turn of a loop changes. */
+/**
+ * Returns the range of an expression that no iteration of the inner loop changes; null if one may.
+ */
 function constantRange(expression: Expression, changed: readonly string[], known: Known): Range | null {
   switch (expression.kind) {
     case "literal":

@@ -6,13 +6,13 @@ import { asType, hull, type Range, rangeOfElements } from "../ranges.ts";
 import { counterOf } from "./innerCounter.ts";
 import { unroll } from "./unroll.ts";
 
-/** Variants of a loop: each is compiled. */
+/** The largest number of variants of one loop. Each variant is compiled. */
 const mostVariants = 8;
 
 interface Variants {
-  /** By the text of their bodies. */
+  /** The variants by the JSON text of their bodies. */
   readonly all: Map<string, Loop>;
-  /** What came of the numbers last, which are likely to be the same again. */
+  /** The variant for the latest numbers. The next call is likely to have the same numbers. */
   latest: { readonly numbers: string; readonly variant: Loop } | null;
 }
 
@@ -21,9 +21,10 @@ const variantsOf = oncePerLoop(
 );
 
 /**
- * The loop with what these numbers prove about it: accesses that stay `inside` their arrays,
- * products that are `small`, and how often inner loops run at `most`. Kernels check the rest. Gives
- * the same loop again where the same is proven, so that what is kept for a loop is found again.
+ * Returns the loop with the facts that these numbers prove about it. Accesses that stay in their
+ * arrays are `inside`, products of at most 53 bits are `small`, and inner loops have a bound
+ * `most`. Kernels check everything else. Returns the same object for the same facts, so that caches
+ * per loop keep working.
  */
 export function specialize(loop: Loop, numbers: LoopNumbers): Loop {
   const variants = variantsOf(loop);
@@ -54,10 +55,10 @@ function variantOf(loop: Loop, numbers: LoopNumbers, variants: Map<string, Loop>
 
 type Block = readonly Statement[];
 type InnerLoop = Extract<Statement, { kind: "loop" }>;
-/** Where locals are at some place; those that are missing may have any value. */
+/** The ranges of locals at one place. A missing local may have any value. */
 type Locals = Map<string, Range | null>;
 
-/** Goes through a body once, in order, with what is known of its locals. */
+/** A pass over a body, in order, that tracks the ranges of its locals. */
 class Specializer {
   readonly #loop: Loop;
   readonly #numbers: LoopNumbers;
@@ -82,7 +83,7 @@ class Specializer {
     return this.#block(this.#loop.body);
   }
 
-  /** A block, whose own locals end with it. */
+  /** Specializes a block and forgets the block's own locals at its end. */
   #block(statements: Block): Block {
     const before = new Map(this.#locals);
     const own = new Set<string>();
@@ -137,8 +138,8 @@ class Specializer {
   }
 
   /**
-   * In an inner loop, and behind it, nothing is known of what it assigns to but of the variable
-   * that it counts with.
+   * Specializes an inner loop. In the loop and after it, the locals that it assigns have unknown
+   * ranges, except for its counter.
    */
   #inner(statement: InnerLoop): Statement[] {
     const inside = [...everyStatement([...statement.body, ...statement.update])];
@@ -146,16 +147,16 @@ class Specializer {
     const counter = counterOf(statement, changed, this.#known);
     for (const name of changed) this.#set(name, undefined);
     if (counter) this.#set(counter.counter.name, counter.values);
-    // The test itself sees one value more, which decides nothing about elements.
+    // The test itself sees one more value, which decides nothing about elements.
     const [test, ...rest] = statement.body;
     const body = this.#block(counter ? rest : statement.body);
     const update = this.#block(statement.update);
     for (const name of changed) this.#set(name, undefined);
     if (!counter) return [{ ...statement, body, update }];
-    // Rounded up: loops that differ in little share a variant.
-    const turns = Math.min(statement.most ?? Infinity, 2 ** Math.ceil(Math.log2(counter.turns)));
-    const loop = { ...statement, body: [test!, ...body], update, most: turns };
-    return unroll({ ...counter, loop, body, turns });
+    // Rounded up to a power of two, so that loops of similar length share a variant.
+    const tripCount = Math.min(statement.most ?? Infinity, 2 ** Math.ceil(Math.log2(counter.tripCount)));
+    const loop = { ...statement, body: [test!, ...body], update, most: tripCount };
+    return unroll({ ...counter, loop, body, tripCount });
   }
 
   #set(name: string, range: Range | null | undefined): void {

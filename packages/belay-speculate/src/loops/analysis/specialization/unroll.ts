@@ -1,33 +1,33 @@
 import type { Expression, Statement } from "../../tree/ir.ts";
 import { everyStatement, expressionsOf, isLoad, withOperands } from "../../tree/walk.ts";
 
-/** Turns that become one: so many loads are under way at once. */
+/** The number of iterations unrolled into one, whose loads are all in flight at once. */
 const factor = 8;
 
-/** An inner loop `for (; name < end; name += step)`, where nothing else changes any of these. */
-export interface CountedLoop {
+/** An inner loop `for (; name < end; name += step)` that changes none of these elsewhere. */
+export interface CountedInnerLoop {
   readonly loop: Extract<Statement, { kind: "loop" }>;
-  /** Without the test, which comes first. */
+  /** The statements after the test, which comes first. */
   readonly body: readonly Statement[];
   readonly counter: Extract<Expression, { kind: "local" }>;
   readonly test: Extract<Expression, { kind: "binary" }>;
   readonly step: number;
-  /** How often the body runs at most. */
-  readonly turns: number;
+  /** The largest number of executions of the body. */
+  readonly tripCount: number;
 }
 
 /**
- * The loop as one of several turns at a time, and one for the rest. A GPU waits for each load of a
- * loop that ends when a value says so; in a row of turns they are all under way. Gives the loop
- * alone where there is nothing to gain: few turns, no loads, or something other than arithmetic
- * between them.
+ * Unrolls an inner loop: returns a loop over groups of eight iterations and a loop over the rest. A
+ * GPU waits for each load of a loop whose end depends on a value; in an unrolled loop eight
+ * iterations' loads are in flight. Returns the loop alone if unrolling gains nothing: fewer than 16
+ * iterations, no loads, or statements other than declarations and assignments.
  */
-export function unroll({ loop, body, counter, test, step, turns }: CountedLoop): Statement[] {
+export function unroll({ loop, body, counter, test, step, tripCount }: CountedInnerLoop): Statement[] {
   const expressions = body.flatMap((statement) =>
     expressionsOf(statement).flatMap((expression) => [...withOperands(expression)]),
   );
   const isPlain = [...everyStatement(body)].every(({ kind }) => kind === "declare" || kind === "assign");
-  if (!isPlain || turns < 2 * factor || !expressions.some(isLoad)) return [loop];
+  if (!isPlain || tripCount < 2 * factor || !expressions.some(isLoad)) return [loop];
 
   const { type } = counter;
   const isUp = test.operator.startsWith("<");
@@ -49,7 +49,7 @@ export function unroll({ loop, body, counter, test, step, turns }: CountedLoop):
   const unrolled: Statement = {
     kind: "loop",
     label,
-    most: Math.ceil(turns / factor),
+    most: Math.ceil(tripCount / factor),
     update: loop.update,
     body: [
       {
@@ -65,5 +65,5 @@ export function unroll({ loop, body, counter, test, step, turns }: CountedLoop):
   return [unrolled, { ...loop, most: factor - 1 }];
 }
 
-/** How far a counter may get beyond its last value. */
+/** The distance that an unrolled loop's test looks past the counter's value, in steps. */
 export const mostAhead = factor;

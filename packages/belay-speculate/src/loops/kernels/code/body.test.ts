@@ -53,7 +53,7 @@ const direct: Effects = {
   store: ({ name }) => `  poke_${wgslName(name)}(element, bits);`,
   loadCarried: (_, slot) => `  return carried[${slot}];`,
   storeCarried: (_, slot) => `  carried[${slot}] = bits;`,
-  escape: "",
+  bailOut: "",
   endLoop: "",
   misspeculate: "",
 };

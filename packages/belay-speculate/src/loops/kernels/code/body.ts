@@ -22,10 +22,10 @@ export interface Effects {
   /** `fn store_carried_x(bits: u32)`. */
   storeCarried(name: string, slot: number): string;
   /**
-   * `fn escaping(reason: u32)`: the kernel cannot compute what JavaScript computes here; the reason
+   * `fn report_bail_out(reason: u32)`: the kernel cannot compute what JavaScript computes here; the reason
    * is one of `bailOuts`. Called once, after which the iteration stores nothing more and ends soon.
    */
-  readonly escape: string;
+  readonly bailOut: string;
   /** `fn end_loop()`: no iteration after this one is executed. The iteration returns next. */
   readonly endLoop: string;
   /**
@@ -60,11 +60,11 @@ export function emitBody(loop: Loop, effects: Effects): string {
     `fn store_carried_${wgslName(name)}(bits: u32) {\n${effects.storeCarried(name, slot)}\n}`,
   ]);
   return [
-    `const ESCAPE_OUTSIDE = ${bailOuts.outside}u;\nconst ESCAPE_FUEL = ${bailOuts.fuel}u;\nconst ESCAPE_OVERFLOW = ${bailOuts.overflow}u;`,
+    `const BAIL_OUT_OUTSIDE = ${bailOuts.outside}u;\nconst BAIL_OUT_FUEL = ${bailOuts.fuel}u;\nconst BAIL_OUT_OVERFLOW = ${bailOuts.overflow}u;`,
     "/** How many more turns the loops of this iteration may take. */\nvar<private> fuel: u32;",
-    "var<private> escaped: bool;",
-    `fn escaping(reason: u32) {\n${effects.escape}\n}`,
-    "fn escape(reason: u32) {\n  if (escaped) { return; }\n  escaped = true;\n  fuel = 0u;\n  escaping(reason);\n}",
+    "var<private> bailed_out: bool;",
+    `fn report_bail_out(reason: u32) {\n${effects.bailOut}\n}`,
+    "fn bail_out(reason: u32) {\n  if (bailed_out) { return; }\n  bailed_out = true;\n  fuel = 0u;\n  report_bail_out(reason);\n}",
     ...used("end_loop", `fn end_loop() {\n${effects.endLoop}\n}`),
     ...used("misspeculate", `fn misspeculate(nearest: i32, farthest: i32) {\n${effects.misspeculate}\n}`),
     ...accessors,

@@ -75,7 +75,7 @@ export function emitGet(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
   const loaded = valueType(array.element);
   return `fn get_${name}_${type}(element: u32) -> ${type} {
-  if (element >= params.length_${name}) { escape(ESCAPE_OUTSIDE); return ${type}(0); }
+  if (element >= params.length_${name}) { bail_out(BAIL_OUT_OUTSIDE); return ${type}(0); }
   return ${convert(loaded, type, fromBits(loaded, `load_${name}(element)`))};
 }`;
 }
@@ -96,7 +96,7 @@ export function emitTake(array: LoopArray, type: NumberType): string {
 export function emitPut(array: LoopArray, type: NumberType): string {
   const name = wgslName(array.name);
   return `fn put_${name}_${type}(element: u32, value: ${type}) {
-  if (element < params.length_${name} && !escaped) { store_${name}(element, ${storedBits(array.element, type)}); }
+  if (element < params.length_${name} && !bailed_out) { store_${name}(element, ${storedBits(array.element, type)}); }
 }`;
 }
 

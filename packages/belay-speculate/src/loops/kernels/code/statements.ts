@@ -116,7 +116,7 @@ export class StatementWriter implements Target {
     this.line("loop {");
     if (!this.#isShort) {
       // A loop may never end on data that is not the sequential loop's.
-      this.line("if (fuel == 0u) { escape(ESCAPE_FUEL); return; }");
+      this.line("if (fuel == 0u) { bail_out(BAIL_OUT_FUEL); return; }");
       this.line("fuel -= 1u;");
     }
     this.#loops.push({ label, jumped });

@@ -1,21 +1,21 @@
-const ESCAPE_OUTSIDE = 1u;
-const ESCAPE_FUEL = 2u;
-const ESCAPE_OVERFLOW = 3u;
+const BAIL_OUT_OUTSIDE = 1u;
+const BAIL_OUT_FUEL = 2u;
+const BAIL_OUT_OVERFLOW = 3u;
 
 /** How many more turns the loops of this iteration may take. */
 var<private> fuel: u32;
 
-var<private> escaped: bool;
+var<private> bailed_out: bool;
 
-fn escaping(reason: u32) {
+fn report_bail_out(reason: u32) {
 
 }
 
-fn escape(reason: u32) {
-  if (escaped) { return; }
-  escaped = true;
+fn bail_out(reason: u32) {
+  if (bailed_out) { return; }
+  bailed_out = true;
   fuel = 0u;
-  escaping(reason);
+  report_bail_out(reason);
 }
 
 fn load_a(element: u32) -> u32 {
@@ -27,12 +27,12 @@ fn store_a(element: u32, bits: u32) {
 }
 
 fn get_a_i32(element: u32) -> i32 {
-  if (element >= params.length_a) { escape(ESCAPE_OUTSIDE); return i32(0); }
+  if (element >= params.length_a) { bail_out(BAIL_OUT_OUTSIDE); return i32(0); }
   return bitcast<i32>(load_a(element));
 }
 
 fn put_a_i32(element: u32, value: i32) {
-  if (element < params.length_a && !escaped) { store_a(element, bitcast<u32>(value)); }
+  if (element < params.length_a && !bailed_out) { store_a(element, bitcast<u32>(value)); }
 }
 
 fn load_p(element: u32) -> u32 {
@@ -40,7 +40,7 @@ fn load_p(element: u32) -> u32 {
 }
 
 fn get_p_i32(element: u32) -> i32 {
-  if (element >= params.length_p) { escape(ESCAPE_OUTSIDE); return i32(0); }
+  if (element >= params.length_p) { bail_out(BAIL_OUT_OUTSIDE); return i32(0); }
   return bitcast<i32>(load_p(element));
 }
 

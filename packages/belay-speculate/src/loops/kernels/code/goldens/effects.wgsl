@@ -1,21 +1,21 @@
-const ESCAPE_OUTSIDE = 1u;
-const ESCAPE_FUEL = 2u;
-const ESCAPE_OVERFLOW = 3u;
+const BAIL_OUT_OUTSIDE = 1u;
+const BAIL_OUT_FUEL = 2u;
+const BAIL_OUT_OVERFLOW = 3u;
 
 /** How many more turns the loops of this iteration may take. */
 var<private> fuel: u32;
 
-var<private> escaped: bool;
+var<private> bailed_out: bool;
 
-fn escaping(reason: u32) {
+fn report_bail_out(reason: u32) {
 
 }
 
-fn escape(reason: u32) {
-  if (escaped) { return; }
-  escaped = true;
+fn bail_out(reason: u32) {
+  if (bailed_out) { return; }
+  bailed_out = true;
   fuel = 0u;
-  escaping(reason);
+  report_bail_out(reason);
 }
 
 fn end_loop() {

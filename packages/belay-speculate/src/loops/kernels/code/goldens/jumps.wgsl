@@ -1,21 +1,21 @@
-const ESCAPE_OUTSIDE = 1u;
-const ESCAPE_FUEL = 2u;
-const ESCAPE_OVERFLOW = 3u;
+const BAIL_OUT_OUTSIDE = 1u;
+const BAIL_OUT_FUEL = 2u;
+const BAIL_OUT_OVERFLOW = 3u;
 
 /** How many more turns the loops of this iteration may take. */
 var<private> fuel: u32;
 
-var<private> escaped: bool;
+var<private> bailed_out: bool;
 
-fn escaping(reason: u32) {
+fn report_bail_out(reason: u32) {
 
 }
 
-fn escape(reason: u32) {
-  if (escaped) { return; }
-  escaped = true;
+fn bail_out(reason: u32) {
+  if (bailed_out) { return; }
+  bailed_out = true;
   fuel = 0u;
-  escaping(reason);
+  report_bail_out(reason);
 }
 
 fn start_reductions() {
@@ -25,10 +25,10 @@ fn iterate(index: i32) {
   var v_n: i32 = 0i;
   var leave_outer = 0u;
   loop {
-    if (fuel == 0u) { escape(ESCAPE_FUEL); return; }
+    if (fuel == 0u) { bail_out(BAIL_OUT_FUEL); return; }
     fuel -= 1u;
     loop {
-      if (fuel == 0u) { escape(ESCAPE_FUEL); return; }
+      if (fuel == 0u) { bail_out(BAIL_OUT_FUEL); return; }
       fuel -= 1u;
       if ((v_n > 30i)) {
         leave_outer = 1u;
